@@ -11,12 +11,15 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.mcp import McpServer, McpState
+from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.llm.secrets import KeyVault, remember
 from atelier_desk.mcp import results
 from atelier_desk.mcp.connection import Connection
 from atelier_desk.mcp.resolving import resolved
+from atelier_desk.policy.permissions import denying
 from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
 from atelier_desk.workspace.checkpoints.protected_files import settle_all
+from atelier_desk.workspace.denials import Denials
 from atelier_desk.workspace.processes import sandbox
 from tests.engine.conftest import Opener, open_atelier
 from tests.engine.services.test_mcp import FREE, added, ended
@@ -170,6 +173,48 @@ async def test_in_the_sandbox_it_writes_in_its_folder_alone_and_reads_no_secrets
         finally:
             await connection.close()
     assert [each.name for each in outside.iterdir()] == ["False"]
+
+
+@pytest.mark.skipif(not sandbox.available() or not sandbox.hides(), reason="this system cannot hide files")
+async def test_in_the_sandbox_it_reads_nothing_that_a_rule_denies(
+    plain: Make, clock: ManualClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, temporary = tmp_path / "own", tmp_path / "temporary"
+    for folder in (own / "secrets", temporary):
+        folder.mkdir(parents=True)
+    for name in (".env", "secrets/prod.txt", "plain.txt"):
+        (own / name).write_text("sentinel")
+    (own / "link").symlink_to(".env")
+    (own / "hard").hardlink_to(own / ".env")
+    (own / "folder").symlink_to("secrets")
+    rules = [PermissionRule(text=text, action=Action.DENY) for text in ("read_file(.env)", "file_ops(secrets/**)")]
+
+    async def denials(folder: str) -> Denials:
+        return Denials(denying.bans(rules), (folder,), str(tmp_path))
+
+    server = plain(tools=[tool("reads")])
+    server.say(notes=str(own / "notes.txt"))
+    config, kept = server.config(sandbox=True, folder=str(own)), KeyVault(session=True)
+
+    def made() -> Connection:
+        return Connection(config, lambda each: resolved(each, kept, {}), clock, temporary=lambda: temporary, denied=denials)
+
+    connection = made()
+    try:
+        names = (".env", "link", "hard", "secrets/prod.txt", "folder/prod.txt", "secrets/../.env", "plain.txt")
+        paths = [own / name for name in names] + [Path(f"/proc/self/root{own}/.env"), Path("/proc/self/cwd/.env")]
+        said = {str(path): results.read(await connection.call("reads", {"path": str(path)})).text for path in paths}
+    finally:
+        await connection.close()
+    assert [path for path, text in said.items() if "sentinel" in text] == [str(own / "plain.txt")]
+
+    monkeypatch.setattr("atelier_desk.workspace.denied.ENTRIES", 1)
+    connection = made()
+    try:
+        error = await refused(connection.call("reads", {"path": str(own / "plain.txt")}))
+        assert (error.code, "could not be looked through" in str(error)) == ("not_started", True)
+    finally:
+        await connection.close()
 
 
 @pytest.mark.skipif(not sandbox.available(), reason="this system has no sandbox")

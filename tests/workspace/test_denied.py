@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.domain.denial import Ban
+from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.policy.permissions import denying
 from atelier_desk.workspace import denied
 from atelier_desk.workspace.commands import git_denied
+from atelier_desk.workspace.commands.judge import judge
+from atelier_desk.workspace.denials import Denials
 from atelier_desk.workspace.denied import find
 
 
@@ -83,6 +86,21 @@ def test_more_than_is_looked_at_is_unknown(folder: Path, monkeypatch: pytest.Mon
     assert find(bans("read_file(.env*)"), [str(folder)], "").unseen
     monkeypatch.setattr(denied, "ENTRIES", 3)
     assert find(bans("read_file(nothing)"), [str(folder)], "").unseen
+
+
+def test_no_command_starts_where_not_all_denied_files_were_found_unasked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = Denials(bans("read_file(.env)"), (str(folder),), "")
+    assert held.hidden(judge("make", "")).masked
+    monkeypatch.setattr(denied, "ENTRIES", 3)
+    held = Denials(bans("read_file(.env)"), (str(folder),), "")
+    for judgement in (None, judge("make", ""), judge("grep -r x .", ""), judge("cat *", "")):
+        with pytest.raises(ToolError, match="could not be looked through"):
+            held.hidden(judgement)
+    asked = held.exposed(judge("make", ""))
+    assert asked
+    held.hidden(judge("make", ""), asked)
+    assert held.exposed(judge("make 'x", "")), "a line that cannot be read, too: a yes lets it start"
+    held.hidden(judge("cat k.pem", ""))
 
 
 @pytest.mark.parametrize(

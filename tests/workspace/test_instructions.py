@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from atelier_desk.domain.permission import Action, PermissionRule
+from atelier_desk.policy.permissions import denying
+from atelier_desk.workspace.denials import Denials
 from atelier_desk.workspace.instructions import FILE, IMPORTED, IMPORTS, TOTAL, instructions, paths
 from atelier_desk.workspace.root import ConfinedRoot
 
@@ -88,3 +91,46 @@ def test_files_that_import_each_other_many_times_are_read_a_hundred_times_at_mos
     monkeypatch.setattr(ConfinedRoot, "read", counted)
     assert read(ws)["CLAUDE.md"].startswith("@f0")
     assert looked <= IMPORTED + 1
+
+
+def denied(ws: Path, *texts: str) -> Denials:
+    rules = [PermissionRule(text=text, action=Action.DENY) for text in texts]
+    return Denials(denying.bans(rules), (str(ws),), str(Path.home()))
+
+
+@pytest.mark.parametrize(
+    "imported",
+    [
+        "@.env", "@./.env", "@sub/../.env", "@.ENV", "@link.md", "@hard.md", "@folder/a.txt", "@linked/a.txt", "@way.md", "@sub/up.md",
+    ],
+)  # fmt: skip
+def test_what_a_rule_denies_is_imported_by_no_name(ws: Path, imported: str) -> None:
+    write(
+        ws, {".env": "KEY=secret", "folder/a.txt": "secret", "way.md": "@.env", "sub/up.md": "@../.env", "CLAUDE.md": f"Use\n{imported}\n"}
+    )
+    (ws / "link.md").symlink_to(".env")
+    (ws / "linked").symlink_to("folder")
+    (ws / "hard.md").hardlink_to(ws / ".env")
+    rules = denied(ws, "read_file(.env)", "file_ops(folder/**)")
+    [found] = instructions(ConfinedRoot(ws), rules)
+    assert "secret" not in found.text
+    there = (ws / imported[1:]).exists()
+    assert ("left out: the permission rule" in found.text) is there
+    assert ("secret" in instructions(ConfinedRoot(ws))[0].text) is there, "without the rule it is imported"
+
+
+def test_a_file_of_instructions_that_is_denied_is_named_alone(ws: Path) -> None:
+    write(ws, {"AGENTS.md": "secret", "b/AGENTS.md": "open"})
+    assert [each.text for each in instructions(ConfinedRoot(ws), denied(ws, "read_file(/AGENTS.md)"))] == [
+        "(left out: the permission rule “read_file(/AGENTS.md)” denies reading it)", "open",
+    ]  # fmt: skip
+
+
+def test_keys_of_a_home_that_was_granted_and_what_lies_outside_are_named_alone(ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(ws))
+    write(ws, {".ssh/id_rsa": "secret", "CLAUDE.md": "@.ssh/id_rsa\n@out.md"})
+    (ws.parent / "out.md").write_text("secret")
+    (ws / "out.md").symlink_to(ws.parent / "out.md")
+    [found] = instructions(ConfinedRoot(ws))
+    assert "secret" not in found.text
+    assert found.text.count("left out:") == 2

@@ -51,7 +51,9 @@ def reason(code: str) -> str:
     return _(REASONS[code]) if code in REASONS else code
 
 
-def risk(name: str) -> str:
+def risk(asked: ApprovalRequest) -> str:
+    """How risky a call is; what unknown settings of a repository start may do anything, however little the call itself does."""
+    name = "high" if asked.reason == "repository" else asked.risk
     return _(RISKS[name]) if name in RISKS else name
 
 
@@ -107,7 +109,7 @@ def described(asked: ApprovalRequest) -> list[str]:
     """All a person needs to decide, line by line: who, which call, why, with what, and what happens when nobody decides."""
     lines = [
         _("{agents} asks for your approval: {call}", agents=lineage(asked.lineage, asked.agent_name), call=asked_for(asked)),
-        f"  {risk(asked.risk)} · {reason(asked.reason)}" + (f" ({asked.about})" if asked.about else ""),
+        f"  {risk(asked)} · {reason(asked.reason)}" + (f" ({asked.about})" if asked.about else ""),
     ]
     if asked.server:
         lines.append("  " + _("Server: {name}", name=asked.server))

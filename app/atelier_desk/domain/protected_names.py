@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from dataclasses import dataclass
 
 _FOLDERS = (
     ".git/hooks", ".git/info", ".git/modules", ".husky", ".ssh", ".gnupg",
@@ -37,6 +38,21 @@ _LAST = frozenset(name.rpartition("/")[2] for name in (*_FOLDERS, *_FILES))
 _LAST_OF_ALL = _LAST | frozenset(name.rpartition("/")[2] for name in _HOLDERS)
 DEPENDENCIES = frozenset({"node_modules", "bower_components", "site-packages", "dist-packages", "__pycache__", ".tox", ".nox"})
 """Folders of installed packages: what lies in them is obeyed by nobody, and packages bring such names by the hundred."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProtectedTargets:
+    """The protected files that a command line names or rewrites.
+
+    Attributes:
+        about: their names, in words; empty for none: nobody is asked.
+        below: absolute paths that a yes lets the line change, with all below them.
+        repositories: folders where git rewrites what it tracks; with a yes, that may change too.
+    """
+
+    about: str = ""
+    below: tuple[str, ...] = ()
+    repositories: tuple[str, ...] = ()
 
 
 def may_be(name: str) -> bool:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from atelier_desk.domain.clock import Clock
+from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.mcp import START_S, McpError, McpPrompt, McpServer, McpState, McpTemplate
 from atelier_desk.i18n import N_
 from atelier_desk.mcp import errors, http, listing, stdio, templates
@@ -399,7 +400,13 @@ class Connection:
             if self._temporary is None or not sandbox.available():
                 raise errors.not_started(server.name, server.command, McpError(N_("this system has no sandbox")))
             temporary = self._temporary()
-            kept_from = denials.shown(None)
+            try:
+                kept_from = denials.hidden(None)
+            except ToolError as error:
+                problem = McpError(
+                    N_("rules deny files, and {path} could not be looked through for them in time"), path=error.params["path"]
+                )
+                raise errors.not_started(server.name, server.command, problem) from None
             if kept_from.masked and not sandbox.hides():
                 problem = McpError(N_("a rule denies {path}, and this system cannot hide it from a program"), path=kept_from.masked[0])
                 raise errors.not_started(server.name, server.command, problem)

@@ -26,7 +26,7 @@ class ProgramFiles:
         self._protected = ProtectedFiles(files, roots, mounted=sandbox.has_mounts())
         if roots:
             self._protected.begin(Author(""), by=name)
-        self.read_only = self._protected.read_only()
+        self.read_only = self._protected.read_only
         """What the program must find read-only."""
         self._begun = bool(roots)
 

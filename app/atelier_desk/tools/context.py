@@ -14,6 +14,7 @@ from atelier_desk.domain.agent import SearchScope
 from atelier_desk.domain.attachment import Attachment
 from atelier_desk.domain.base import utc_now
 from atelier_desk.domain.chat import Usage
+from atelier_desk.domain.protected_names import ProtectedTargets
 from atelier_desk.domain.question import QuestionSpec, Sampling, UserQuestion
 from atelier_desk.domain.skill import SkillUse
 from atelier_desk.domain.task import Task
@@ -109,7 +110,9 @@ class ToolContext:
             behind it where that is not the usual one.
         tells: whether the rules let a result tell of a file (its absolute path) or of a page (its address) that the call does not name.
         settings_allowed: whether a person said yes to a repository's settings, by the text of the rule for it (``workspace.repository``).
-        denied: what rules deny on the disk, for who starts a program.
+        denied: what rules deny on the disk, for who starts a program; ``denied_allowed``: the path of those that a person was asked about
+            for this call, and said yes to.
+        protected: the protected names that the call's command names, as the person was asked about them; None: nobody looked.
         given: what the call's server asked for, when the call is made again with it.
         desk: who answers its server meanwhile; None outside of a run.
         spending: the caps of the run, for a call that asks a model itself; None outside of a run.
@@ -141,6 +144,8 @@ class ToolContext:
     tells: Callable[[str], bool] = lambda place: True
     settings_allowed: Callable[[str], bool] = lambda rule: False
     denied: Denials = field(default_factory=Denials)
+    denied_allowed: str = ""
+    protected: ProtectedTargets | None = None
     given: GivenInput | None = None
     desk: ServerDesk | None = None
     spending: Spending | None = None

@@ -108,6 +108,11 @@ def stopped_by_user(result: Any) -> bool:
     return isinstance(result, dict) and result.get("ended_by") == "user"
 
 
+def denied_by(result: Any) -> str:
+    """The rule of the user's own that forbade a call; empty for a call that was not refused so."""
+    return str(result.get("rule", "")) if isinstance(result, dict) and result.get("code") == "denied" else ""
+
+
 def explain(tool: str, result: Any, error: str) -> str:
     """What to show a person for ``error``, the text that was written for the model."""
     seconds = result.get("timeout_s") if timed_out(result) else None
@@ -119,6 +124,8 @@ def explain(tool: str, result: Any, error: str) -> str:
     if stopped_by_user(result):
         # What the model reads of it tells it what not to do next.
         return _("Stopped by you.")
+    if rule := denied_by(result):
+        return _("Your rule “{rule}” forbids it.", rule=rule)
     if not isinstance(result, dict) or language() == "en":
         return error
     return _command(result) or _of(str(result.get("code", ""))) or error

@@ -53,11 +53,9 @@ class Denials:
 
     def __init__(self, bans: Sequence[Ban] = (), roots: Sequence[str] = (), home: str = "") -> None:
         self.bans, self.roots, self.home = tuple(bans), tuple(map(slashed, roots)), home
-        self._denied: Denied | None = None
-        self._looked = 0.0
-        self._linked: list[tuple[str, str]] = []
-        self._followed = float("-inf")
-        self._asked: set[str] = set()
+        # What was found, and when; each is replaced as a whole, for several threads may ask at once.
+        self._found: tuple[Denied, float] | None = None
+        self._linked: tuple[list[tuple[str, str]], float] | None = None
 
     def __bool__(self) -> bool:
         return bool(self.bans)
@@ -66,9 +64,10 @@ class Denials:
         """What is there now; without ``fresh`` as it was two seconds ago at most."""
         if not self.bans:
             return Denied()
-        if self._denied is None or fresh or monotonic() - self._looked > _HOLDS_S:
-            self._denied, self._looked = find(self.bans, self.roots, self.home), monotonic()
-        return self._denied
+        found = self._found
+        if found is None or fresh or monotonic() - found[1] > _HOLDS_S:
+            found = self._found = find(self.bans, self.roots, self.home), monotonic()
+        return found[0]
 
     def other_names(self, path: str) -> list[str]:
         """How rules spell a path (absolute, links followed) that they reach under another name: through a link, or a second one of the
@@ -84,26 +83,37 @@ class Denials:
 
     def _links(self) -> list[tuple[str, str]]:
         """The places that rules begin with and that are reached through a link, and where they really lie."""
-        if monotonic() - self._followed > _HOLDS_S:
+        linked = self._linked
+        if linked is None or monotonic() - linked[1] > _HOLDS_S:
             placed = ((start, ban.base) for ban in self.bans if ban.base for start in ban.starts(self.roots, self.home))
             bases = dict.fromkeys(os.path.join(start, base) for start, base in placed)  # noqa: PTH118
-            self._linked = [(base, led) for base in bases if (led := real(base)) != base]
-            self._followed = monotonic()
-        return self._linked
+            linked = self._linked = [(base, led) for base in bases if (led := real(base)) != base], monotonic()
+        return linked[0]
 
-    def taken(self, folder: str) -> list[str]:
+    def denied_in(self, folder: str) -> list[str]:
         """The denied paths that a folder (links followed) holds, and something in it where all of it is denied."""
         found = [each for each in self.now().found if within(folder, each.real)]
         return [f"{each.path}/…" if os.path.isdir(each.real) else each.path for each in found]  # noqa: PTH112
 
     def covers(self, path: str) -> bool:
         """Whether reading a path (absolute, as it is spelled) is denied."""
-        return any(
-            ban.reads and path.startswith(start.rstrip("/") + "/") and ban.matches(path[len(start.rstrip("/")) + 1 :])
-            for ban in self.bans
-            for start in ban.starts(self.roots, self.home)
-            for start in dict.fromkeys((start, real(start)))
-        )
+        return bool(self._rule_for(path))
+
+    def rule_against(self, path: str) -> str:
+        """The rule that denies reading a file (absolute) under any of its names, links followed; empty for none."""
+        if not self.bans:
+            return ""
+        led = real(path)
+        names = dict.fromkeys((slashed(os.path.normpath(path)), led, *self.other_names(led)))
+        return next(filter(None, map(self._rule_for, names)), "")
+
+    def _rule_for(self, path: str) -> str:
+        for ban in self.bans:
+            for start in ban.starts(self.roots, self.home) if ban.reads else ():
+                for top in dict.fromkeys((start, real(start))):
+                    if path.startswith(top.rstrip("/") + "/") and ban.matches(path[len(top.rstrip("/")) + 1 :]):
+                        return ban.rule
+        return ""
 
     def repositories(self, denied: Denied) -> list[str]:
         """git's folders of the workspace whose history or index holds a denied path."""
@@ -113,11 +123,13 @@ class Denials:
 
     # what a command is asked about ---------------------------------------------------------------------------------------------------
 
-    def unkept(self, judgement: Judgement) -> str:
-        """The denied path that nothing can keep a command from, or what nobody could look through; empty when it is kept from all."""
-        if not self.bans or judgement.line is None:
+    def exposed(self, judgement: Judgement) -> str:
+        """The denied path that nothing can keep a command from, or the folder that was not looked through; empty when all is hidden."""
+        if not self.bans:
             return ""
         denied = self.now()
+        if judgement.line is None:
+            return denied.unseen  # a line that cannot be read asks anyway
         reads_only = judgement.safe
         if reads_only and self._plain(judgement):
             return ""
@@ -132,10 +144,7 @@ class Denials:
                 return there
         if not any(ban.reads for ban in self.bans) or (reads_only and not open_git and sandbox.hides()):
             return ""
-        held = next(iter(self.repositories(denied)), "")
-        if held and open_git:
-            self._asked.add(judgement.text)
-        return held
+        return next(iter(self.repositories(denied)), "")
 
     def _plain(self, judgement: Judgement) -> bool:
         """Whether a reading line names every file it reads, so that the rules were held against each."""
@@ -150,17 +159,33 @@ class Denials:
 
     # what a command is shown ---------------------------------------------------------------------------------------------------------
 
-    def shown(self, judgement: Judgement | None) -> Hidden:
-        """What is kept from a command that is started now. ``judgement``: its line, None for a program without one."""
+    def hidden(self, judgement: Judgement | None, allowed: str = "") -> Hidden:
+        """What is kept from a command that is started now.
+
+        Args:
+            judgement: its line, None for a program without one.
+            allowed: what ``exposed`` said when a person allowed the command; empty when nobody was asked about it.
+
+        Raises:
+            ToolError: not all was looked through, and nobody was asked about that.
+        """
         if not self.bans:
             return Hidden()
         denied = self.now(fresh=True)
+        reads_named = judgement is not None and judgement.safe and self._plain(judgement)
+        if denied.unseen and not allowed and not reads_named:
+            raise ToolError(
+                "Rules deny files here, and {path} could not be looked through for them in time, so they cannot be hidden from a command. "
+                "Use the file tools, or tell the user to grant a smaller folder.",
+                code="denied",
+                path=denied.unseen,
+            )
         masked = list(map(Path, denied.unreadable))
         held = self.repositories(denied) if any(ban.reads for ban in self.bans) else []
         if judgement is not None and _only_git(judgement):
             # git must see the files as they are, or it would take what is hidden for changed: a person was asked about that. What only
             # reads leaves them out by their names.
-            if held and not judgement.safe and judgement.text in self._asked:
+            if not judgement.safe and allowed in held:
                 masked, held = [], []
             elif judgement.safe:
                 held = []

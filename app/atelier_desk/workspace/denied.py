@@ -11,22 +11,22 @@ import os
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from time import monotonic
 
 from atelier_desk.domain.denial import Ban
 from atelier_desk.domain.paths import within
+from atelier_desk.workspace.bounded_walk import WalkLimit, is_folder, walk
 from atelier_desk.workspace.processes.git_files import led_to, work_trees
 from atelier_desk.workspace.processes.sandbox import FOLDERS
 
-ENTRIES = 200_000
+ENTRIES = 400_000
 SECONDS = 2.0
-"""What one look takes at most: a workspace of 100 000 files takes half a second."""
+"""What one search takes at most: a workspace of 100 000 files takes half a second."""
 FOUND = 2_000
 """Denied files and folders that are kept apart one by one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class DeniedPath:
     """A denied file or folder with all in it: as it is spelled, links followed, and by which rule."""
 
     path: str
@@ -44,7 +44,7 @@ class Denied:
         repositories: git's own folders among what was looked at, and those that lead to it from above.
     """
 
-    found: tuple[Found, ...] = ()
+    found: tuple[DeniedPath, ...] = ()
     unseen: str = ""
     pinned: tuple[str, ...] = ()
     repositories: tuple[str, ...] = ()
@@ -67,29 +67,33 @@ def slashed(path: str) -> str:
     return path if os.sep == "/" else path.replace(os.sep, "/")
 
 
+def home_folder() -> str:
+    """The person's home folder as rules have it."""
+    return slashed(os.path.expanduser("~"))  # noqa: PTH111
+
+
 def find(bans: Sequence[Ban], roots: Sequence[str], home: str) -> Denied:
     """What of the denied paths is there: below the granted folders, and for rules about other places there. Blocks."""
     home = real(home)
-    look = _Look(tuple(dict.fromkeys(real(root) for root in roots)), home)
-    for root in look.roots:
-        if not any(root != other and within(other, root) for other in look.roots):
-            look.walk(root, [(ban, ban.starts((root,), home)[0]) for ban in bans], repositories=True)
+    search = _Search(tuple(dict.fromkeys(real(root) for root in roots)), home)
+    for root in search.roots:
+        if not any(root != other and within(other, root) for other in search.roots):
+            search.through(root, [(ban, ban.starts((root,), home)[0]) for ban in bans], repositories=True)
     for ban in bans:
         if ban.start != "workspace":
-            look.elsewhere(ban, ban.starts((), home)[0])
-    look.same_files()
-    return look.denied()
+            search.elsewhere(ban, ban.starts((), home)[0])
+    search.same_files()
+    return search.denied()
 
 
 @dataclass(slots=True)
-class _Look:
+class _Search:
     roots: tuple[str, ...]
     home: str
-    found: dict[tuple[str, str], Found] = field(default_factory=dict)
+    found: dict[tuple[str, str], DeniedPath] = field(default_factory=dict)
     repositories: dict[str, None] = field(default_factory=dict)
-    unseen: str = ""
-    _left: int = field(default_factory=lambda: ENTRIES)
-    _until: float = field(default_factory=lambda: monotonic() + SECONDS)
+    too_many: str = ""
+    limit: WalkLimit = field(default_factory=lambda: WalkLimit(entries=ENTRIES, seconds=SECONDS))
     _numbers: dict[int, tuple[int, str, Ban]] = field(default_factory=dict)
     """Of denied files, those in denied folders too: the device, the path and the rule, by the number of the file."""
     _others: list[tuple[int, str]] = field(default_factory=list)
@@ -105,7 +109,7 @@ class _Look:
                 while within(root, parent) and parent != root:
                     pinned[parent] = None
                     parent = os.path.dirname(parent)  # noqa: PTH120
-        return Denied(tuple(self.found.values()), self.unseen, tuple(sorted(pinned)), tuple(self.repositories))
+        return Denied(tuple(self.found.values()), self.limit.unseen or self.too_many, tuple(sorted(pinned)), tuple(self.repositories))
 
     def elsewhere(self, ban: Ban, start: str) -> None:
         """A rule about a place that is no granted folder: from the last name of it that has no pattern."""
@@ -116,34 +120,24 @@ class _Look:
         if ban.base and self._takes(ban, start, base, whole=True) and not self._needed(base):
             self._add(base, ban)
         elif os.path.isdir(base):  # noqa: PTH112
-            self.walk(base, [(ban, start)])
+            self.through(base, [(ban, start)])
 
-    def walk(self, top: str, bans: Sequence[tuple[Ban, str]], *, repositories: bool = False) -> None:
-        """All below a folder that one of the bans covers; links are not entered."""
-        waiting = [top]
-        while waiting:
-            folder = waiting.pop()
-            names: set[str] = set()
-            try:
-                with os.scandir(folder) as entries:
-                    for entry in entries:
-                        if not self._go_on(folder):
-                            return
-                        names.add(entry.name)
-                        deep = entry.is_dir(follow_symlinks=False)
-                        covering = next((ban for ban in self._covering(bans, entry, deep=deep)), None)
-                        if covering is not None and not self._needed(entry.path):
-                            self._add_all(slashed(entry.path), bans, deep=deep or entry.is_symlink())
-                        elif deep and not (repositories and entry.name == "objects"):
-                            waiting.append(slashed(entry.path))
-                        elif not deep:
-                            self._others.append((entry.inode(), slashed(entry.path)))
-            except OSError:
-                continue
+    def through(self, top: str, bans: Sequence[tuple[Ban, str]], *, repositories: bool = False) -> None:
+        """Look at all below a folder that one of the bans may cover."""
+        for folder, _value, entries, enter in walk(top, None, self.limit):
+            names = {entry.name for entry in entries}
+            for entry in entries:
+                deep = is_folder(entry)
+                covering = next((ban for ban in self._covering(bans, entry, deep=deep)), None)
+                if covering is not None and not self._needed(entry.path):
+                    self._add_all(slashed(entry.path), bans, deep=deep or entry.is_symlink())
+                elif deep and not (repositories and entry.name == "objects" and {"HEAD", "refs"} <= names):
+                    # What git stores says nothing of names.
+                    enter((slashed(entry.path), None))
+                elif not deep:
+                    self._others.append((entry.inode(), slashed(entry.path)))
             if repositories:
                 self._repository(folder, names)
-                if "objects" in names and not {"HEAD", "refs"} <= names:
-                    waiting.append(f"{folder}/objects")
 
     def _covering(self, bans: Sequence[tuple[Ban, str]], entry: os.DirEntry[str], *, deep: bool) -> Iterable[Ban]:
         deep = deep or entry.is_symlink()
@@ -172,9 +166,9 @@ class _Look:
 
     def _add(self, path: str, ban: Ban) -> None:
         if len(self.found) >= FOUND:
-            self.unseen = self.unseen or path
+            self.too_many = self.too_many or path
             return
-        found = Found(path, real(path), ban)
+        found = DeniedPath(path, real(path), ban)
         self.found[(path, ban.rule)] = found
         try:
             said = os.stat(path)  # noqa: PTH116
@@ -185,20 +179,14 @@ class _Look:
         elif said.st_nlink > 1:
             self._numbers[said.st_ino] = (said.st_dev, path, ban)
 
-    def _number_all(self, found: Found, device: int) -> None:
+    def _number_all(self, found: DeniedPath, device: int) -> None:
         """Note the files of a denied folder, which may have other names outside of it."""
-        waiting = [found.path]
-        while waiting:
-            folder = waiting.pop()
-            if monotonic() > self._until:
-                self.unseen = self.unseen or folder
-                return
-            with contextlib.suppress(OSError), os.scandir(folder) as entries:
-                for entry in entries:
-                    if entry.is_dir(follow_symlinks=False):
-                        waiting.append(slashed(entry.path))
-                    elif not entry.is_symlink():
-                        self._numbers.setdefault(entry.inode(), (device, slashed(entry.path), found.ban))
+        for _folder, _value, entries, enter in walk(found.path, None, self.limit):
+            for entry in entries:
+                if is_folder(entry):
+                    enter((slashed(entry.path), None))
+                elif not entry.is_symlink():
+                    self._numbers.setdefault(entry.inode(), (device, slashed(entry.path), found.ban))
 
     def same_files(self) -> None:
         """Other names of a denied file in the granted folders: hard links. They are found by the path that is denied."""
@@ -211,14 +199,7 @@ class _Look:
             with contextlib.suppress(OSError):
                 said = os.lstat(path)
                 if (said.st_dev, said.st_ino) == (device, number):
-                    self.found.setdefault((path, ban.rule), Found(denied, path, ban))
-
-    def _go_on(self, folder: str) -> bool:
-        self._left -= 1
-        if self._left < 0 or (self._left % 256 == 0 and monotonic() > self._until):
-            self.unseen = self.unseen or folder
-            return False
-        return True
+                    self.found.setdefault((path, ban.rule), DeniedPath(denied, path, ban))
 
     def _repository(self, folder: str, names: set[str]) -> None:
         if {"HEAD", "objects", "refs"} <= names:

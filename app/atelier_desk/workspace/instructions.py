@@ -1,18 +1,24 @@
 """Instructions that a folder brings along: ``AGENTS.md`` at its top and further down, ``CLAUDE.md`` where there is none.
 
 The forms are those of agents.md (the file nearest to what is worked on wins) and of Claude Code (``@path`` in a ``CLAUDE.md`` stands for
-that file). Whoever asks makes sure that the folder is trusted. Nothing outside of it is read.
+that file). Whoever asks makes sure that the folder is trusted. Nothing outside of it is read, nothing that a rule denies, and nothing in
+a secret place; each of these is named instead.
 """
 
 from __future__ import annotations
 
+import os
 import posixpath
 import re
 from dataclasses import dataclass
 
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.instructions import FolderInstructions
+from atelier_desk.domain.paths import within
 from atelier_desk.domain.protected_names import DEPENDENCIES
+from atelier_desk.workspace.denials import Denials
+from atelier_desk.workspace.denied import home_folder, real
+from atelier_desk.workspace.processes.secret_places import SECRETS
 from atelier_desk.workspace.root import ConfinedRoot
 from atelier_desk.workspace.text import decode
 from atelier_desk.workspace.walk import Walk
@@ -36,18 +42,22 @@ _IMPORT = re.compile(r"(?<![\w`@])@((?:~?/|\.{0,2}/)?[\w.\-]+(?:/[\w.\- ]*[\w.\-
 _CODE = re.compile(r"(```.*?```|~~~.*?~~~|`[^`\n]*`)", re.DOTALL)
 
 
-def instructions(root: ConfinedRoot) -> list[FolderInstructions]:
-    """The files of a granted folder, its own first, then those further down in the order of their paths; blocks."""
+def instructions(root: ConfinedRoot, denials: Denials | None = None) -> list[FolderInstructions]:
+    """The files of a granted folder, its own first, then those further down in the order of their paths; blocks.
+
+    ``denials``: what rules deny; of what they deny to read, an import or a file of instructions itself, the name alone is told.
+    """
+    reader = _Reader(root, denials or Denials())
     found: list[FolderInstructions] = []
     left = TOTAL
     for path in paths(root):
         if left <= 0 or len(found) == FILES:
             break
-        text = _text(root, path)
+        text = f"({why})" if (why := reader.refusal(path)) else reader.text(path)
         if text is None or not text.strip():
             continue
         if posixpath.basename(path) == "CLAUDE.md":
-            text = _with_imports(root, path, text, (path,), _Room(FILE - len(text)))
+            text = _with_imports(reader, path, text, (path,), _Room(FILE - len(text)))
         most = min(FILE, left)
         kept = text if len(text) <= most else text[:most].rpartition("\n")[0]
         found.append(FolderInstructions(folder=str(root.folder), path=path, text=kept.strip(), cut=len(kept) < len(text)))
@@ -66,12 +76,35 @@ def paths(root: ConfinedRoot) -> list[str]:
     return [posixpath.join(folder, next(name for name in NAMES if name in names[folder])) for folder in sorted(names)]
 
 
-def _text(root: ConfinedRoot, path: str) -> str | None:
-    try:
-        text = decode(root.read(path, _BYTES))
-    except ToolError:
-        return None
-    return text.text.replace("\r\n", "\n") if text is not None else None
+class _Reader:
+    """Reads files of one folder, but for those that must not be told of."""
+
+    def __init__(self, root: ConfinedRoot, denials: Denials) -> None:
+        self._root, self._denials = root, denials
+        top, home = real(root.folder), home_folder()
+        places = (real(f"{home}/{name}") for name in SECRETS)
+        # A person who granted such a place itself wants it read.
+        self._secret = [place for place in places if within(top, place) and place != top]
+
+    def refusal(self, path: str) -> str:
+        """Why a file is not read, as an agent is told; empty for one that may be."""
+        whole = f"{self._root.folder}/{path}"
+        led = real(whole)
+        if not os.path.lexists(whole):
+            return ""
+        if not within(real(self._root.folder), led):
+            return "left out: it leads out of this folder through a link"
+        if rule := self._denials.rule_against(whole):
+            return f"left out: the permission rule “{rule}” denies reading it"
+        return "left out: keys and passwords are kept there" if any(within(place, led) for place in self._secret) else ""
+
+    def text(self, path: str) -> str | None:
+        """Its content; None for what is no text that can be read."""
+        try:
+            text = decode(self._root.read(path, _BYTES))
+        except ToolError:
+            return None
+        return text.text.replace("\r\n", "\n") if text is not None else None
 
 
 @dataclass
@@ -83,8 +116,9 @@ class _Room:
     files: int = IMPORTED
 
 
-def _with_imports(root: ConfinedRoot, path: str, text: str, above: tuple[str, ...], room: _Room) -> str:
-    """The text with every ``@path`` outside of code replaced by that file; one that is not there, or outside, stays as it is written."""
+def _with_imports(reader: _Reader, path: str, text: str, above: tuple[str, ...], room: _Room) -> str:
+    """The text with every ``@path`` outside of code replaced by that file; one that is not there, or outside, stays as it is written, and
+    why one must not be read is said behind it."""
     if len(above) > IMPORTS:
         return text
 
@@ -96,11 +130,13 @@ def _with_imports(root: ConfinedRoot, path: str, text: str, above: tuple[str, ..
         if wanted in above or wanted.startswith("../") or room.files <= 0:
             return match[0]
         room.files -= 1
-        inside = _text(root, wanted)
+        if why := reader.refusal(wanted):
+            return f"{match[0]} ({why})"
+        inside = reader.text(wanted)
         if inside is None or len(inside) > room.characters:
             return match[0]
         room.characters -= len(inside)
-        return f"{match[0]}\n\n{_with_imports(root, wanted, inside, (*above, wanted), room).strip()}\n"
+        return f"{match[0]}\n\n{_with_imports(reader, wanted, inside, (*above, wanted), room).strip()}\n"
 
     # Every second part is code, in which an @ is an @.
     parts = _CODE.split(text)

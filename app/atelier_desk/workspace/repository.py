@@ -36,6 +36,8 @@ _LINKS = ("", "info", "objects", "objects/info", "objects/pack", "rebase-apply",
 """Below a repository's folder, where links are looked for."""
 RULE = "git_settings"
 """Rules that say yes to the settings of one repository: ``git_settings(HASH PLACE)``."""
+_CHANGING = "w"
+"""Before the hash of settings that only matter to commands that do more than read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +84,12 @@ def _unreadable(place: str) -> Repository:
     return Repository((f"config ({_shown(place)})",), _rule(secrets.token_hex(_DIGITS // 2), place))
 
 
-def _repository(place: str, problems: Sequence[str], settings: Sequence[Setting]) -> Repository:
-    """One whose settings ask: the hash is of all that is unknown, and of the place."""
+def _repository(place: str, problems: Sequence[str], settings: Sequence[Setting], kind: str) -> Repository:
+    """One whose settings ask: the hash is of all that is unknown, and of the place. ``kind``: see ``_CHANGING``."""
     listed = sorted((each.name, each.value or "", each.value is None) for each in settings)
     digest = hashlib.sha256(repr((place, sorted(problems), listed)).encode()).hexdigest()[:_DIGITS]
     unknown = (*map(_shown, problems), *map(_listed, settings))
-    return Repository(tuple(dict.fromkeys(unknown)), _rule(digest, place))
+    return Repository(tuple(dict.fromkeys(unknown)), _rule(kind + digest, place))
 
 
 def _listed(setting: Setting) -> str:
@@ -136,6 +138,14 @@ def _rule(digest: str, place: str) -> str:
     return f"{RULE}({digest} {_shown(place).replace('..', '…')})"
 
 
+def subject_of(rule: str) -> str:
+    """The repository whose settings a rule's text says yes to, and whether for commands that do more than read: two rules with the same
+    subject are about settings of different times. Empty for another rule."""
+    name, _bracket, argument = rule.partition("(")
+    digest, _space, place = argument.partition(" ")
+    return f"{digest[:-_DIGITS]} {place}" if name == RULE else ""
+
+
 class _Look:
     """One look at a repository: ``status`` and ``said`` are the answer of ``git.place_command``."""
 
@@ -158,9 +168,10 @@ class _Look:
         names = tuple(dict.fromkeys(each.name for each in self._settings))
         if not self._readable:
             return _unreadable(realpath(self._folder))
-        problems, unknown = list(self._problems()), [each for each in self._settings if not self._is_known(each)]
+        problems, unknown = list(self._problems()), [each for each in self._settings if not self._is_known(each, reading=self._reading)]
         place = self._git or realpath(self._folder)
-        said = _repository(place, problems, unknown) if problems or unknown else Repository()
+        kind = _CHANGING if not self._reading and any(self._is_known(each, reading=True) for each in unknown) else ""
+        said = _repository(place, problems, unknown, kind) if problems or unknown else Repository()
         # What a file outside says, to which an include leads, is not told: not even its keys.
         away = {_listed(each) for each in unknown if not self._is_near(each)}
         said = replace(said, unknown=tuple(each for each in said.unknown if each not in away) or said.unknown[:1])
@@ -211,7 +222,7 @@ class _Look:
         worktrees = [each.value for each in self._settings if each.name == "core.worktree" and each.value and each.scope != "global"]
         return bool(worktrees) and realpath(f"{self._git}/{worktrees[-1]}") == self._found and self._common == self._git
 
-    def _is_known(self, setting: Setting) -> bool:
+    def _is_known(self, setting: Setting, *, reading: bool) -> bool:
         if setting.scope in ("system", "global") and not self._is_theirs(setting):
             return True
         if setting.name == "core.worktree":
@@ -220,8 +231,8 @@ class _Look:
         if setting.name == "core.hookspath" and setting.value and self._found and self._inside(self._found):
             # As good as .git/hooks: programs of the project.
             hooks = realpath(os.path.join(self._top, os.path.expanduser(setting.value)))  # noqa: PTH111, PTH118
-            return self._inside(hooks) or self._reading
-        return is_known(setting.name, setting.value, reading=self._reading)
+            return self._inside(hooks) or reading
+        return is_known(setting.name, setting.value, reading=reading)
 
     def _is_theirs(self, setting: Setting) -> bool:
         """Whether a setting of the person's own stands in a file of a granted folder. Git's own files in a home that was granted do not

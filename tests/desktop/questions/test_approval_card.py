@@ -83,6 +83,11 @@ async def test_it_says_what_why_how_risky_and_who_is_above(scene: MakeScene) -> 
         assert s.find(name).accessibleName(), name
 
 
+async def test_unknown_settings_of_a_repository_are_never_of_low_risk(scene: MakeScene) -> None:
+    s = scene(asks(tool="git_status", section="shell_ops", risk="low", reason="repository", about="filter.a.clean (.git/config)"))
+    assert s.find("approval-risk").text() == "high risk"
+
+
 @pytest.mark.parametrize(("section", "what"), [("shell_ops", "commands are run"), ("file_ops", "files are touched")])
 async def test_it_says_of_commands_and_of_files_apart_what_is_asked_about(scene: MakeScene, section: str, what: str) -> None:
     s = scene(asks(kind=ApprovalKind.FILE_OP, tool="run_command", section=section, reason="selective"))

@@ -188,7 +188,7 @@ async def test_nothing_gets_at_what_is_denied(
     if not mounts:
         monkeypatch.setattr(sandbox, "has_mounts", lambda: False)
     calls = attempts(place)
-    assert len(calls) >= 300
+    assert len(calls) >= 400
     calls = calls if part is None else [call for at, call in enumerate(calls) if at % 3 == part]
     told = await results(open_atelier, place, approval, calls)
     wrong = [each[:600] for each in told if seen(_without_arguments(each))]
@@ -198,6 +198,12 @@ async def test_nothing_gets_at_what_is_denied(
     if part is None:
         for name in (".env", "secrets/prod.txt", "config/prod.yml", "key.pem"):
             assert CANARY in (place.workspace / name).read_text(), name
+
+
+async def test_the_result_of_a_denied_call_names_the_rule(open_atelier: Opener, place: Place) -> None:
+    told = await results(open_atelier, place, "auto", [("read_file", {"path": ".env"})])
+    [end] = [json.loads(each)["data"] for each in told if '"tool_end"' in each]
+    assert (end["result"]["code"], end["result"]["rule"]) == ("denied", "read_file(.env)")
 
 
 def _without_arguments(text: str) -> str:

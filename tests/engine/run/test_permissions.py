@@ -14,8 +14,9 @@ from atelier_desk.domain.approval import ApprovalKind, ApprovalPolicy
 from atelier_desk.domain.call import Subjects
 from atelier_desk.domain.events.run import ToolCallStarted
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope, Verdict
-from atelier_desk.engine.run.permissions import PLAN_REFUSAL, Judge, barred_host, facts, refusal, rules, telling, verdict
+from atelier_desk.engine.run.permissions import PLAN_REFUSAL, Judge, facts, refusal, telling, verdict
 from atelier_desk.engine.run.reducer.state import RunState
+from atelier_desk.engine.run.run_rules import barred_host, rules
 from atelier_desk.policy.permissions.facts import Concern
 from atelier_desk.policy.permissions.taint import merged
 from atelier_desk.tools.base import Call, Effect, Input, Risk, Tool, ToolContext, ToolResult
@@ -141,9 +142,9 @@ def test_a_call_that_cannot_be_looked_into_asks(mode: ApprovalMode, tmp_path: Pa
     def broken(*_given: object) -> object:
         raise RuntimeError("an inspector with a mistake in it")
 
-    for inspector in ("facts", "rules", "protected", "_commands"):
+    for inspector in ("permissions.facts", "permissions.rules", "call_facts.protected", "call_facts._commands"):
         with monkeypatch.context() as patch:
-            patch.setattr(f"atelier_desk.engine.run.permissions.{inspector}", broken)
+            patch.setattr(f"atelier_desk.engine.run.{inspector}", broken)
             assert verdict(run, started(), write("a"), repaired=False).action is Action.ASK, inspector
             plan = state(ApprovalMode.PLAN, workspace=(str(tmp_path),))
             assert verdict(plan, started(), write("a"), repaired=False).action is Action.DENY, inspector

@@ -72,7 +72,9 @@ async def test_a_yes_holds_until_the_settings_change(open_atelier: Opener, work:
         turns = Turns(atelier, work)
         [asked] = await turns.begin()
         assert (asked.reason, asked.about) == ("repository", "filter.a=b.clean (.git/config)")
-        assert any("filter.a=b.clean (.git/config)" in line for line in approval_words.described(asked))
+        told = "\n".join(approval_words.described(asked))
+        assert "filter.a=b.clean (.git/config)" in told
+        assert "high risk" in told
         await atelier.approvals.approve(asked.id)
         end = await turns.ended()
         assert end["success"], end
@@ -109,6 +111,22 @@ async def test_ordinary_changes_of_a_repository_do_not_ask_again(open_atelier: O
         for line in ("branch.side.remote origin", "remote.up.url https://example.org/x", "user.name Ann"):
             git("config", *line.split(" ", 1), cwd=work)
         assert await turns.begin() == []
+
+
+async def test_a_yes_to_changed_settings_takes_the_place_of_the_old_rule(open_atelier: Opener, work: Path) -> None:
+    async with open_atelier([step for line in ("git diff", "git diff", "git add .") for step in (call(line=line), "done")]) as atelier:
+        turns = Turns(atelier, work)
+        for _time in range(2):
+            [asked] = await turns.begin()
+            await atelier.approvals.approve(asked.id)
+            await turns.ended()
+            [rule] = await atelier.permissions.rules()
+            assert asked.always == (rule.text,)
+            git("config", "filter.a=b.smudge", "./other.sh", cwd=work)
+        git("config", "core.fsmonitor", "./evil.sh", cwd=work)
+        [asked] = await turns.begin()
+        await atelier.approvals.approve(asked.id)
+        assert len(await atelier.permissions.rules()) == 2, "what matters only to commands that write has a rule of its own"
 
 
 async def test_settings_that_change_after_the_yes_are_not_run(open_atelier: Opener, work: Path, monkeypatch: pytest.MonkeyPatch) -> None:

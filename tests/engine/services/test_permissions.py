@@ -145,7 +145,7 @@ async def test_a_run_is_given_the_rules_in_whose_scope_it_is(atelier: Atelier) -
 async def test_rules_of_an_agent_go_with_it_and_bind_its_sub_agents(atelier: Atelier) -> None:
     from atelier_desk.domain.agent import Budget
     from atelier_desk.domain.team import ChildPlan
-    from atelier_desk.engine.run.permissions import rules
+    from atelier_desk.engine.run.run_rules import rules
     from atelier_desk.engine.team.teams import _run_started
 
     ada = await atelier.agents.save(AgentConfig(name="Ada", provider="p", model="m"))

@@ -47,6 +47,8 @@ def run(program: bytes, architecture: int, number: int, *arguments: int) -> int:
 WORKS, READS = {"works": True, "network": False}, {"works": False, "network": False}
 CALLS = [
     # call, arguments, the verdict with namespaces, and without
+    ("fcntl", (3, 1031, 1 << 16), ALLOW, ALLOW), ("fcntl", (3, 1031, (1 << 16) + 1), REFUSE, REFUSE),
+    ("fcntl", (3, 1031, -1), REFUSE, REFUSE), ("fcntl", (3, 1032, 1 << 20), ALLOW, ALLOW),
     ("prlimit64", (0,), ALLOW, ALLOW), ("prlimit64", (7,), ALLOW, REFUSE), ("prlimit64", (-1,), ALLOW, REFUSE),
     ("prlimit64", (1 << 32,), ALLOW, ALLOW), ("prlimit64", (1 << 32 | 7,), ALLOW, REFUSE),
     ("sched_setaffinity", (0,), ALLOW, ALLOW), ("sched_setaffinity", (7,), ALLOW, REFUSE),
@@ -103,7 +105,7 @@ def test_every_call_of_the_tables_is_decided_once() -> None:
     assert len(left) == len(set(left))
     assert refused & {*left, *syscalls.OWN} == set()
     known = set().union(*(numbers for _, numbers in syscalls.ARCHITECTURES.values()))
-    assert refused | {*syscalls.OWN, "clone", "clone3"} == known
+    assert refused | {*syscalls.OWN, "clone", "clone3", "fcntl"} == known
 
 
 @pytest.mark.parametrize("machine", MACHINES)

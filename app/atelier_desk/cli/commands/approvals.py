@@ -63,7 +63,7 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
             asked.id,
             _(approval_words.STATES[asked.status.value]),
             approval_words.asked_for(asked),
-            approval_words.risk(asked.risk),
+            approval_words.risk(asked),
             approval_words.lineage(asked.lineage, asked.agent_name),
             approval_words.reason(asked.reason),
         )

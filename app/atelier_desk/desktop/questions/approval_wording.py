@@ -19,6 +19,7 @@ from atelier_desk.domain.approval import (
 )
 from atelier_desk.domain.text import shorten
 from atelier_desk.i18n import N_, _, ngettext
+from atelier_desk.policy.permissions.facts import Concern
 from atelier_desk.rule_words import REASONS, always_words
 from atelier_desk.tools.sections import SHELL, SectionRegistry
 
@@ -114,8 +115,9 @@ def why(request: ApprovalRequest) -> str:
 
 
 def risk(request: ApprovalRequest) -> tuple[str, PillKind]:
-    """The risk pill."""
-    return _(RISKS[request.risk]), _RISK_KINDS[request.risk]
+    """The risk pill. What unknown settings of a repository start may do anything, however little the call itself does."""
+    name: RiskName = "high" if request.reason == Concern.REPOSITORY else request.risk
+    return _(RISKS[name]), _RISK_KINDS[name]
 
 
 def lineage(above: Iterable[Ancestor], agent: str) -> str:

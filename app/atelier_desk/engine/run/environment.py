@@ -11,6 +11,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.instructions import FolderInstructions
+from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.skill import Invocation, SkillFacts
 from atelier_desk.domain.stream.event import StreamEvent
@@ -24,8 +25,11 @@ from atelier_desk.storage.repositories import Repositories
 from atelier_desk.tools.registry import ToolRegistry
 from atelier_desk.workspace.checkpoints.taint_marks import TaintMarks
 
+Instructions = tuple[tuple[str, ...], tuple[FolderInstructions, ...]]
+"""Which folders are trusted, and what those say to agents."""
 
-async def no_instructions(_folders: Sequence[str]) -> tuple[tuple[str, ...], tuple[FolderInstructions, ...]]:
+
+async def no_instructions(_folders: Sequence[str], _rules: Sequence[PermissionRule]) -> Instructions:
     """No folder is trusted."""
     return (), ()
 
@@ -58,7 +62,7 @@ class RunEnvironment:
 
     Attributes:
         default_agent: who answers in a workflow, by its id, when nobody says who.
-        folder_instructions: which of the granted folders are trusted, and what those say to agents.
+        folder_instructions: which of the granted folders are trusted, and what those say to agents; what the rules deny to read left out.
         own: the program's own data folder: a call that changes something in it asks every time.
         marks: the files of workspaces that were written after reading from outside.
         record_answer: tells the question gate how a question ended, so that its circuit breaker knows.
@@ -75,7 +79,7 @@ class RunEnvironment:
     gateway: ModelGateway
     clock: Clock
     default_agent: Callable[[str], Awaitable[AgentConfig]]
-    folder_instructions: Callable[[Sequence[str]], Awaitable[tuple[tuple[str, ...], tuple[FolderInstructions, ...]]]] = no_instructions
+    folder_instructions: Callable[[Sequence[str], Sequence[PermissionRule]], Awaitable[Instructions]] = no_instructions
     skills: Skills = field(default_factory=NoSkills)
     record_answer: Callable[[str, QuestionStatus], None] = lambda workflow_id, status: None
     own: tuple[str, ...] = ()

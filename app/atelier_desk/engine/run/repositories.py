@@ -12,17 +12,19 @@ from atelier_desk.workspace.commands.judge import Judgement, Kind
 from atelier_desk.workspace.processes import environment
 from atelier_desk.workspace.repository import Repository
 
-Looked = MutableMapping[tuple[str, bool], Repository]
-"""What was found by folder, and whether git only reads there."""
-_TOOLS = frozenset({GitStatus.name, GitDiff.name})
+TOOLS = frozenset({GitStatus.name, GitDiff.name})
 
 
 def unknown(
-    tool: str, judgement: Judgement | None, details: dict[str, Any], workspace: Sequence[str], looked: Looked
+    tool: str,
+    judgement: Judgement | None,
+    details: dict[str, Any],
+    workspace: Sequence[str],
+    found: MutableMapping[tuple[str, bool], Repository],
 ) -> tuple[Repository, ...]:
     """Those in which git would find settings that are not known to be harmless, each once, in the order of the call.
 
-    ``looked`` keeps what was found, for as long as its owner takes it for the state of this moment.
+    Blocks. ``found`` is what was found of this moment, by folder and whether git only reads there; it is added to.
     """
     places = list(dict.fromkeys(_places(tool, judgement, str(details.get("cwd") or "")))) if workspace else []
     if not places:
@@ -30,15 +32,15 @@ def unknown(
     roots = [Path(each) for each in workspace]
     git = environment.program("git", roots[0], roots[0], system=True) or environment.program("git", roots[0], roots[0])
     for folder, reading in places if git else ():
-        if (folder, reading) not in looked:
-            looked[folder, reading] = repository.look(git, roots[0] / folder, roots, reading=reading)
-    found = (looked[place] for place in places if place in looked)
-    return tuple({each.rule: each for each in found if each.rule}.values())
+        if (folder, reading) not in found:
+            found[folder, reading] = repository.look(git, roots[0] / folder, roots, reading=reading)
+    there = (found[place] for place in places if place in found)
+    return tuple({each.rule: each for each in there if each.rule}.values())
 
 
 def _places(tool: str, judgement: Judgement | None, cwd: str) -> Iterator[tuple[str, bool]]:
     """The folders in which a call runs git, relative to the workspace, and whether it only reads there."""
-    if tool in _TOOLS:
+    if tool in TOOLS:
         yield "", True
     if judgement is None:
         return

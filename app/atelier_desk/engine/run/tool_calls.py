@@ -35,15 +35,18 @@ from atelier_desk.engine.journal import Follow, RunHandle
 from atelier_desk.engine.run import server_desk
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.marked_files import marking
-from atelier_desk.engine.run.permissions import Judge, barred_host, host_arguments, really, refusal, settings_allowed, telling, unreachable
+from atelier_desk.engine.run.permissions import Judge, really, refusal, telling, unreachable
 from atelier_desk.engine.run.reducer.state import CallState, RunState
 from atelier_desk.engine.run.request import searching
 from atelier_desk.engine.run.request.model_call import direct_names, enabled_names
 from atelier_desk.engine.run.results import call_finished, closed, kept, noting_edits
+from atelier_desk.engine.run.run_rules import barred_host, host_arguments, settings_allowed
 from atelier_desk.engine.run.spending import CallSpending
 from atelier_desk.engine.team.port import TeamPort
 from atelier_desk.policy import approvals, budget
 from atelier_desk.policy.permissions import scope
+from atelier_desk.policy.permissions.facts import Concern
+from atelier_desk.threads import in_tool_thread
 from atelier_desk.tools.base import (
     AnswerChild,
     AskParent,
@@ -112,23 +115,32 @@ class ToolCalls:
     async def begin(self, calls: Sequence[CallState]) -> None:
         """Begin the next call, or the reading calls at the front together; the driver asks again for the rest.
 
-        Calls a person must allow first are asked about, all at once; those before them run meanwhile.
+        Calls a person must allow first are asked about, all at once; those before them run meanwhile. Where the run is another one by the
+        time they are judged, nothing is committed, and the driver begins anew.
         """
         state = self._handle.current
         self._judge.begin()
-        prepared = [await self._tried(self.prepare(state, call.call, allowed=call.allowed)) for call in calls]
+        prepared = [await self._tried(await self._prepare(state, call)) for call in calls]
         asking = [one for one in prepared if one.asks]
         if asking:
             named = [(await self._named(self._request(state, one)), one.intent.grounds) for one in asking]
-            asked = (ApprovalRequested(approval=request, grounds=grounds) for request, grounds in named)
-            await self._env.journal.append(self._handle, *asked)
+            asked = [ApprovalRequested(approval=request, grounds=grounds) for request, grounds in named]
+            await self._env.journal.append_if(self._handle, lambda now: asked if now is state else None)
             return
-        await self._env.journal.append(self._handle, *self._intents(state, prepared), follow=self._follow)
+        bodies = self._intents(state, prepared)
+        await self._env.journal.append_if(self._handle, lambda now: bodies if now is state else None, follow=self._follow)
 
     def beginning(self, state: RunState, calls: Sequence[CallState]) -> list[EventBody]:
-        """What ``begin`` would commit now, for whoever commits what led to it. Empty when a person must allow one of the calls first."""
+        """What ``begin`` would commit now, for whoever commits what led to it.
+
+        Empty when a person must allow one of the calls first, or when judging one of them blocks: a commit does not wait for that.
+        """
         self._judge.begin()
-        prepared = [self.prepare(state, call.call, allowed=call.allowed) for call in calls]
+        described = [self._described(state, call.call) for call in calls]
+        if any(self._blocks(state, one) for one in described):
+            return []
+        tainted = self._teams.tainted(state)
+        prepared = [self._judged(state, one, tainted, allowed=call.allowed) for one, call in zip(described, calls, strict=True)]
         if any(one.asks for one in prepared):
             return []
         return self._intents(state, prepared)
@@ -164,8 +176,20 @@ class ToolCalls:
             else:
                 await self._env.journal.append(self._handle, *closed(call, CallStatus.UNKNOWN, EFFECT_UNKNOWN))
 
-    def prepare(self, state: RunState, call: ToolCall, *, allowed: bool = False) -> Prepared:
-        """Decide what a call runs: the tool it names, the tool named inside ``invoke_tool``, or an error for the model."""
+    async def _prepare(self, state: RunState, call: CallState) -> Prepared:
+        """Decide what becomes of a call. What that needs of the disk and of git is looked up in a thread, which nobody waits for once
+        the call is cancelled."""
+        one, tainted = self._described(state, call.call), self._teams.tainted(state)
+        if self._blocks(state, one):
+            return await in_tool_thread(self._judged, state, one, tainted, allowed=call.allowed)
+        return self._judged(state, one, tainted, allowed=call.allowed)
+
+    def _blocks(self, state: RunState, one: Prepared) -> bool:
+        """Whether judging a call runs a program or looks through folders."""
+        return one.described is not None and self._judge.blocks(state, one.intent.tool, one.described)
+
+    def _described(self, state: RunState, call: ToolCall) -> Prepared:
+        """What a call runs: the tool it names, the tool named inside ``invoke_tool``, or an error for the model. Nothing is decided yet."""
         registry = self._env.registry
         name, arguments, via = call.name, call.arguments, ""
         failure: ToolResult | None = None
@@ -192,25 +216,30 @@ class ToolCalls:
                 # The model is told, and nobody is asked about a call that cannot run.
                 failure = ToolResult.failure(str(error), error.code)
         intent = self._intent(state, call, tool, described, name=name, arguments=arguments, via=via)
-        asks: Verdict | None = None
-        always: tuple[str, ...] = ()
-        away = unreachable(state, tool, described) if described is not None and tool is not None else None
-        if away is not None and described is not None:
+        return Prepared(call=call, intent=intent, tool=tool, described=described, failure=failure)
+
+    def _judged(self, state: RunState, one: Prepared, tainted: Sequence[str], *, allowed: bool) -> Prepared:
+        """The call with the verdict about it; ``allowed``: a person said yes to it. See ``_blocks``."""
+        tool, described, intent = one.tool, one.described, one.intent
+        if tool is None or described is None:
+            return one
+        away = unreachable(state, tool, described)
+        if away is not None:
             # Nothing was decided by rules, but who tries to get out stands in the audit trail.
             said = Verdict(action=Action.DENY, reason="outside", about=", ".join(described.subjects.paths))
             intent = intent.model_copy(update={"verdict": said})
-            failure, described = ToolResult.failure(str(away), away.code), None
-        elif described is not None and tool is not None and self._is_judged(tool, described):
-            tainted = self._teams.tainted(state)
-            said, grounds, reads, always = self._judge.judged(state, intent, described, repaired=call.repaired, tainted=tainted)
-            taint = reads if said.action is not Action.DENY else ""
-            intent = intent.model_copy(update={"verdict": said, "grounds": grounds, "taint": taint})
-            if said.action is Action.DENY:
-                # Also when a person allowed the call: with other arguments it may touch what is forbidden.
-                failure, described = ToolResult.failure(refusal(said), "denied"), None
-            elif said.action is Action.ASK and not allowed:
-                asks = said
-        return Prepared(call=call, intent=intent, tool=tool, described=described, failure=failure, asks=asks, always=always)
+            return replace(one, intent=intent, failure=ToolResult.failure(str(away), away.code), described=None)
+        if not self._is_judged(tool, described):
+            return one
+        said, grounds, reads, always = self._judge.judged(state, intent, described, repaired=one.call.repaired, tainted=tainted)
+        taint = reads if said.action is not Action.DENY else ""
+        intent = intent.model_copy(update={"verdict": said, "grounds": grounds, "taint": taint})
+        if said.action is Action.DENY:
+            # Also when a person allowed the call: with other arguments it may touch what is forbidden.
+            by_rule = {"rule": said.rule} if said.reason == "rule" else {}
+            failure = ToolResult.failure(refusal(said), "denied", **by_rule)
+            return replace(one, intent=intent, failure=failure, described=None, always=always)
+        return replace(one, intent=intent, asks=said if said.action is Action.ASK and not allowed else None, always=always)
 
     @staticmethod
     def _intent(
@@ -494,9 +523,16 @@ class ToolCalls:
             settings_allowed=lambda rule: settings_allowed(state, rule),
             tells=telling(state, prepared.intent.tool, prepared.intent.section),
             denied=self._judge.denials(state),
+            denied_allowed=_denied_allowed(prepared.intent),
+            protected=self._judge.protected(prepared.intent.call_id),
             given=self._given(prepared.call.id),
             desk=server_desk.CallDesk(env, self._handle, prepared.call.id),
             spending=CallSpending(env, self._handle, prepared.call.id),
             progress=progress,
             now=env.clock.now,
         )
+
+
+def _denied_allowed(intent: ToolCallStarted) -> str:
+    """The denied path that a person was asked about before the call was begun; empty for none."""
+    return dict(intent.grounds.concerns).get(Concern.DENIED, "") if intent.grounds is not None else ""

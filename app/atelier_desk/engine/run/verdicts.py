@@ -11,9 +11,9 @@ from atelier_desk.domain.approval import ApprovalPolicy, ApprovalRequest, Approv
 from atelier_desk.domain.audit import cut, detail_of
 from atelier_desk.domain.events.run import ApprovalRequested, RunEvent, ToolCallStarted
 from atelier_desk.domain.permission import Action, RuleScope, Verdict
-from atelier_desk.engine.run.permissions import readable, rules
 from atelier_desk.engine.run.reducer.reduce import reduce
 from atelier_desk.engine.run.reducer.state import RunState
+from atelier_desk.engine.run.run_rules import readable, rules
 from atelier_desk.llm.secrets import redact
 from atelier_desk.policy.permissions.decide import VERSION, Level
 from atelier_desk.policy.permissions.grounds import Named, again

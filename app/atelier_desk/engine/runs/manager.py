@@ -310,7 +310,16 @@ class RunManager:
         run_id = new_id()
         settings = self._settings = self._settings or await self._env.repos.settings.load()
         after = [each for each in await self.waiting.of(row) if each.message_id != message.message_id]
-        trusted, instructions = await self._env.folder_instructions(row.workspace)
+        approvals = for_run(
+            settings.approvals,
+            who.agent.approval,
+            run_id=run_id,
+            workflow_id=row.id,
+            agent_id=who.agent_id,
+            workspace=really(row.workspace),
+        )
+        # A rule against another agent counts too: it may become a sub-agent, which is told the same.
+        trusted, instructions = await self._env.folder_instructions(row.workspace, approvals.rules)
         skills = await self._env.skills.catalogue(row.workspace)
         marks = self._env.marks
         marked = await in_tool_thread(read_at_start, marks, instructions, skills) if marks else ()
@@ -323,14 +332,7 @@ class RunManager:
             previous_run_id=previous,
             correlation_id=run_id,
             max_depth=settings.max_depth,
-            approvals=for_run(
-                settings.approvals,
-                who.agent.approval,
-                run_id=run_id,
-                workflow_id=row.id,
-                agent_id=who.agent_id,
-                workspace=really(row.workspace),
-            ),
+            approvals=approvals,
             language=language(),
             workspace=row.workspace,
             trusted=trusted,

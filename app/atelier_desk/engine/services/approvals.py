@@ -10,6 +10,7 @@ from typing import Any
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalScope, ApprovalStatus, Decision, OnTimeout
+from atelier_desk.domain.base import new_id
 from atelier_desk.domain.errors import ConflictError, LimitError, ToolError, UsageError
 from atelier_desk.domain.parts import FileChange
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
@@ -17,6 +18,7 @@ from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.i18n import N_
 from atelier_desk.policy.permissions import pattern
 from atelier_desk.policy.permissions.facts import Concern
+from atelier_desk.workspace import repository
 
 SEEN_STEP_MS = 60_000
 """Most milliseconds one ``seen`` report may count: a screen reports about once a second, so more means a machine that slept."""
@@ -187,10 +189,15 @@ class ApprovalService:
         allowing = [rule for rule in await permissions.rules() if rule.where == where and rule.action is Action.ALLOW]
         # One that waits, since it came with a backup from elsewhere, holds with this yes.
         kept = {rule.text: rule.model_copy(update={"held": False}) for rule in allowing}
-        return tuple(
-            kept.get(text) or PermissionRule(text=text, action=Action.ALLOW, scope=where.scope, scope_id=where.scope_id, created_at=now)
-            for text in wanted
-        )
+        # A rule for settings that a repository no longer has says nothing any more: the one for those of now takes its place.
+        former = {repository.subject_of(rule.text): rule.id for rule in allowing if rule.text not in wanted}
+        former.pop("", None)
+
+        def made(text: str) -> PermissionRule:
+            id = former.get(repository.subject_of(text)) or new_id()
+            return PermissionRule(id=id, text=text, action=Action.ALLOW, scope=where.scope, scope_id=where.scope_id, created_at=now)
+
+        return tuple(kept.get(text) or made(text) for text in wanted)
 
     def _edited(self, asked: ApprovalRequest, arguments: dict[str, Any] | None) -> dict[str, Any] | None:
         """The arguments a person changed, checked; None when nothing was changed."""

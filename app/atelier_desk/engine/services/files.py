@@ -16,8 +16,10 @@ from atelier_desk.domain.errors import AtelierError, NotFoundError, UsageError
 from atelier_desk.domain.held import HeldFile
 from atelier_desk.domain.instructions import FolderInstructions
 from atelier_desk.domain.parts import FileChange
+from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.i18n import N_
+from atelier_desk.policy.permissions import denying
 from atelier_desk.threads import in_storage_thread, in_tool_thread
 from atelier_desk.workspace.checkpoints import answering
 from atelier_desk.workspace.checkpoints.cleaning import Cleaned, Kept, clean, kept
@@ -25,6 +27,8 @@ from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
 from atelier_desk.workspace.checkpoints.protected_files import settle_all
 from atelier_desk.workspace.checkpoints.taint_marks import Mark
 from atelier_desk.workspace.checkpoints.undo import undo
+from atelier_desk.workspace.denials import Denials
+from atelier_desk.workspace.denied import home_folder
 from atelier_desk.workspace.diffs import file_change
 from atelier_desk.workspace.instructions import instructions, paths
 from atelier_desk.workspace.root import ConfinedRoot
@@ -186,8 +190,13 @@ class FileService:
             self._context.bus.changed("file", "")
         return gone
 
-    async def instructions(self, folders: Sequence[str]) -> tuple[tuple[str, ...], tuple[FolderInstructions, ...]]:
-        """The trusted ones of the folders, and what they tell agents at this moment; a folder that cannot be read tells nothing."""
+    async def instructions(
+        self, folders: Sequence[str], rules: Sequence[PermissionRule] = ()
+    ) -> tuple[tuple[str, ...], tuple[FolderInstructions, ...]]:
+        """The trusted ones of the folders, and what they tell agents at this moment; a folder that cannot be read tells nothing.
+
+        ``rules``: those of the run; what they deny to read is told to nobody.
+        """
         await self.missing(folders)
         # What a program that still runs has put there waits for a person first.
         for workflow_id in await in_tool_thread(settle_all, self._files):
@@ -195,9 +204,10 @@ class FileService:
         decided = await self.trusted(folders)
         trusted = tuple(folder for folder in folders if decided[folder])
         found: builtins.list[FolderInstructions] = []
+        denials = Denials(denying.bans(rules), folders, home_folder())
         for folder in trusted:
             try:
-                found += await in_tool_thread(instructions, self._files.root(folder))
+                found += await in_tool_thread(instructions, self._files.root(folder), denials)
             except (AtelierError, OSError) as error:
                 log.info("the instructions of a folder cannot be read: %s", error)
         return trusted, tuple(found)

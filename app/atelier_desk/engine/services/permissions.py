@@ -15,7 +15,8 @@ from atelier_desk.domain.call import Words
 from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
 from atelier_desk.domain.events.run import ToolCallStarted
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope, Verdict
-from atelier_desk.engine.run.permissions import facts, really, unreachable, verdict
+from atelier_desk.engine.run.call_facts import facts
+from atelier_desk.engine.run.permissions import really, unreachable, verdict
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.figures import number
@@ -24,6 +25,7 @@ from atelier_desk.policy.permissions import glob, pattern
 from atelier_desk.policy.permissions.decide import Level, decide
 from atelier_desk.policy.permissions.facts import Concern
 from atelier_desk.policy.permissions.scope import first
+from atelier_desk.threads import in_tool_thread
 from atelier_desk.tools.base import Call, Effect, Risk
 from atelier_desk.tools.validation import InvalidArgumentsError, closest
 
@@ -191,7 +193,8 @@ class PermissionService:
         if unreachable(state, found, described) is not None:
             # As the call itself: nobody is asked, and no rule lets it out.
             return Verdict(action=Action.DENY, reason="outside", about=", ".join(described.subjects.paths))
-        return verdict(state, _intent(tool, found.section, described, arguments), described, repaired=False, own=own)
+        intent = _intent(tool, found.section, described, arguments)
+        return await in_tool_thread(verdict, state, intent, described, repaired=False, own=own)
 
     async def replay(self, workflow_id: str) -> list[Replayed]:
         """Every verdict of a workflow reached anew, from what was kept with it, and what today's rules and settings would say instead.
@@ -213,7 +216,7 @@ class PermissionService:
         state = await self._state(ApprovalMode.MANUAL, (await self._context.repos.workflows.get(asked.workflow_id)).workspace, ())
         described = Call(Effect(asked.effect or Effect.EXECUTE), Risk(asked.risk), asked.kind, subjects=asked.subjects)
         intent = _intent(asked.tool, asked.section, described, asked.arguments, server=asked.server)
-        about = facts(state, intent, described, repaired=False)
+        about = await in_tool_thread(facts, state, intent, described, repaired=False)
         rules = tuple(PermissionRule(text=text, action=Action.ALLOW) for text in texts)
         return decide([Level(rules, state.approvals)], about).reason in ("rule", *(concern.value for concern in about.concerns))
 

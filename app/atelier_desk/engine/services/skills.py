@@ -13,12 +13,17 @@ from pathlib import Path
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundError, ToolError, UsageError
+from atelier_desk.domain.permission import RuleScope
 from atelier_desk.domain.skill import Invocation, SkillFacts, SkillUse
 from atelier_desk.engine.attached_text import looks_secret
+from atelier_desk.engine.run.permissions import really
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.i18n import N_
+from atelier_desk.policy.permissions import denying
 from atelier_desk.threads import in_tool_thread
 from atelier_desk.tools.services import OpenedSkill
+from atelier_desk.workspace.denials import Denials
+from atelier_desk.workspace.denied import home_folder
 from atelier_desk.workspace.diffs import digest
 from atelier_desk.workspace.root import ConfinedRoot
 from atelier_desk.workspace.skills import arguments, find, inclusions
@@ -207,9 +212,12 @@ class SkillService:
         given = called[2] or ""
         text = filled(said, given, found)
         where = ([found.folder] if found.kind == "skill" else []) + list(folders)
-        text = _bounded(
-            await in_tool_thread(lambda: inclusions.included(text, [self._root(each) for each in where], looks_secret)), found.file
-        )
+        # Of whichever workflow and agent a rule is: what is put into the message is read by all that answer it.
+        here = really(tuple(folders))
+        held = [rule for rule in await self._context.repos.rules.list() if rule.scope is not RuleScope.FOLDER or rule.scope_id in here]
+        denials = Denials(denying.bans(held), [*folders], home_folder())
+        roots = [self._root(each) for each in where]
+        text = _bounded(await in_tool_thread(inclusions.included, text, roots, looks_secret, denials), found.file)
         use = SkillUse(name=row.name, folder=await _folder(found), digest=digest(said.body.encode()))
         read = await in_tool_thread(self._context.workspace_files.marks.of, found.file)
         return Invocation(kind=found.kind, use=use, source=found.file, text=text, arguments=given.strip(), read=next(iter(read), ""))

@@ -43,9 +43,9 @@ def held_for(read: Pattern, facts: Facts) -> tuple[Path, ...]:
     """The paths of a call that a rule against reading or changing paths is held against, although it names another tool."""
     found: tuple[Path, ...] = ()
     if denies_reading(read) and facts.tool not in NAMING:
-        found = (*facts.paths, *facts.reached, *facts.taken)
+        found = (*facts.paths, *facts.revealed, *facts.contained)
     if denies_writing(read):
-        found = (*found, *facts.taken, *(facts.paths if facts.changes and not facts.commands else ()))
+        found = (*found, *facts.contained, *(facts.paths if facts.changes and not facts.commands else ()))
     return found
 
 

@@ -100,7 +100,7 @@ class Facts:
             cover them.
         path_tools: other tools and sections whose rules against paths hold for the paths of this call too: a command that reads a file is
             a reading of it.
-        reached: besides ``paths``, paths whose content the call may tell; ``taken``: those it takes along with a folder or puts into
+        revealed: besides ``paths``, paths whose content the call may tell; ``contained``: those it takes along with a folder or puts into
             one. Rules that deny are held against them, no yes must cover them.
         home: the person's home folder, absolute; where ``~/`` of a rule starts.
         about: for each concern the part of the call it is about, in words that are shown.
@@ -119,8 +119,8 @@ class Facts:
     paths: tuple[Path, ...] = ()
     redirected: tuple[Path, ...] = ()
     path_tools: tuple[str, ...] = ()
-    reached: tuple[Path, ...] = ()
-    taken: tuple[Path, ...] = ()
+    revealed: tuple[Path, ...] = ()
+    contained: tuple[Path, ...] = ()
     commands: tuple[Command, ...] = ()
     hosts: tuple[Host, ...] = ()
     agents: tuple[Target, ...] = ()

@@ -36,8 +36,8 @@ def grounds(facts: Facts, level: Level, *, unread: bool = False) -> Grounds:
         roots=facts.paths[0].roots if facts.paths else (),
         redirected=tuple(facts.paths.index(path) for path in facts.redirected),
         path_tools=facts.path_tools,
-        reached=tuple((path.spellings, path.roots) for path in facts.reached),
-        taken=tuple((path.spellings, path.roots) for path in facts.taken),
+        reached=tuple((path.spellings, path.roots) for path in facts.revealed),
+        taken=tuple((path.spellings, path.roots) for path in facts.contained),
         also=tuple(command.also for command in facts.commands) if any(command.also for command in facts.commands) else (),
         commands=tuple(command.words for command in facts.commands),
         safe=tuple(place for place, command in enumerate(facts.commands) if command.safe),
@@ -73,8 +73,8 @@ def facts(kept: Grounds, named: Named) -> Facts:
         paths=paths,
         redirected=tuple(paths[place] for place in kept.redirected),
         path_tools=kept.path_tools,
-        reached=tuple(Path(*each) for each in kept.reached),
-        taken=tuple(Path(*each) for each in kept.taken),
+        revealed=tuple(Path(*each) for each in kept.reached),
+        contained=tuple(Path(*each) for each in kept.taken),
         commands=tuple(
             Command(words, place in kept.safe, folder, spelled_out, also)
             for place, (words, folder, spelled_out, also) in enumerate(

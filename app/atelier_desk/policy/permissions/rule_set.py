@@ -58,12 +58,12 @@ class RuleSet:
         names = {facts.tool, facts.section, f"section:{facts.section}", f"mcp__{facts.server}", *facts.path_tools}
         found = [one for name in names for one in self._named.get((action, name), ())]
         found += [one for one in self._patterns[action] if facts.tool.startswith(one.prefix)]
-        if action is Action.DENY and self._bans and (facts.paths or facts.reached or facts.taken):
+        if action is Action.DENY and self._bans and (facts.paths or facts.revealed or facts.contained):
             found = list({one.place: one for one in (*found, *self._bans)}.values())
-        if facts.commands and not (facts.reached or facts.taken or facts.paths or facts.hosts or facts.agents):
+        if facts.commands and not (facts.revealed or facts.contained or facts.paths or facts.hosts or facts.agents):
             programs = {program for command in facts.commands for program in pattern.last_names(command)}
             found = [one for one in found if one.program in programs or not one.program]
         elif facts.paths and not (facts.commands or facts.hosts or facts.agents):
-            folders = {folder for path in (*facts.paths, *facts.reached, *facts.taken) for folder in pattern.folders(path)}
+            folders = {folder for path in (*facts.paths, *facts.revealed, *facts.contained) for folder in pattern.folders(path)}
             found = [one for one in found if one.folder in folders or not one.folder]
         return sorted(found, key=lambda one: one.place)

@@ -13,6 +13,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.project import Entity, EntityKind, Project
 from atelier_desk.domain.text import shorten
+from atelier_desk.threads import in_tool_thread
 from atelier_desk.tools.base import Risk, ToolContext, Topic
 from atelier_desk.tools.describe import DescribedTool
 from atelier_desk.tools.services import Projects
@@ -108,11 +109,11 @@ class ProjectTool(DescribedTool):
     async def readable(self, entities: Iterable[Entity], context: ToolContext) -> list[Entity]:
         """Those of the entities that the agent may read: see ``reader``."""
         reads = {each.id: self.reader(each, context) for each in await self.visible(context)}
-        return [each for each in entities if each.project_id in reads and reads[each.project_id](each.path)]
+        return await in_tool_thread(lambda: [each for each in entities if each.project_id in reads and reads[each.project_id](each.path)])
 
     def reader(self, project: Project, context: ToolContext) -> Callable[[str], bool]:
         """Says of a path of the project whether the agent may read what stands there: in granted folders, in pages, or in no file at all,
-        and no rule about paths or hosts forbids it or asks about it."""
+        and no rule about paths or hosts forbids it or asks about it. Blocks."""
         granted, root = without_links(context.roots), Path(project.root)
 
         @cache

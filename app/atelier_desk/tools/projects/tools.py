@@ -64,7 +64,8 @@ class _Changing(ProjectTool):
             raise ToolError("There is nothing at {path}, and nothing was read of it.", code="not_found", path=", ".join(paths))
         statistics = await self.projects.statistics(project.id)
         reads = self.reader(project, context)
-        problems = [each for each in await self.projects.problems(project.id) if reads(each.path)]
+        found = await self.projects.problems(project.id)
+        problems = await in_tool_thread(lambda: [each for each in found if reads(each.path)])
         listed = {
             "not_read": [{"path": each.path, "reason": each.localized(_)} for each in problems if not each.skipped],
             "left_out": [{"path": each.path, "reason": each.localized(_)} for each in problems if each.skipped],

@@ -14,7 +14,7 @@ from atelier_desk.tools.base import Call, Effect, Input, Risk, ToolContext, Tool
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.describe import About, DescribedTool
 from atelier_desk.tools.sections import SHELL
-from atelier_desk.tools.shell import guarding, running
+from atelier_desk.tools.shell import held_results, running
 from atelier_desk.workspace.processes.commands import Kept
 
 PART = limits.COMMAND_PART
@@ -124,7 +124,7 @@ class CommandOutput(_OfCommands):
             running=process.running,
             exit_status=process.status,
             **({"ended_by": process.ended_by} if process.ended_by else {}),
-            **guarding.facts(process.so_far()),
+            **held_results.of_repositories(process.so_far()),
         )
 
 

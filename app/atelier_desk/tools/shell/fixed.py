@@ -7,7 +7,7 @@ import shlex
 from atelier_desk.tools.base import ToolContext, ToolResult
 from atelier_desk.tools.describe import DescribedTool
 from atelier_desk.tools.sections import SHELL
-from atelier_desk.tools.shell import noting, running
+from atelier_desk.tools.shell import change_capture, running
 from atelier_desk.workspace.commands.judge import judge
 from atelier_desk.workspace.processes import environment
 from atelier_desk.workspace.processes.process import Order
@@ -32,10 +32,10 @@ class FixedCommand(DescribedTool):
             raise running.not_found(program)
         order = Order(file, (program, *arguments), place.folder, running.environment_of(place))
         kept_from = await running.hidden(context, None)
-        protected = await noting.protecting(self.services, place, judge(shlex.join((program, *arguments))), box=box)
+        protected = await change_capture.protecting(self.services, context, place, judge(shlex.join((program, *arguments))), box=box)
         commands = running.commands_of(self.services)
-        order = running.boxed(order, box, place, commands, context.workflow_id, kept_from, read_only=protected.read_only())
-        async with noting.noted(self.services, context, place, writes=True, protected=protected) as changes:
+        order = running.boxed(order, box, place, commands, context.workflow_id, kept_from, read_only=protected.read_only)
+        async with change_capture.capturing(self.services, context, place, writes=True, protected=protected) as changes:
             changes.command = kept = await running.start(self.services, context, order, " ".join((program, *arguments)))
             await running.until_end(kept, context, timeout_s)
         return changes.into(running.explained(running.result(kept), kept_from))

@@ -11,18 +11,17 @@ import os
 import re
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from os.path import normpath, realpath
 from pathlib import Path as File
 
 from atelier_desk.domain.paths import within
-from atelier_desk.domain.protected_names import is_protected
+from atelier_desk.domain.protected_names import ProtectedTargets, is_protected
 from atelier_desk.policy.permissions.facts import Path
 from atelier_desk.policy.permissions.protected import protected
 from atelier_desk.workspace.alike import Patterns, TooManyError
-from atelier_desk.workspace.checkpoints.protected_files import look
+from atelier_desk.workspace.checkpoints.protected_files import protected_in
 from atelier_desk.workspace.commands import git
 from atelier_desk.workspace.commands.judge import Judged, Judgement, Kind
 from atelier_desk.workspace.processes import environment, git_files
@@ -52,29 +51,20 @@ _ONLY = {
 _TAKES_VALUE = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--super-prefix", "--config-env"})
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
-    """What a line names or rewrites.
+def targets(judgement: Judgement, cwd: str, folders: Sequence[str], own: Sequence[str] = ()) -> ProtectedTargets:
+    """What a line names or rewrites; blocks.
 
-    Attributes:
-        about: the names, in words; empty for none: nobody is asked.
-        below: absolute paths that a yes lets it change, with all below them.
-        repositories: folders where git rewrites what it tracks; with a yes, that may change too.
+    Args:
+        cwd: the folder it runs in, from the first of the granted ``folders`` on.
+        own: see ``protected``.
     """
-
-    about: str = ""
-    below: tuple[str, ...] = ()
-    repositories: tuple[str, ...] = ()
-
-
-def named(judgement: Judgement, cwd: str, folders: Sequence[str], own: Sequence[str] = ()) -> Named:
-    """What a line names. ``cwd``: the folder it runs in, from the first of the granted ``folders`` on; ``own``: see ``protected``."""
     if not folders:
-        return Named()
+        return ProtectedTargets()
     start = os.path.join(folders[0], os.path.expanduser(cwd))  # noqa: PTH111
     names: dict[str, None] = {}
     below: dict[str, None] = {}
     repositories: dict[str, None] = {}
+    by_git = _Rewritten(folders)
     for judged in judgement.commands:
         if judged.kind is Kind.READS:
             continue
@@ -87,28 +77,30 @@ def named(judgement: Judgement, cwd: str, folders: Sequence[str], own: Sequence[
                     names[_shown(path.spellings[0], folders[0])] = None
                     below |= dict.fromkeys(path.spellings)
         for base in bases:
-            rewritten, brought, folder = _by_git(judged, os.path.join(start, base), folders)
+            rewritten, brought, folder = by_git.of(judged, os.path.join(start, base))
             names |= dict.fromkeys(_shown(path, folders[0]) for path in rewritten)
             names |= {judged.command.rendered: None} if brought else {}
             below |= dict.fromkeys(realpath(path) for path in (*rewritten, *brought))
             repositories |= {folder: None} if rewritten or brought else {}
     more = f" … ({len(names)})" if len(names) > _NAMED else ""
-    return Named(", ".join(list(names)[:_NAMED]) + more, tuple(below), tuple(repositories))
+    return ProtectedTargets(", ".join(list(names)[:_NAMED]) + more, tuple(below), tuple(repositories))
 
 
-def may_change(found: Named, judgement: Judgement, cwd: str, folders: Sequence[str]) -> Callable[[str], bool]:
-    """Says of an absolute path whether the line may change it, now that it runs: what it names was asked about.
+def may_change(
+    allowed: ProtectedTargets, judgement: Judgement, cwd: str, folders: Sequence[str], there: Iterable[str]
+) -> Callable[[str], bool]:
+    """Says of an absolute path whether the line may change it, now that it runs: what it names was asked about. Blocks.
 
-    What git tracks is read once, so ask anew after the command.
+    Args:
+        there: the protected files that are there, absolute. What git tracks is read once, so ask anew after the command.
     """
     start = os.path.join(folders[0], os.path.expanduser(cwd))  # noqa: PTH111
-    below = [*found.below]
+    below = [*allowed.below]
     written = [os.path.join(start, file.name) for file in judgement.writes if not file.globs]
     if all(judged.kind is not Kind.RUNS for judged in judgement.commands) and judgement.commands:
         # Only what it names is changed, and below that every such name was looked for before.
         below += [each for path in written for each in (_whole(path), realpath(path))]
     else:
-        there = [os.path.join(root, path) for root, path in look([File(each) for each in folders]).found] if written else []
         below += [path for path in there if any(within(_whole(each), path) or within(realpath(each), path) for each in written)]
     tracked = cache(lambda folder: _tracked(folder, folders) or set())
 
@@ -117,7 +109,7 @@ def may_change(found: Named, judgement: Judgement, cwd: str, folders: Sequence[s
         if any(within(each, path) or within(each, real) for each in below):
             return True
         # What git put there with a yes is tracked by now.
-        return any(real in tracked(folder) for folder in found.repositories)
+        return any(real in tracked(folder) for folder in allowed.repositories)
 
     return may
 
@@ -137,38 +129,44 @@ def _words(judged: Judged, folder: str) -> Iterator[str]:
                 continue
 
 
-def _by_git(judged: Judged, folder: str, folders: Sequence[str]) -> tuple[list[str], list[str], str]:
-    """The protected files, absolute, that a git command rewrites; the folders that it fills with others; and the folder it works in."""
-    program, *words = judged.command.arguments
-    if program.rpartition("/")[2].removesuffix(".exe") != "git":
-        return [], [], folder
-    while words and words[0].startswith("-"):
-        option = words.pop(0)
-        if option in _TAKES_VALUE and words:
-            value = words.pop(0)
-            folder = os.path.join(folder, value) if option == "-C" else folder
-    command, rest = (words or [""])[0], words[1:]
-    only, needed = _ONLY.get(command, (set(), False))
-    if (command, rest[:1]) == ("worktree", ["remove"]):
-        # It would stop in the middle, at what is read-only.
-        gone = [realpath(os.path.join(folder, word)) for word in rest[1:] if not word.startswith("-")]
-        there = [os.path.join(realpath(root), path) for root, path in look([File(each) for each in folders]).found]
-        return sorted(path for path in there if any(within(each, path) for each in gone)), [], folder
-    if bool(only & set(rest[:1] if not needed else rest)) is not needed and only:
-        return [], [], folder
-    if command in ("mv", "rm") and "--cached" not in rest:
-        there = [os.path.join(realpath(root), path) for root, path in look([File(each) for each in folders]).found]
-        return sorted(_carried(command, list(_operands(judged, folder, len(words))), folder, there)), [], folder
-    if command in _BRINGS:
-        return [], _filled(command, rest, folder), folder
-    makes_branch = len(rest) == 2 and (command, rest[0]) in (("switch", "-c"), ("checkout", "-b"))
-    if command not in _REWRITES or makes_branch:
-        return [], [], folder
-    tracked = _tracked(folder, folders)
-    if tracked is not None and command != "clean":
-        return sorted(tracked), [], folder
-    there = [os.path.join(realpath(root), path) for root, path in look([File(each) for each in folders]).found]
-    return sorted(path for path in there if tracked is None or path not in tracked), [], folder
+class _Rewritten:
+    """What the git commands of one line rewrite in the granted folders: these are looked through, and git is asked, once."""
+
+    def __init__(self, folders: Sequence[str]) -> None:
+        self._tracked = cache(lambda folder: _tracked(folder, folders))
+        self._there = cache(
+            lambda: [os.path.join(realpath(root), path) for root, path in protected_in([File(each) for each in folders]).found]
+        )
+
+    def of(self, judged: Judged, folder: str) -> tuple[list[str], list[str], str]:
+        """The protected files, absolute, that a git command rewrites; the folders it fills with others; and the folder it works in."""
+        program, *words = judged.command.arguments
+        if program.rpartition("/")[2].removesuffix(".exe") != "git":
+            return [], [], folder
+        while words and words[0].startswith("-"):
+            option = words.pop(0)
+            if option in _TAKES_VALUE and words:
+                value = words.pop(0)
+                folder = os.path.join(folder, value) if option == "-C" else folder
+        command, rest = (words or [""])[0], words[1:]
+        only, needed = _ONLY.get(command, (set(), False))
+        if (command, rest[:1]) == ("worktree", ["remove"]):
+            # It would stop in the middle, at what is read-only.
+            gone = [realpath(os.path.join(folder, word)) for word in rest[1:] if not word.startswith("-")]
+            return sorted(path for path in self._there() if any(within(each, path) for each in gone)), [], folder
+        if bool(only & set(rest[:1] if not needed else rest)) is not needed and only:
+            return [], [], folder
+        if command in ("mv", "rm") and "--cached" not in rest:
+            return sorted(_carried(command, list(_operands(judged, folder, len(words))), folder, self._there())), [], folder
+        if command in _BRINGS:
+            return [], _filled(command, rest, folder), folder
+        makes_branch = len(rest) == 2 and (command, rest[0]) in (("switch", "-c"), ("checkout", "-b"))
+        if command not in _REWRITES or makes_branch:
+            return [], [], folder
+        tracked = self._tracked(folder)
+        if tracked is not None and command != "clean":
+            return sorted(tracked), [], folder
+        return sorted(path for path in self._there() if tracked is None or path not in tracked), [], folder
 
 
 def _operands(judged: Judged, folder: str, most: int) -> Iterator[str]:
@@ -257,11 +255,3 @@ def _shown(path: str, root: str) -> str:
         if path != top and within(top, path):
             return path[len(top.rstrip("/")) + 1 :]
     return path
-
-
-def read_only_words(names: Iterable[str]) -> str:
-    """What a model is told when a program failed at files that are read-only."""
-    listed = list(names)
-    more = f" and {len(listed) - _NAMED} others" if len(listed) > _NAMED else ""
-    names = ", ".join(listed[:_NAMED])
-    return f"Read-only for programs here: {names}{more}. To change one, use edit_file or write_file: the user is asked."

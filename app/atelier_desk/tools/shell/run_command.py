@@ -16,7 +16,7 @@ from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.call import summary_of
 from atelier_desk.tools.describe import About, DescribedTool
 from atelier_desk.tools.sections import SHELL
-from atelier_desk.tools.shell import noting, running
+from atelier_desk.tools.shell import change_capture, running
 from atelier_desk.tools.shell.risk import risk_of
 from atelier_desk.workspace.commands.judge import File, Judgement, judge
 from atelier_desk.workspace.commands.judge import Kind as Does
@@ -135,22 +135,22 @@ class RunCommand(DescribedTool):
         kept_from, protected = running.NOTHING, None
         if not judgement.safe:
             kept_from = await running.hidden(context, judgement)
-            protected = await noting.protecting(self.services, place, judgement, input.cwd, box=input.sandbox)
+            protected = await change_capture.protecting(self.services, context, place, judgement, input.cwd, box=input.sandbox)
             order = running.boxed(
                 order, input.sandbox, place, commands, context.workflow_id, kept_from,
-                read_only=protected.read_only(),
+                read_only=protected.read_only,
                 only=running.named(judgement, place) if input.sandbox == "workspace" else None,
                 changes_repositories=judgement.changes_repositories,
             )  # fmt: skip
         if not input.background:
-            async with noting.noted(self.services, context, place, writes=not judgement.safe, protected=protected) as changes:
+            async with change_capture.capturing(self.services, context, place, writes=not judgement.safe, protected=protected) as changes:
                 changes.command = kept = await running.start(self.services, context, order, input.command)
                 await running.until_end(kept, context, input.timeout_ms / 1000)
             return changes.into(running.explained(running.result(kept), kept_from))
         begun = running.start(self.services, context, order, input.command, background=True)
-        kept = await (begun if judgement.safe else noting.in_background(self.services, context, place, begun))
+        kept = await (begun if judgement.safe else change_capture.in_background(self.services, context, place, begun))
         if protected is not None:
-            noting.watch(self.services, context, kept, protected)
+            change_capture.watch(self.services, context, kept, protected)
         await kept.process.wait(limits.COMMAND_BEGINS_S)
         if not kept.process.running:
             return running.result(kept)

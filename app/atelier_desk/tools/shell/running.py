@@ -16,7 +16,7 @@ from atelier_desk.threads import in_tool_thread
 from atelier_desk.tools.base import ToolContext, ToolResult
 from atelier_desk.tools.sections import FILES
 from atelier_desk.tools.services import ToolServices
-from atelier_desk.tools.shell import guarding
+from atelier_desk.tools.shell import held_results
 from atelier_desk.workspace import repository
 from atelier_desk.workspace.commands import git, places
 from atelier_desk.workspace.commands.judge import Judged, Judgement
@@ -81,7 +81,7 @@ async def hidden(context: ToolContext, judgement: Judgement | None) -> Hidden:
     if not context.denied or not sandbox.hides():
         # A person was asked about it where nothing can be hidden.
         return Hidden()
-    return await in_tool_thread(context.denied.shown, judgement)
+    return await in_tool_thread(context.denied.hidden, judgement, context.denied_allowed)
 
 
 def boxed(
@@ -330,8 +330,8 @@ def facts(kept: Kept) -> dict[str, Any]:
         "duration_ms": round(process.duration_s * 1000),
         "sandbox": process.order.sandbox["kind"] if process.order.sandbox is not None else "none",
     }
-    said |= guarding.facts(process.guarded)
-    said |= guarding.read_only(shown.text, process.order.sandbox)
+    said |= held_results.of_repositories(process.guarded)
+    said |= held_results.git_read_only(shown.text, process.order.sandbox)
     if process.low_disks:
         said["low_disk"] = f"Less than 1 GB or a tenth of the disk is free at: {', '.join(process.low_disks)}. Write little there."
     if process.left:
@@ -353,7 +353,7 @@ def result(kept: Kept) -> ToolResult:
     title, shown = TITLES[said["sandbox"]], kept.process.output.shown()
     text, in_colour = shown.text.rstrip("\n"), shown.coloured.rstrip("\n")
     part = TextPart(title=title, text=in_colour, language="ansi") if "\x1b[" in in_colour else TextPart(title=title, text=text)
-    return replace(_ended(kept, said), parts=(*((part,) if text else ()), *guarding.parts(kept.process.guarded)))
+    return replace(_ended(kept, said), parts=(*((part,) if text else ()), *held_results.parts(kept.process.guarded)))
 
 
 TITLES = {

@@ -79,13 +79,13 @@ class WorkspaceFiles:
         folder: Path,
         closed: Sequence[Path] = (),
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
-        told_of_held: Callable[[str], None] = lambda workflow_id: None,
+        announce_held: Callable[[str], None] = lambda workflow_id: None,
     ) -> None:
         self.kept = CheckpointFiles(folder)
         self.held = HeldFiles(folder / "held")
         self.recovered = False
         """Whether programs that a kill ended were settled."""
-        self.told_of_held = told_of_held
+        self.announce_held = announce_held
         """To be called with the workflow's id, in the loop's thread, when something waits for a person."""
         self.marks = TaintMarks(folder / "taint.jsonl")
         self._closed = tuple(closed)

@@ -14,8 +14,6 @@ import contextlib
 import logging
 import os
 import stat
-import time
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -27,6 +25,7 @@ from atelier_desk.domain.base import new_id
 from atelier_desk.domain.errors import AtelierError, ToolError
 from atelier_desk.domain.held import HeldFile
 from atelier_desk.domain.protected_names import DEPENDENCIES, all_below, is_protected, may_be, may_stand_for
+from atelier_desk.workspace.bounded_walk import WalkLimit, walk
 from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
 from atelier_desk.workspace.checkpoints.held import shown_path
 from atelier_desk.workspace.checkpoints.held_repositories import adopt_left
@@ -51,7 +50,7 @@ _GENERATED = "/.husky/_/"
 """Made anew whenever packages are installed, mostly just as it was: it is put back where it differs, and not read-only."""
 
 
-class Seen(NamedTuple):
+class FileState(NamedTuple):
     """A file or link: what tells that it is the same and was not written, and the folders it lies in."""
 
     mode: int
@@ -70,10 +69,10 @@ class Seen(NamedTuple):
 
 
 @dataclass(slots=True)
-class Look:
+class ProtectedSnapshot:
     """What one look found: by granted folder and path below it. ``partly``: the time was over before all was looked through."""
 
-    found: dict[tuple[Path, str], Seen] = field(default_factory=dict)
+    found: dict[tuple[Path, str], FileState] = field(default_factory=dict)
     partly: bool = False
 
 
@@ -87,55 +86,57 @@ class Settled:
     partly: bool = False
 
 
-def look(roots: Sequence[Path], led_to: Iterable[str] = ()) -> Look:
+def protected_in(roots: Sequence[Path], link_targets: Iterable[str] = ()) -> ProtectedSnapshot:
     """All files and links with protected names in granted folders. Links are not followed; a folder that cannot be read holds none.
 
-    ``led_to``: absolute files and folders besides, which links with such names led to.
+    ``link_targets``: absolute files and folders besides, which links with such names led to.
     """
-    until = time.monotonic() + SECONDS
-    result = Look()
+    limit = WalkLimit(seconds=SECONDS)
+    result = ProtectedSnapshot()
     for root in roots:
         top = os.fspath(root)
-        also = {os.path.relpath(path, realpath(top)) for path in led_to if path.startswith(realpath(top) + os.sep)}
+        also = {os.path.relpath(path, realpath(top)) for path in link_targets if path.startswith(realpath(top) + os.sep)}
         also = {path.replace(os.sep, "/") for path in also}
-        waiting: deque[tuple[str, bool, tuple[int, ...]]] = deque([("", False, ())])
-        while waiting:
-            if time.monotonic() > until:
-                result.partly = True
-                break
-            folder, inside, above = waiting.popleft()
-            try:
-                with os.scandir(os.path.join(top, folder) if folder else top) as entries:
-                    found = list(entries)
-            except OSError:
-                continue
-            for entry in found:
-                path = f"{folder}/{entry.name}" if folder else entry.name
+        first: tuple[str, bool, tuple[int, ...]] = ("", False, ())
+        for _folder, (below, inside, above), entries, enter in walk(top, first, limit):
+            for entry in entries:
+                path = f"{below}{entry.name}"
                 with contextlib.suppress(OSError):
                     if entry.is_dir(follow_symlinks=False):
                         if entry.name == ".git":
                             _add(result, root, f"{path}/info/attributes", (*above, entry.inode()))
                         elif entry.name not in DEPENDENCIES or inside:
                             whole = inside or path in also or (may_be(entry.name) and all_below(path))
-                            waiting.append((path, whole, (*above, entry.inode())))
+                            enter((entry.path, (f"{path}/", whole, (*above, entry.inode()))))
                     elif entry.name != ".git" and (inside or path in also or (may_stand_for(entry.name) and is_protected(path))):
                         _add(result, root, path, above)
+    result.partly = bool(limit.unseen)
     return result
 
 
-def _add(result: Look, root: Path, path: str, above: tuple[int, ...]) -> None:
+def _add(result: ProtectedSnapshot, root: Path, path: str, above: tuple[int, ...]) -> None:
     info = os.stat(os.path.join(root, path), follow_symlinks=False)
     if not stat.S_ISDIR(info.st_mode):
         seen = (info.st_mode, info.st_dev, info.st_ino, info.st_nlink, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
-        result.found[root, path] = Seen(*seen, above)
+        result.found[root, path] = FileState(*seen, above)
+
+
+def _paths(found: ProtectedSnapshot) -> tuple[str, ...]:
+    """The paths that are there, absolute."""
+    return tuple(os.path.join(root, path) for root, path in found.found)
 
 
 class ProtectedFiles:
     """The protected files of some granted folders as they are now, before a command. All calls block.
 
     Args:
-        may_change: gives what says of an absolute path whether a person allowed this command to change it; asked before and after.
+        may_change: gives, for the protected files that are there (absolute), what says of an absolute path whether a person allowed
+            this command to change it; asked before the command and after it.
         mounted: the command cannot write what ``read_only`` names: what is otherwise afterwards, somebody else changed.
+
+    Attributes:
+        guarded: the files it must not change, as a person calls them.
+        read_only: what it must find read-only: all that is there but what it may change, and what links lead to.
     """
 
     def __init__(
@@ -143,7 +144,7 @@ class ProtectedFiles:
         files: WorkspaceFiles | None,
         roots: Sequence[Path],
         *,
-        may_change: Callable[[], Callable[[str], bool]] = lambda: lambda path: False,
+        may_change: Callable[[Sequence[str]], Callable[[str], bool]] = lambda there: lambda path: False,
         mounted: bool = False,
     ) -> None:
         self._files, self._roots, self._may_change = files, tuple(roots), may_change
@@ -152,9 +153,9 @@ class ProtectedFiles:
         self._accepted: set[tuple[Path, str]] = set()
         self._started = files.now() if files is not None else None
         others = [each for each in files.running if isinstance(each, ProtectedFiles)] if files is not None else []
-        first = look(self._roots)
-        self._led_to = tuple(_led_to(self._roots, first))
-        self._before = look(self._roots, self._led_to) if self._led_to else first
+        first = protected_in(self._roots)
+        self._targets = tuple(_link_targets(self._roots, first))
+        self._before = protected_in(self._roots, self._targets) if self._targets else first
         self._texts: dict[tuple[Path, str], bytes] = {}
         for other in others:
             self._leave_out(other)
@@ -166,28 +167,18 @@ class ProtectedFiles:
                 left -= len(text)
         plain = (key for key, seen in self._before.found.items() if stat.S_ISREG(seen.mode))
         self._open = _opened(key for key in plain if mounted and _GENERATED not in f"/{key[1]}")
-        self._held_fast = set(self._open)
+        self._unwritable = set(self._open)
         """What the command finds read-only; a link cannot be."""
         self._id = new_id()
+        self._guard(may_change(_paths(self._before)))
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The paths that are there, absolute."""
-        return tuple(os.path.join(root, path) for root, path in self._before.found)
-
-    def shown(self) -> tuple[str, ...]:
-        """The same as a person calls them, but those that the command may change."""
-        may_change = self._may_change()
-        return tuple(self._shown(*key) for key in self._before.found if not may_change(os.path.join(*key)))
-
-    def read_only(self) -> tuple[Path, ...]:
-        """What the command must find read-only: all that is there but what it may change, and what links lead to."""
-        may_change = self._may_change()
-        there = [path for path in self.names if _GENERATED not in path]
+    def _guard(self, may_change: Callable[[str], bool]) -> None:
+        self.guarded = tuple(self._shown(*key) for key in self._before.found if not may_change(os.path.join(*key)))
+        there = [path for path in _paths(self._before) if _GENERATED not in path]
         if len(there) > MANY:
             folders = ((path, os.path.dirname(path)) for path in there)  # noqa: PTH120
             there = list(dict.fromkeys(folder if all_below(folder) else path for path, folder in folders))
-        return tuple(Path(path) for path in (*there, *self._led_to) if not may_change(path))
+        self.read_only = tuple(Path(path) for path in (*there, *self._targets) if not may_change(path))
 
     def _leave_out(self, other: ProtectedFiles) -> None:
         """What a program that runs already made or changed is not there before this one: it must not be put back by it."""
@@ -236,12 +227,12 @@ class ProtectedFiles:
         held: list[HeldFile] = []
         restored: list[str] = []
         left: list[str] = []
-        may_change = self._may_change()
         with files.lock:
-            now = look(self._roots, self._led_to)
+            now = protected_in(self._roots, self._targets)
+            may_change = self._may_change(_paths(now))
             for key in self._filled(now, may_change):
                 try:
-                    taken = self._taken(files, key, "")
+                    taken = self._moved_out(files, key, "")
                 except (AtelierError, OSError):
                     log.warning("a folder of protected files is held file by file: %s", os.path.join(*key), exc_info=True)
                     continue
@@ -255,14 +246,14 @@ class ProtectedFiles:
                 path = os.path.join(*key)
                 if key in self._texts and before and after and before.mode == after.mode and self._read(*key, after) == self._texts[key]:
                     # Written anew just as it was, or nothing but its times or links changed: nothing to tell.
-                    self._held_fast.discard(key)
+                    self._unwritable.discard(key)
                     self._before.found[key] = after
                     continue
                 if (partly and self._unsure(before, after)) or may_change(path) or self._by_others(key, before, after):
                     self._accept(key, after)
                     continue
                 try:
-                    said = self._put_right(files, key, before, after)
+                    said = self._restored(files, key, before, after)
                 except (AtelierError, OSError):
                     log.warning("a protected file cannot be settled: %s", path, exc_info=True)
                     left.append(self._shown(*key))
@@ -273,7 +264,7 @@ class ProtectedFiles:
             self._settled = Settled((*so_far.held, *held), (*so_far.restored, *restored), tuple(left), partly)
         return self._settled
 
-    def _filled(self, now: Look, may_change: Callable[[str], bool]) -> list[tuple[Path, str]]:
+    def _filled(self, now: ProtectedSnapshot, may_change: Callable[[str], bool]) -> list[tuple[Path, str]]:
         """Folders with many new files and nothing else: they are held as a whole."""
         new: dict[tuple[Path, str], int] = {}
         for root, path in now.found.keys() - self._before.found.keys():
@@ -285,14 +276,14 @@ class ProtectedFiles:
         there = [key for key in (*self._before.found, *self._accepted) if filled]
         return [key for key in filled if not any(root == key[0] and path.startswith(f"{key[1]}/") for root, path in there)]
 
-    def _put_right(self, files: WorkspaceFiles, key: tuple[Path, str], before: Seen | None, after: Seen | None) -> HeldFile | None:
+    def _restored(self, files: WorkspaceFiles, key: tuple[Path, str], before: FileState | None, after: FileState | None) -> HeldFile | None:
         """One file put back, and held when there is something to hold."""
         root = files.root(key[0])
-        self._held_fast.discard(key)
+        self._unwritable.discard(key)
         old = self._texts.get(key)
         if before is not None and old is None:
             raise ToolError("{path} is too large to be put back.", code="too_large", path=key[1])
-        held = self._taken(files, key, "" if before is None or old is None else _digest(old, before))
+        held = self._moved_out(files, key, "" if before is None or old is None else _digest(old, before))
         if before is not None and old is not None:
             root.make_folder(key[1].rpartition("/")[0])
             if stat.S_ISLNK(before.mode):
@@ -300,12 +291,12 @@ class ProtectedFiles:
                     os.symlink(os.fsdecode(old), name, dir_fd=folder)
             else:
                 root.write(key[1], old, new=True, mode=stat.S_IMODE(before.mode))
-            again = look_at(key[0], key[1])
+            again = file_state(key[0], key[1])
             if again is not None:
                 self._before.found[key] = again._replace(above=before.above)
         return held
 
-    def _taken(self, files: WorkspaceFiles, key: tuple[Path, str], replaces: str) -> HeldFile | None:
+    def _moved_out(self, files: WorkspaceFiles, key: tuple[Path, str], replaces: str) -> HeldFile | None:
         """What stands there, moved out of the workspace; None for nothing, and for what is neither file, link nor folder, which goes."""
         root = files.root(key[0])
         try:
@@ -324,18 +315,18 @@ class ProtectedFiles:
                 return None
             raise
 
-    def _unsure(self, before: Seen | None, after: Seen | None) -> bool:
+    def _unsure(self, before: FileState | None, after: FileState | None) -> bool:
         """Of what was not looked at the first time, whether it is new is told by its own times alone; it is never put back."""
         if before is not None or after is None or self._started is None:
             return True
         return after.changed < int(self._started.timestamp() * 1e9)
 
-    def _by_others(self, key: tuple[Path, str], before: Seen | None, after: Seen | None) -> bool:
+    def _by_others(self, key: tuple[Path, str], before: FileState | None, after: FileState | None) -> bool:
         """Whether the command cannot have done it: a file tool wrote just this, or it was read-only for the command.
 
         A file that took the place of the other is read-only no longer.
         """
-        if before is not None and after is not None and key in self._held_fast and before.links == after.links == 1:
+        if before is not None and after is not None and key in self._unwritable and before.links == after.links == 1:
             same = (before.device, before.number, before.above) == (after.device, after.number, after.above)
             if same:
                 return True
@@ -351,9 +342,9 @@ class ProtectedFiles:
             for change in self._files.kept.of(workflow)
         )
 
-    def _accept(self, key: tuple[Path, str], after: Seen | None) -> None:
+    def _accept(self, key: tuple[Path, str], after: FileState | None) -> None:
         """From now on it counts as there before."""
-        self._held_fast.discard(key)
+        self._unwritable.discard(key)
         self._accepted.add(key)
         if after is None:
             self._before.found.pop(key, None)
@@ -364,7 +355,7 @@ class ProtectedFiles:
         if text is not None:
             self._texts[key] = text
 
-    def _read(self, root: Path, path: str, seen: Seen) -> bytes | None:
+    def _read(self, root: Path, path: str, seen: FileState) -> bytes | None:
         if self._files is None:
             return None
         confined = self._files.root(root)
@@ -395,7 +386,7 @@ def settle_all(files: WorkspaceFiles) -> set[str]:
         for id, about in left:
             known = {(str(root), path) for root, path in about["names"]}
             roots = [Path(root) for root in about["roots"] if Path(root).is_dir()]
-            for root, path in look(roots).found:
+            for root, path in protected_in(roots).found:
                 if (str(root), path) in known:
                     continue
                 try:
@@ -420,19 +411,19 @@ def _opened(keys: Iterable[tuple[Path, str]]) -> dict[tuple[Path, str], int]:
     return found
 
 
-def look_at(root: Path, path: str) -> Seen | None:
-    """One file, as ``look`` would find it."""
-    result = Look()
+def file_state(root: Path, path: str) -> FileState | None:
+    """One file, as ``protected_in`` would find it."""
+    result = ProtectedSnapshot()
     with contextlib.suppress(OSError):
         _add(result, root, path, ())
     return result.found.get((root, path))
 
 
-def _digest(text: bytes, seen: Seen) -> str:
+def _digest(text: bytes, seen: FileState) -> str:
     return digest(b"link " + text) if stat.S_ISLNK(seen.mode) else digest(text)
 
 
-def _led_to(roots: Sequence[Path], first: Look) -> list[str]:
+def _link_targets(roots: Sequence[Path], first: ProtectedSnapshot) -> list[str]:
     """Where links with protected names lead to inside of the granted folders."""
     tops = [realpath(root) + os.sep for root in roots]
     found: dict[str, None] = {}

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import stat
-from time import monotonic
+
+from atelier_desk.workspace.bounded_walk import WalkLimit, walk
 
 SECONDS = 5.0
 ENTRIES = 500_000
@@ -25,18 +26,9 @@ def touched(root: str, since_ns: int, seconds: float = SECONDS) -> tuple[list[st
     when git stored contents in it, which can be had from there when the files are gone.
     """
     found: list[str] = []
-    left, until = ENTRIES, monotonic() + seconds
-    rest = [(root, False)]
-    while rest:
-        folder, moved = rest.pop()
-        try:
-            entries = list(os.scandir(folder))
-        except OSError:
-            continue
+    limit = WalkLimit(entries=ENTRIES, seconds=seconds)
+    for _folder, moved, entries, enter in walk(root, False, limit):
         for entry in entries:
-            left -= 1
-            if left < 0 or (left % 256 == 0 and monotonic() > until):
-                return found, False
             if entry.name == ".git":
                 if _stored(entry.path, since_ns):
                     found.append(entry.path)
@@ -49,10 +41,10 @@ def touched(root: str, since_ns: int, seconds: float = SECONDS) -> tuple[list[st
             changed = written or info.st_ctime_ns >= since_ns
             if stat.S_ISDIR(info.st_mode):
                 # What is put into a folder changes both times of it, renaming it one alone.
-                rest.append((entry.path, moved or (changed and not written)))
+                enter((entry.path, moved or (changed and not written)))
             elif stat.S_ISREG(info.st_mode) and (changed or moved):
                 found.append(entry.path)
-    return found, True
+    return found, not limit.unseen
 
 
 def _stored(git: str, since_ns: int) -> bool:

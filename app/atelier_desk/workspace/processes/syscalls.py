@@ -42,6 +42,9 @@ KEYS = (
 Refused unless the command has an IPC namespace of its own: fakeroot and PostgreSQL need them."""
 PROCESSES = "process_madvise process_mrelease"
 """Take a process as a descriptor. Refused unless the command has a PID namespace of its own."""
+F_SETPIPE_SZ = 1031
+PIPE_BYTES = 64 * 1024
+"""What a pipe holds (pipe(7)). A larger one is refused: what waits in pipes counts against no memory limit but ours (``usage``)."""
 _CALLER = {0: 0}
 OWN = {
     "prlimit64": _CALLER, "sched_setaffinity": _CALLER, "sched_setscheduler": _CALLER, "sched_setparam": _CALLER,
@@ -105,6 +108,7 @@ ARCHITECTURES: dict[str, tuple[int, dict[str, int]]] = {
         "mq_timedsend": 242, "mq_timedreceive": 243, "mq_notify": 244, "mq_getsetattr": 245, "prlimit64": 302,
         "sched_setaffinity": 203, "sched_setscheduler": 144, "sched_setparam": 142, "sched_setattr": 314,
         "migrate_pages": 256, "move_pages": 279, "get_robust_list": 274, "setpriority": 141, "ioprio_set": 251,
+        "fcntl": 72,
     }),
     "aarch64": (0xC00000B7, _SAME | {
         "socket": 198, "clone": 220, "ptrace": 117, "mount": 40, "umount2": 39, "pivot_root": 41, "chroot": 51,
@@ -121,7 +125,7 @@ ARCHITECTURES: dict[str, tuple[int, dict[str, int]]] = {
         "mq_unlink": 181, "mq_timedsend": 182, "mq_timedreceive": 183, "mq_notify": 184, "mq_getsetattr": 185,
         "prlimit64": 261, "sched_setaffinity": 122, "sched_setscheduler": 119, "sched_setparam": 118,
         "sched_setattr": 274, "migrate_pages": 238, "move_pages": 239, "get_robust_list": 100, "setpriority": 140,
-        "ioprio_set": 30,
+        "ioprio_set": 30, "fcntl": 25,
     }),
 }  # fmt: skip
 """For each architecture its audit number (linux/audit.h) and the numbers of the calls above (asm/unistd.h); it lacks some of them."""
@@ -161,6 +165,7 @@ def program(machine: str, *, works: bool, network: bool, alone: bool) -> bytes:
     # Its arguments are in memory, where no filter looks. Who hears that there is no such call takes the older one.
     lines += [(_EQUAL, 0, 1, numbers["clone3"]), (_GIVE, 0, 0, _ERROR | errno.ENOSYS)]
     looks = {"clone": [_argument(0), (_ANY_BIT, 0, 1, _NEW), refuse]}
+    looks["fcntl"] = [_argument(1), (_EQUAL, 0, 3, F_SETPIPE_SZ), _argument(2), (_AT_LEAST, 0, 1, PIPE_BYTES + 1), refuse]
     if not alone:
         # A number of a process is an int: the kernel looks at the low half of the argument alone.
         for name, values in OWN.items():

@@ -4,6 +4,7 @@
 Where it cannot be told, that is said (``UnknownError``), never "nothing": a launcher without file descriptors sees no children either.
 """
 
+import contextlib
 import itertools
 import os
 import sys
@@ -12,6 +13,11 @@ from collections.abc import Iterable, Iterator
 PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 _GONE = (FileNotFoundError, ProcessLookupError)
 _WORTH_LOOKING = 64 * 1024**2
+_WORTH_COUNTING = 1024**3
+PIPE_BYTES = 64 * 1024
+"""Of a pipe; more is refused (``syscalls``)."""
+SOCKET_BYTES = 212_992
+"""Of a socket: net.core.wmem_max as Linux has it, beyond which no program can go (socket(7))."""
 LEAST_FREE = 1024**3
 LEAST_SHARE = 10
 """A disk is low with less than this many bytes free, or less than this part of its size, whichever is less."""
@@ -102,6 +108,8 @@ class Memory:
     What they share counts once however many share it, and also where no process has it mapped: files in memory that are
     open (memfd_create(2)), and mappings that were given back while the memory was kept. It is looked for only while the
     system has more shared memory than at the start, or at any time since, and counts up to that difference.
+
+    What waits in pipes and sockets is told by nobody: each counts as full, where there are so many that it matters.
     """
 
     def __init__(self, folder: str = "") -> None:
@@ -111,9 +119,10 @@ class Memory:
 
     def of(self, pids: list[int], keys: int) -> int:
         """Bytes of these processes. ``keys``: bytes of System V shared memory among it. Raises ``UnknownError``."""
-        own = mapped = 0
+        own = mapped = descriptors = 0
         for pid in pids:
             try:
+                descriptors += _descriptors(pid)
                 with open(f"/proc/{pid}/statm", "rb") as file:
                     _, resident, shared = map(int, file.read().split()[:3])
             except _GONE:
@@ -133,7 +142,13 @@ class Memory:
             except OSError:
                 # One that hides what it has open (PR_SET_DUMPABLE): it may be all of it.
                 found = grown
-        return own * PAGE + max(mapped * PAGE, min(grown, found))
+        waiting = descriptors * SOCKET_BYTES
+        if waiting > _WORTH_COUNTING:
+            # Where one hides what it has open, all of it may be sockets.
+            with contextlib.suppress(OSError):
+                waiting = sum({key: size for pid in pids for key, size in _buffers(pid)}.values())
+        counted = waiting if waiting > _WORTH_COUNTING else 0
+        return own * PAGE + max(mapped * PAGE, min(grown, found)) + counted
 
     def _files(self, pids: Iterable[int]) -> dict[tuple[int, int], int]:
         """Bytes at most that each file in memory takes, by its device and number. Raises ``OSError``.
@@ -144,6 +159,30 @@ class Memory:
         for key, size in itertools.chain(_below(self._folder), *(each(pid) for pid in pids for each in (_open, _mapped))):
             found[key] = max(found.get(key, 0), size)
         return found
+
+
+def _descriptors(pid: int) -> int:
+    """How many files a process has open; 0 where an older system hides it. Raises ``OSError`` when it is gone."""
+    # Linux tells it as the size of the folder from version 6.2 on, also of a process that hides what it has open.
+    try:
+        return os.stat(f"/proc/{pid}/fd").st_size or len(os.listdir(f"/proc/{pid}/fd"))
+    except PermissionError:
+        return 0
+
+
+def _buffers(pid: int) -> Iterator[tuple[str, int]]:
+    """The pipes and sockets of a process, and the bytes that each holds at most. Raises ``OSError``."""
+    try:
+        names = os.listdir(f"/proc/{pid}/fd")
+    except _GONE:
+        return
+    for name in names:
+        try:
+            led = os.readlink(f"/proc/{pid}/fd/{name}")
+        except _GONE:
+            continue
+        if led.startswith(("pipe:", "socket:")):
+            yield led, PIPE_BYTES if led.startswith("pipe:") else SOCKET_BYTES
 
 
 def _below(folder: str) -> Iterator[tuple[tuple[int, int], int]]:

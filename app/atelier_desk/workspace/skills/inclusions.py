@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from atelier_desk.domain.errors import ToolError
+from atelier_desk.workspace.denials import Denials
 from atelier_desk.workspace.root import ConfinedRoot
 from atelier_desk.workspace.text import decode
 
@@ -32,27 +33,32 @@ def has_commands(text: str) -> bool:
     return _COMMAND.search(text) is not None
 
 
-def included(text: str, roots: Sequence[ConfinedRoot], secret: Callable[[str], bool]) -> str:
+def included(text: str, roots: Sequence[ConfinedRoot], secret: Callable[[str], bool], denials: Denials | None = None) -> str:
     """The text with the files it names below it, and with a word on commands that were not run. Blocks.
 
     Args:
         roots: where files are looked for; the first that has one counts.
         secret: whether files of a name are left out.
+        denials: what rules deny; a file that they deny to read is named, and not read.
     """
+    denials = denials or Denials()
     names = dict.fromkeys(match[1].rstrip(".,;:/") for match in _NAMED.finditer(text))
-    parts = [text, *list(_files(names, roots, secret))[:MOST]]
+    parts = [text, *list(_files(names, roots, secret, denials))[:MOST]]
     if has_commands(text):
         parts.insert(1, NOT_RUN)
     return "\n\n".join(parts)
 
 
-def _files(names: dict[str, None], roots: Sequence[ConfinedRoot], secret: Callable[[str], bool]) -> Iterator[str]:
+def _files(names: dict[str, None], roots: Sequence[ConfinedRoot], secret: Callable[[str], bool], denials: Denials) -> Iterator[str]:
     for name in names:
         if any(map(secret, name.split("/"))):
             continue
         for root in roots:
             if any(map(secret, _led_to(root, name))):
                 continue  # a link with a harmless name
+            if rule := denials.rule_against(str(root.folder / name)):
+                yield f"[@{name} is left out: the permission rule “{rule}” denies reading it.]"
+                break
             if (content := _read(root, name)) is not None:
                 # A frame that the text could close by itself would be none.
                 yield f'<named_file path="{name}">\n{content.replace("</named_file", "</ named_file").rstrip()}\n</named_file>'

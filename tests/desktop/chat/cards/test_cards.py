@@ -183,6 +183,15 @@ def test_a_refused_call_is_no_failure(qtbot: QtBot, host: TranscriptHost) -> Non
     assert card.state_words() == ("rejected", "")
 
 
+def test_a_call_that_a_rule_denies_is_no_failure(qtbot: QtBot, host: TranscriptHost) -> None:
+    result = {"success": False, "error": "Refused by the permission rule", "code": "denied", "rule": "read_file(.env)"}
+    call = Call("c1", "read_file", {}, "error", result, error="Refused by the permission rule")
+    card = show(qtbot, Entry("a", "assistant", run_id="r", calls=[call]), host).findChild(ToolCard, "tool-card")
+    assert card.state_words() == ("denied by your rule", "")
+    card.toggle()
+    assert "Your rule “read_file(.env)” forbids it." in [each.code for each in card._cards]
+
+
 def test_a_call_over_its_time_is_told_in_the_readers_language(qtbot: QtBot, host: TranscriptHost) -> None:
     result = {"success": False, "error": "for the model", "code": "timeout", "timeout_s": 60.0}
     call = Call("c1", "slow", {}, "timeout", result, error="for the model")

@@ -21,6 +21,7 @@ from atelier_desk.desktop.widgets import ElidedLabel, Pill, Translated, control,
 from atelier_desk.desktop.widgets.basic import PillKind
 from atelier_desk.figures import duration
 from atelier_desk.i18n import N_, _
+from atelier_desk.tools import failure_words
 from atelier_desk.tools.sections import SHELL
 
 STOP_AFTER_MS = 1000
@@ -177,6 +178,8 @@ class ToolCard(Translated, QFrame):
             return (_("running · {percent} %", percent=call.progress) if call.progress else _("running")), "accent"
         if (ended := command_end(call)) is not None:
             return ended
+        if failure_words.denied_by(call.result):
+            return _("denied by your rule"), ""  # what a person wanted is no failure
         words: dict[str, tuple[str, PillKind]] = {
             "ok": (f"✓ {duration(call.duration_ms)}", "ok"),
             "error": (_("failed"), "err"),

@@ -74,7 +74,9 @@ def details_of(call: Call) -> list[tuple[str, str, str]]:
     if call.status in {"running", "waiting", "asked"}:
         return found
     if call.error:
-        title = _("Stopped") if failure_words.stopped_by_user(call.result) else _("Error")
+        title = _("Error")
+        if failure_words.stopped_by_user(call.result) or failure_words.denied_by(call.result):
+            title = _("Stopped") if failure_words.stopped_by_user(call.result) else _("Denied")
         found.append((title, failure_words.explain(call_title(call), call.result, call.error), WORDS))
     if call.result is not None:
         title = _("Result (cut)") if call.truncated else _("Result")

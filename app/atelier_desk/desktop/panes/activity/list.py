@@ -36,9 +36,11 @@ CALL_WORDS = {
     "error": N_("failed"),
     "skipped": N_("skipped"),
     "rejected": N_("rejected"),
+    "denied": N_("denied by your rule"),
     "cancelled": N_("stopped"),
 }
 """How a tool call stands, as the agents' own states are said."""
+_NOT_RUN = ("skipped", "rejected", "denied", "cancelled")
 _WORDS = {
     ChunkType.WORKFLOW_START: N_("Run started"),
     ChunkType.TASK_CREATE: N_("Task added"),
@@ -189,16 +191,21 @@ def entry_icon(entry: Entry) -> tuple[str, Role]:
             return _ENDS.get(entry.payload.status, ("circle-check", "muted"))
         return _ICONS.get(entry.kind, ("circle", "muted"))
     states: dict[str, tuple[str, Role]] = {"running": ("loader-circle", "accent"), "ok": ("check", "ok"), "error": ("circle-x", "err")}
-    states["skipped"] = states["rejected"] = states["cancelled"] = ("minus", "muted")
-    return states.get(entry.status, ("terminal", "muted"))
+    states |= dict.fromkeys(_NOT_RUN, ("minus", "muted"))
+    return states.get(_state(entry), ("terminal", "muted"))
+
+
+def _state(entry: Entry) -> str:
+    """How a call stands: what a rule of the user's own denied did not fail."""
+    return "denied" if entry.status == "error" and failure_words.denied_by(entry.result) else entry.status
 
 
 def entry_time(entry: Entry) -> str:
     """A call's duration or progress, an event's time of day."""
     if not entry.is_call:
         return clock_time(entry.time)
-    if entry.status in ("skipped", "rejected", "cancelled"):
-        return _(CALL_WORDS[entry.status])
+    if _state(entry) in _NOT_RUN:
+        return _(CALL_WORDS[_state(entry)])
     if entry.duration_ms is not None:
         return duration(entry.duration_ms)
     return f"{number(entry.progress)} %" if entry.progress else "…"  # one that does not say how far it is stays at 0
@@ -264,7 +271,7 @@ class ActivityModel(QAbstractListModel):
         if role == Qt.ItemDataRole.ToolTipRole:
             return "\n".join(filter(None, (_teller(entry), entry_summary(entry)))) or None
         if role == Qt.ItemDataRole.AccessibleTextRole:
-            state = _(CALL_WORDS[entry.status]) if entry.status in CALL_WORDS else ""
+            state = _(CALL_WORDS[_state(entry)]) if _state(entry) in CALL_WORDS else ""
             return ", ".join(
                 dict.fromkeys(filter(None, (entry_title(entry), state, _teller(entry), entry_summary(entry), entry_time(entry))))
             )

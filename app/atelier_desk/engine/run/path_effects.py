@@ -4,17 +4,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from atelier_desk.domain.paths import within
 from atelier_desk.policy.permissions.facts import Path
 from atelier_desk.policy.permissions.protected import may_be, protected
+from atelier_desk.workspace.bounded_walk import WalkLimit, walk
 
-MOST = 5_000
+ENTRIES = 5_000
 """Entries below a folder that are looked through; a folder with more asks (reference "engine", 2g: a limit never falls through)."""
 
 
-def carried(paths: Sequence[Path], own: Sequence[str] = ()) -> str:
+def protected_inside(paths: Sequence[Path], own: Sequence[str] = ()) -> str:
     """The first protected name that comes, goes or arrives with a folder of the call, empty when there is none.
 
     A name is looked at where it lies and where it would lie: below each path of the call, also under the folder's own name. Links are not
@@ -28,23 +29,15 @@ def carried(paths: Sequence[Path], own: Sequence[str] = ()) -> str:
             return inside
         heads = [path.spellings[0] for path in paths]
         heads += [f"{head}/{folder.spellings[0].rpartition('/')[2]}" for head in heads]
-        for seen, below in enumerate(_below(real)):
-            if seen == MOST:
-                return folder.spellings[0]
-            if may_be(below.rpartition("/")[2]):
-                for head in heads:
-                    if protected([Path((f"{head}/{below}",))]):
-                        return f"{head}/{below}"
+        limit = WalkLimit(entries=ENTRIES)
+        for _folder, above, entries, enter in walk(real, "", limit, strict=True):
+            for entry in entries:
+                below = f"{above}{entry.name}"
+                named = (f"{head}/{below}" for head in heads) if may_be(entry.name) else ()
+                if found := next((name for name in named if protected([Path((name,))])), ""):
+                    return found
+                if entry.is_dir(follow_symlinks=False):
+                    enter((entry.path, f"{below}/"))
+        if limit.unseen:
+            return folder.spellings[0]
     return ""
-
-
-def _below(folder: str) -> Iterator[str]:
-    """Paths of all files and folders below it, relative to it."""
-
-    def fail(error: OSError) -> None:
-        raise error
-
-    for here, folders, files in os.walk(folder, onerror=fail):
-        start = os.path.relpath(here, folder)
-        for name in (*folders, *files):
-            yield name if start == "." else f"{start}/{name}"

@@ -1,13 +1,15 @@
-"""What a result and its card say of what a command left for git to run."""
+"""What a result and its card say of what a command left for git to run, and of the protected files it changed or made."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from atelier_desk.domain.parts import TextPart
 from atelier_desk.i18n import N_
+from atelier_desk.tools.base import ToolResult
+from atelier_desk.workspace.checkpoints.protected_files import Settled
 from atelier_desk.workspace.processes.process import Guarded
 
 _NAMED = 20
@@ -26,20 +28,22 @@ _TITLES = (
     ("held", N_("Held: git would run it outside the sandbox")),
     ("put_back", N_("Restored: git would have run it outside the sandbox")),
 )
+_PROTECTED_NOTES = {
+    "held": "These files are obeyed by agents or run by programs, so they were moved out of the workspace until the user keeps them. "
+    "Tell the user; to write one yourself, use write_file: the user is asked.",
+    "restored": "These protected files were changed without a question: they are as they were, the new versions are held.",
+    "not_restored": "These protected files were changed, and could not be put back. Tell the user.",
+}
+_READ_ONLY_ERRORS = ("Read-only file system", "EROFS", "Device or resource busy", "EBUSY", "Operation not permitted")
+"""What programs print when a file is read-only (Linux, node, macOS)."""
+_READ_ONLY_NAMED = 5
 UNCHECKED = "What the command left in repositories was not checked, because its launcher was killed. Tell the user to look at .git."
 
 
-REFUSALS = ("Read-only file system", "EROFS", "Device or resource busy", "EBUSY", "Operation not permitted")
-"""What programs print when a file is read-only (Linux, node, macOS)."""
-_OF_GIT = re.compile(rf"^.*\.git(?:modules)?\b.*(?:{'|'.join(REFUSALS)})", re.MULTILINE)
+_OF_GIT = re.compile(rf"^.*\.git(?:modules)?\b.*(?:{'|'.join(_READ_ONLY_ERRORS)})", re.MULTILINE)
 
 
-def refused(output: str) -> bool:
-    """Whether a program says that a file is read-only."""
-    return any(words in output for words in REFUSALS)
-
-
-def read_only(output: str, box: Mapping[str, Any] | None) -> dict[str, str]:
+def git_read_only(output: str, box: Mapping[str, Any] | None) -> dict[str, str]:
     """For the model: that git's settings and hooks were read-only for a command, when its output says that it failed at them.
 
     It may have succeeded all the same, as ``git push -u`` and the scripts of packages do. ``box``: its sandbox.
@@ -55,7 +59,7 @@ def read_only(output: str, box: Mapping[str, Any] | None) -> dict[str, str]:
     }
 
 
-def facts(guarded: Guarded) -> dict[str, Any]:
+def of_repositories(guarded: Guarded) -> dict[str, Any]:
     """For the model; empty when nothing was done."""
     said: dict[str, Any] = {}
     for name in _NOTES:
@@ -77,6 +81,26 @@ def parts(guarded: Guarded) -> tuple[TextPart, ...]:
         if names:
             found.append(TextPart(title=title, text="\n".join(names[:_NAMED])))
     return tuple(found)
+
+
+def of_protected(settled: Settled, guarded: Sequence[str], result: ToolResult) -> dict[str, Any]:
+    """For the model, of protected files: what was held, restored or left; what ``result`` says of repositories stays in it.
+
+    ``guarded``: those the command must not change, which a command that failed at them is told.
+    """
+    said: dict[str, Any] = {}
+    names = {"held": [each.path for each in settled.held], "restored": settled.restored, "not_restored": settled.left}
+    for name, found in names.items():
+        if found:
+            before = result.data.get(name, []) if name != "restored" else []
+            said |= {name: [*before, *found[:_NAMED]], f"{name}_note": _PROTECTED_NOTES[name]}
+    if settled.partly:
+        said["protected_note"] = "The workspace is too large to look everywhere for protected files. Tell the user."
+    if guarded and not result.success and any(words in str(result.data.get("output", "")) for words in _READ_ONLY_ERRORS):
+        more = f" and {len(guarded) - _READ_ONLY_NAMED} others" if len(guarded) > _READ_ONLY_NAMED else ""
+        listed = f"{', '.join(guarded[:_READ_ONLY_NAMED])}{more}"
+        said["read_only"] = f"Read-only for programs here: {listed}. To change one, use edit_file or write_file: the user is asked."
+    return said
 
 
 def _names(guarded: Guarded, name: str) -> list[str]:

@@ -287,7 +287,7 @@ def nothing_is_mounted(monkeypatch: pytest.MonkeyPatch) -> None:
     """What would be read-only for the command otherwise can be changed, as on systems without mounts."""
     monkeypatch.setattr(sandbox, "KEPT", ())
     monkeypatch.setattr(sandbox, "PINNED", "")
-    monkeypatch.setattr(ProtectedFiles, "read_only", lambda self: ())
+    monkeypatch.setattr(ProtectedFiles, "read_only", property(lambda self: (), lambda self, found: None), raising=False)
 
 
 class Person:
@@ -621,7 +621,7 @@ async def test_a_person_keeps_or_discards_what_is_held(bench: Bench, tmp_path: P
     data = person.top / "data"
     files = bench.services.files = WorkspaceFiles(data / "checkpoints", (data,))
     told: list[str] = []
-    files.told_of_held = told.append
+    files.announce_held = told.append
     results = []
     for name in ("lib", "other"):
         step = f"git init -q {name}; git -C {name} config core.fsmonitor {person.canary}"

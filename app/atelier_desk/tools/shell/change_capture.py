@@ -1,4 +1,4 @@
-"""Keeps what a command changes in the workspace, so that a person can see it as a diff and take it back, and holds protected files."""
+"""Captures what a command changes in the workspace, so that a person can see and undo it, and holds protected files back."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from atelier_desk.domain.held import HeldFile
 from atelier_desk.domain.parts import FileChange, HeldPart
+from atelier_desk.domain.protected_names import ProtectedTargets
 from atelier_desk.threads import in_tool_thread
 from atelier_desk.tools.base import ToolContext, ToolResult
 from atelier_desk.tools.services import ToolServices
-from atelier_desk.tools.shell import guarding, protected_names
+from atelier_desk.tools.shell import held_results, protected_names
 from atelier_desk.tools.shell.running import Where, commands_of
 from atelier_desk.workspace.checkpoints.around import Around, Changed
 from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
@@ -30,24 +30,20 @@ _NAMED = 20
 
 
 @dataclass(slots=True)
-class Noted:
+class CapturedChanges:
     """What a command changed; empty until it is over."""
 
     changed: Changed = field(default_factory=Changed)
     settled: Settled = field(default_factory=Settled)
-    read_only: tuple[str, ...] = ()
+    guarded: tuple[str, ...] = ()
+    """Protected files that it must not change."""
     command: Kept | None = None
     """The command, once it was started."""
 
     def into(self, result: ToolResult) -> ToolResult:
         """The result with the files that were changed."""
         parts, lost = self.changed.parts, self.changed.lost
-        said = settled_words(self.settled)
-        for name in ("held", "not_restored"):
-            if name in said and name in result.data:
-                said[name] = [*result.data[name], *said[name]]
-        if self.read_only and not result.success and guarding.refused(str(result.data.get("output", ""))):
-            said["read_only"] = protected_names.read_only_words(self.read_only)
+        said = held_results.of_protected(self.settled, self.guarded, result)
         if parts:
             said |= {"changed_files": [f"{part.action} {part.path}" for part in parts[:_NAMED]], "changed_total": len(parts)}
         if lost:
@@ -61,44 +57,28 @@ class Noted:
         return replace(result, data={**result.data, **said}, parts=(*result.parts, *parts[:_NAMED], *held)) if said else result
 
 
-def settled_words(settled: Settled) -> dict[str, Any]:
-    """What a result says of protected files."""
-    said: dict[str, Any] = {}
-    if settled.held:
-        said["held"] = [each.path for each in settled.held[:_NAMED]]
-        said["held_note"] = (
-            "These files are obeyed by agents or run by programs, so they were moved out of the workspace until the user keeps them. "
-            "Tell the user; to write one yourself, use write_file: the user is asked."
-        )
-    if settled.restored:
-        said["restored"] = list(settled.restored[:_NAMED])
-        said["restored_note"] = "These protected files were changed without a question: they are as they were, the new versions are held."
-    if settled.left:
-        said["not_restored"] = list(settled.left[:_NAMED])
-        said["not_restored_note"] = "These protected files were changed, and could not be put back. Tell the user."
-    if settled.partly:
-        said["protected_note"] = "The workspace is too large to look everywhere for protected files. Tell the user."
-    return said
-
-
-async def protecting(services: ToolServices, place: Where, judgement: Judgement, cwd: str = "", *, box: str) -> ProtectedFiles:
+async def protecting(
+    services: ToolServices, context: ToolContext, place: Where, judgement: Judgement, cwd: str = "", *, box: str
+) -> ProtectedFiles:
     """The protected files before a command: what it must find read-only.
 
     Args:
         judgement: its line, which runs in ``cwd``.
         box: the sandbox it gets.
     """
-    return await in_tool_thread(_protecting, services, place, judgement, cwd, box)
+    return await in_tool_thread(_protecting, services, context.protected, place, judgement, cwd, box)
 
 
-def _protecting(services: ToolServices, place: Where, judgement: Judgement, cwd: str, box: str) -> ProtectedFiles:
+def _protecting(
+    services: ToolServices, allowed: ProtectedTargets | None, place: Where, judgement: Judgement, cwd: str, box: str
+) -> ProtectedFiles:
     if services.files is not None:
         settle_all(services.files)  # what another program that still runs did is not this one's
     folders = [str(root) for root in place.roots]
-    found = protected_names.named(judgement, cwd, folders)
-    allowed = partial(protected_names.may_change, found, judgement, cwd, folders)
+    allowed = allowed or protected_names.targets(judgement, cwd, folders)
+    may_change = partial(protected_names.may_change, allowed, judgement, cwd, folders)
     mounted = box != "none" and sandbox.has_mounts()
-    return ProtectedFiles(services.files, place.roots, may_change=allowed, mounted=mounted)
+    return ProtectedFiles(services.files, place.roots, may_change=may_change, mounted=mounted)
 
 
 def author_of(context: ToolContext) -> Author:
@@ -106,11 +86,11 @@ def author_of(context: ToolContext) -> Author:
 
 
 @asynccontextmanager
-async def noted(
+async def capturing(
     services: ToolServices, context: ToolContext, place: Where, *, writes: bool, protected: ProtectedFiles | None = None
-) -> AsyncIterator[Noted]:
+) -> AsyncIterator[CapturedChanges]:
     """Around a command: its changes are kept however it ends. ``writes``: whether it may change files at all."""
-    made = Noted()
+    made = CapturedChanges()
     if services.files is None or not writes:
         yield made
         return
@@ -118,8 +98,8 @@ async def noted(
     marks = services.files.marks
     command = await in_tool_thread(marks.begin, place.roots, context.tainted)
     if protected is not None:
-        made.read_only = protected.shown()
-        protected.begin(author_of(context))
+        made.guarded = protected.guarded
+        await in_tool_thread(protected.begin, author_of(context))
 
     def after() -> None:
         # First what is held goes: it is no change that can be undone.
@@ -131,14 +111,14 @@ async def noted(
             made.settled = replace(made.settled, held=(*made.settled.held, *held))
         changed = before.compare(author_of(context))
         marks.end(command, _written(changed, place.root))
-        made.changed = replace(changed, parts=tuple(_told(each, context, place) for each in changed.parts))
+        made.changed = replace(changed, parts=tuple(_without_denied_text(each, context, place) for each in changed.parts))
 
     try:
         yield made
     finally:
         await asyncio.shield(in_tool_thread(after))
         if made.settled.held:
-            services.files.told_of_held(context.workflow_id)
+            services.files.announce_held(context.workflow_id)
 
 
 def take_over(files: WorkspaceFiles, author: Author, command: Kept) -> list[HeldFile]:
@@ -149,10 +129,10 @@ def take_over(files: WorkspaceFiles, author: Author, command: Kept) -> list[Held
     return taken
 
 
-def _told(part: FileChange, context: ToolContext, place: Where) -> FileChange:
+def _without_denied_text(part: FileChange, context: ToolContext, place: Where) -> FileChange:
     """A change without its text, where the rules do not let a result tell of the file."""
-    told = all(context.tells(str(place.root / path)) for path in (part.path, part.moved_to) if path)
-    return part if told else part.model_copy(update={"diff": ""})
+    readable = all(context.tells(str(place.root / path)) for path in (part.path, part.moved_to) if path)
+    return part if readable else part.model_copy(update={"diff": ""})
 
 
 def _written(changed: Changed, root: Path) -> list[str]:
@@ -171,7 +151,7 @@ def watch(services: ToolServices, context: ToolContext, kept: Kept, protected: P
     async def over() -> None:
         held = await in_tool_thread(take_over, files, author_of(context), kept)
         for workflow_id in {*await in_tool_thread(protected.sweep), *(each.workflow_id for each in held)}:
-            files.told_of_held(workflow_id)
+            files.announce_held(workflow_id)
         await in_tool_thread(protected.close)
 
     commands_of(services).afterwards(kept, over)
