@@ -330,6 +330,7 @@ def test_backups_are_made_checked_and_put_back(cli: Cli, tmp_path: Path) -> None
 
 def test_a_backup_from_elsewhere_needs_to_be_said_so_and_its_rules_wait(cli: Cli, tmp_path: Path) -> None:
     assert cli("permissions", "add", "write_file", "--action", "allow").status == 0
+    assert cli("providers", "add", "Mine", "--kind", "openai", "--base-url", "http://192.0.2.1/v1", "--no-test").status == 0
     assert cli("backup", "create", "b.zip").status == 0
     assert "another installation" not in cli("backup", "verify", "b.zip").err
     assert cli("backup", "restore", "b.zip", "--json").json["own"] is True
@@ -343,6 +344,15 @@ def test_a_backup_from_elsewhere_needs_to_be_said_so_and_its_rules_wait(cli: Cli
     assert rule["held"] is True
     assert "not in force" in cli("permissions", "list").out
     assert "write_file" in cli("permissions", "confirm", rule["id"][:8]).out
+    waiting = {each["id"]: each["about"] for each in cli("backup", "held", "--json").json}
+    assert waiting["provider:Mine"] == ["http://192.0.2.1/v1"]
+    assert "contents" in waiting
+    assert "192.0.2.1" in cli("providers", "test", "Mine").err
+    assert cli("backup", "confirm").status == 2
+    assert "provider:Mine" in cli("backup", "confirm", "nothing").err
+    assert "192.0.2.1" in cli("backup", "confirm", "provider:Mine").out
+    assert [each["id"] for each in cli("backup", "confirm", "--all", "--json").json] == ["contents"]
+    assert cli("backup", "held", "--json").json == []
     (rule,) = cli("permissions", "list", "--json").json
     assert rule["held"] is False
 

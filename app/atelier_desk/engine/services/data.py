@@ -80,12 +80,13 @@ class DataService:
             StorageError: the export is not whole, or of a newer version.
         """
         from atelier_desk.engine.elsewhere import end_all, hold
-        from atelier_desk.storage.copies import transfer
+        from atelier_desk.storage.copies import origin, transfer
 
         result = await transfer.import_jsonl(self._context.repos.store, source, datadir=self._context.datadir, progress=progress)
         # A folder of plain text says nothing of who wrote it.
         await hold(self._context.repos)
         await end_all(self._context.repos, self._context.runs)
+        await in_storage_thread(origin.unmark, self._context.datadir.root)
         self._context.memory_search.forget_loaded()
         for topic in ("workflow", "agent", "provider", "model", "memory", "report", "settings", "task", "question"):
             self._context.bus.changed(topic, "")
