@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,7 @@ from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.services.models import ModelService
+from atelier_desk.engine.services.workflows import WorkflowService
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.storage.copies import origin
 from atelier_desk.storage.folder.datadir import default_data_dir
@@ -580,3 +582,17 @@ def test_usage_is_summed_and_written_for_a_spreadsheet(cli: Cli, tmp_path: Path)
     assert cli("usage", "--csv", "-").out.splitlines() == lines
     assert cli("usage", "--by", "colour").status == 2
     assert cli("usage", "--csv", "no/such/folder/u.csv").status == 2
+
+
+def test_a_data_folder_that_is_moved_under_a_command_is_told_once(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = default_data_dir()
+    real = WorkflowService.list
+
+    async def moved(self: WorkflowService, *args: Any, **fields: Any) -> Any:
+        root.rename(tmp_path / "moved")
+        return await real(self, *args, **fields)
+
+    monkeypatch.setattr(WorkflowService, "list", moved)
+    failed = cli("workflows", "list")
+    assert failed.status == 1
+    assert failed.err.count("was renamed, replaced or deleted") == 1

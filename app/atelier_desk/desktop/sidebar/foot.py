@@ -13,9 +13,15 @@ from atelier_desk.desktop.widgets import IconButton, Translated, control, fill, 
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.i18n import N_, _, language
 
-Connection = Literal["opening", "ready", "failed", "closing"]
+Connection = Literal["opening", "ready", "failed", "moved", "closing"]
 _LANGUAGES = (("fr", "Français"), ("en", "English"))
-STATES: dict[Connection, str] = {"opening": N_("Opening…"), "ready": N_("Ready"), "failed": N_("Not open"), "closing": N_("Closing…")}
+STATES: dict[Connection, str] = {
+    "opening": N_("Opening…"),
+    "ready": N_("Ready"),
+    "failed": N_("Not open"),
+    "moved": N_("Data folder moved"),
+    "closing": N_("Closing…"),
+}
 
 
 class SidebarFoot(Translated, QWidget):
@@ -61,7 +67,7 @@ class SidebarFoot(Translated, QWidget):
         self.retranslate()
 
     def show_connection(self, state: Connection) -> None:
-        """Opening, ready, failed or closing."""
+        """What ``STATES`` says."""
         self._state = state
         self._dress()
         say(self._words)
@@ -88,7 +94,7 @@ class SidebarFoot(Translated, QWidget):
         look = theme()
         self.settings.setIcon(look.icon("settings"))
         self.settings.setIconSize(QSize(look.px(16), look.px(16)))
-        roles = {"opening": "warn", "ready": "ok", "failed": "err", "closing": "muted"}
+        roles = {"opening": "warn", "ready": "ok", "failed": "err", "moved": "err", "closing": "muted"}
         side = look.px(8)
         colour = getattr(look.tokens, roles[self._state])
         self._dot.setFixedSize(side, side)
