@@ -19,7 +19,7 @@ STATES: dict[Connection, str] = {
     "opening": N_("Opening…"),
     "ready": N_("Ready"),
     "failed": N_("Not open"),
-    "moved": N_("Data folder moved"),
+    "moved": N_("Moved"),
     "closing": N_("Closing…"),
 }
 
@@ -57,7 +57,7 @@ class SidebarFoot(Translated, QWidget):
         say(self.palette_button, name=N_("Command palette"), tip=N_("Command palette"))
         say(self.menu, tip=N_("Menu"))
         say(self.language, tip=N_("Language"))
-        say(self._words, lambda: _(STATES[self._state]), name=lambda: _("Connection: {state}", state=_(STATES[self._state])))
+        say(self._words, lambda: _(STATES[self._state]), name=lambda: _("Connection: {state}", state=_(STATES[self._state])), tip=self._tip)
         self.settings.clicked.connect(self.settings_wanted)
         self.palette_button.clicked.connect(self.palette_wanted)
         self.menu.clicked.connect(self.menu_wanted)
@@ -65,6 +65,9 @@ class SidebarFoot(Translated, QWidget):
         theme().changed.connect(self._dress)
         self._dress()
         self.retranslate()
+
+    def _tip(self) -> str:
+        return _("The data folder is not where it was: nothing is saved.") if self._state == "moved" else ""
 
     def show_connection(self, state: Connection) -> None:
         """What ``STATES`` says."""

@@ -252,7 +252,8 @@ class ProvidersPage(SettingsPage):
         try:
             models: list[ModelInfo] = await self.bridge.engine.providers.models(name)
         except Exception as error:
-            if name == self._chosen and not self.busy.running:
+            said = self.held.isHidden()  # else the form says it already, with the button that helps
+            if name == self._chosen and not self.busy.running and said:
                 self.busy.note(error_text(error), "warn")
             return
         if name == self._chosen and not self._adding:
