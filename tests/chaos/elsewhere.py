@@ -29,7 +29,7 @@ from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.storage.copies import backup, transfer
 from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.repositories import Repositories
-from atelier_desk.storage.store import Store
+from atelier_desk.storage.store import Statement, Store
 
 ROOT = Path(__file__).resolve().parents[2]
 CHANGES = frozenset({"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.symlink"})
@@ -99,12 +99,12 @@ class Steps:
         sys.addaudithook(self._hear)
         write = Store.write
 
-        async def counted(store: Store, *statements: Any) -> None:
+        async def counted(store: Store, *statements: Statement) -> None:
             self.step()
             await write(store, *statements)
             self.step()
 
-        Store.write = counted  # type: ignore[method-assign]
+        Store.write = counted  # type: ignore[assignment, method-assign]
 
     def step(self) -> None:
         self.count += 1
