@@ -8,6 +8,7 @@ placeholders and without fuzzy or obsolete entries.
 
 from __future__ import annotations
 
+import re
 import string
 import sys
 from collections.abc import Iterator
@@ -24,6 +25,10 @@ FOLDER = ROOT / "translations"
 KEYWORDS = {"_": None, "N_": None, "ngettext": (1, 2)}
 SOURCE_LANGUAGE = "en"
 WIDTH = 120
+
+
+TYPEWRITER = re.compile(r"(?<=\w)'(?=\w)")
+"""An apostrophe as a typewriter has it; quotation marks around a word of code stay."""
 
 
 def read_catalogue(path: Path) -> Catalog:
@@ -78,6 +83,8 @@ def translation_problems(message: Message) -> Iterator[str]:
         except ValueError as error:
             yield f"braces: {error}"
             continue
+        if TYPEWRITER.search(text):
+            yield "' between letters: write ’"
         if surplus or (lost and isinstance(message.id, str)):
             yield f"placeholders differ: {sorted(surplus | lost)}"
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import shutil
+import signal
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,7 @@ import pytest
 from atelier_desk.storage.copies import backup
 from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.store import Store
+from tests.chaos.elsewhere import granted, killed_at, prepare
 from tests.chaos.restoring import race
 from tests.storage.copies.test_backup import MOVES, check_killed_restore, fill
 
@@ -34,3 +38,32 @@ async def test_a_kill_at_every_move_of_a_restore(tmp_path: Path, moves: int) -> 
         await fill(store, datadir)
         made = await backup.create(store, datadir, datadir.backups / "mine.zip")
     await check_killed_restore(made, datadir, moves)
+
+
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("kind", ["restore", "import"])
+async def test_a_kill_at_every_step_of_taking_over_data_from_elsewhere(tmp_path: Path, kind: str) -> None:
+    """It is this machine's data with all it grants, or the other one's with nothing in force: never that without its marks."""
+    own, archive, export = await prepare(tmp_path)
+    mine = await granted(own.root)
+    assert mine[0] == "mine"
+    source = archive if kind == "restore" else export
+
+    def place(step: int) -> Path:
+        root = tmp_path / f"step-{step}"
+        shutil.copytree(own.root, root) if kind == "restore" else root.mkdir()
+        return root
+
+    whole = await asyncio.to_thread(killed_at, 0, kind, place(0), source)
+    assert whole.returncode == 0, whole.stderr
+    assert await granted(tmp_path / "step-0") == ("theirs", [])
+    seen = set()
+    for step in range(1, int(whole.stdout) + 1, int(os.environ.get("EVERY", "1"))):
+        root = place(step)
+        killed = await asyncio.to_thread(killed_at, step, kind, root, source)
+        assert killed.returncode in (-signal.SIGKILL, 0), (step, killed.stderr)
+        name, found = await granted(root)
+        seen.add(name)
+        assert (name, found) == mine or (name in ("theirs", "") and not found), f"step {step}: {name} {found}"
+        shutil.rmtree(root)
+    assert seen == ({"mine", "theirs"} if kind == "restore" else {"", "theirs"})

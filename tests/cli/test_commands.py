@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,7 @@ from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.services.models import ModelService
+from atelier_desk.engine.services.workflows import WorkflowService
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.storage.copies import origin
 from atelier_desk.storage.folder.datadir import default_data_dir
@@ -330,6 +332,7 @@ def test_backups_are_made_checked_and_put_back(cli: Cli, tmp_path: Path) -> None
 
 def test_a_backup_from_elsewhere_needs_to_be_said_so_and_its_rules_wait(cli: Cli, tmp_path: Path) -> None:
     assert cli("permissions", "add", "write_file", "--action", "allow").status == 0
+    assert cli("providers", "add", "Mine", "--kind", "openai", "--base-url", "http://192.0.2.1/v1", "--no-test").status == 0
     assert cli("backup", "create", "b.zip").status == 0
     assert "another installation" not in cli("backup", "verify", "b.zip").err
     assert cli("backup", "restore", "b.zip", "--json").json["own"] is True
@@ -343,6 +346,15 @@ def test_a_backup_from_elsewhere_needs_to_be_said_so_and_its_rules_wait(cli: Cli
     assert rule["held"] is True
     assert "not in force" in cli("permissions", "list").out
     assert "write_file" in cli("permissions", "confirm", rule["id"][:8]).out
+    waiting = {each["id"]: each["about"] for each in cli("backup", "held", "--json").json}
+    assert waiting["provider:Mine"] == ["http://192.0.2.1/v1"]
+    assert "contents" in waiting
+    assert "192.0.2.1" in cli("providers", "test", "Mine").err
+    assert cli("backup", "confirm").status == 2
+    assert "provider:Mine" in cli("backup", "confirm", "nothing").err
+    assert "192.0.2.1" in cli("backup", "confirm", "provider:Mine").out
+    assert [each["id"] for each in cli("backup", "confirm", "--all", "--json").json] == ["contents"]
+    assert cli("backup", "held", "--json").json == []
     (rule,) = cli("permissions", "list", "--json").json
     assert rule["held"] is False
 
@@ -570,3 +582,17 @@ def test_usage_is_summed_and_written_for_a_spreadsheet(cli: Cli, tmp_path: Path)
     assert cli("usage", "--csv", "-").out.splitlines() == lines
     assert cli("usage", "--by", "colour").status == 2
     assert cli("usage", "--csv", "no/such/folder/u.csv").status == 2
+
+
+def test_a_data_folder_that_is_moved_under_a_command_is_told_once(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = default_data_dir()
+    real = WorkflowService.list
+
+    async def moved(self: WorkflowService, *args: Any, **fields: Any) -> Any:
+        root.rename(tmp_path / "moved")
+        return await real(self, *args, **fields)
+
+    monkeypatch.setattr(WorkflowService, "list", moved)
+    failed = cli("workflows", "list")
+    assert failed.status == 1
+    assert failed.err.count("was renamed, replaced or deleted") == 1

@@ -43,6 +43,7 @@ def test_a_complete_catalogue_has_no_problems(script: ModuleType, template: Cata
         ({"hello": "Bonjour {nom}"}, "placeholders differ: ['name', 'nom']"),
         ({"hello": "Bonjour"}, "placeholders differ: ['name']"),
         ({"hello": "Bonjour {name"}, "braces"),
+        ({"save": "L'enregistrer"}, "write ’"),
         ({"one": "{m} fichier"}, "placeholders differ: ['m']"),
     ],
 )

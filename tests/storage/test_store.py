@@ -197,3 +197,23 @@ def test_nothing_is_written_once_the_folder_is_another(tmp_path: Path, how: str)
     steps = [f"{then} ['moved', 'moved'] [] {there}" for then in ("commit", "query", "reopen")]
     assert done.stdout.splitlines() == [*steps, f"close ['moved'] [] {there}"], done.stderr
     assert done.returncode == 0
+
+
+async def test_a_folder_that_is_moved_while_it_is_opened_is_said_to_be_moved(datadir: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with await Store.open(datadir.database) as store:
+        await store.write(upsert(tables.WORKFLOWS, Workflow(name="kept")))
+    check, elsewhere = preflight.check, datadir.root.with_name("elsewhere")
+
+    def moved(directory: Path) -> None:
+        check(directory)
+        datadir.root.rename(elsewhere)
+        datadir.database.mkdir(parents=True)
+        (datadir.database / "manifest").mkdir()
+
+    monkeypatch.setattr(preflight, "check", moved)
+    with pytest.raises(StorageError) as raised:
+        await Store.open(datadir.database)
+    assert raised.value.code == "moved"
+    monkeypatch.undo()
+    async with await Store.open(elsewhere / datadir.database.name) as store:
+        assert await names(store) == ["kept"]

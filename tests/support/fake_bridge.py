@@ -58,6 +58,7 @@ _DEFAULTS: dict[str, Any] = {
     "permissions.held": (),
     "files.trusted": lambda folders: dict.fromkeys(folders, False),
     "projects.list": [],
+    "elsewhere.list": [],
     "projects.offers": [],
     "memories.list": [],
     "memories.of_turns": [],

@@ -132,7 +132,9 @@ async def _perform_somewhere(arguments: argparse.Namespace, argv: Sequence[str],
             arguments.data_root, arguments.problem = root, error
             return await perform(None, arguments, terminal)
     except AtelierError as error:
-        terminal.note(_("Error: {problem}", problem=error.localized(_)), "error")
+        problem = _("Error: {problem}", problem=error.localized(_))
+        if problem != terminal.last_error:
+            terminal.note(problem, "error")
         return FAILED
 
 

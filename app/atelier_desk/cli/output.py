@@ -142,6 +142,8 @@ class Terminal:
         self.cwd = cwd
         self.request = Request()
         self.handing_over = False
+        self.last_error = ""
+        """What was noted last as an error: closing may fail for the same reason as the command."""
         self._stdout = stdout or sys.stdout
         self._stderr = stderr or sys.stderr
         self._stdin = stdin or sys.stdin
@@ -162,6 +164,7 @@ class Terminal:
 
     def note(self, text: str, style: str = "dim") -> None:
         self.think("")
+        self.last_error = text if style == "error" else self.last_error
         shown = printable(text) if self._person else text
         self._put(self._stderr, f"{STYLES[style]}{shown}{RESET}\n" if self._styled and style in STYLES else f"{shown}\n")
 

@@ -212,6 +212,7 @@ class Program(QObject):
             self._first_start()
         elif self.quick:
             self.window.quick_ask()
+        self.bridge.jobs.start(self.bridge.engine.data.watch_folder(), "watch of the data folder")
         await self.bridge.engine.go_on()
         await self._clear_left()
 
@@ -258,6 +259,8 @@ class Program(QObject):
             if key == "language":
                 self._language = ""  # a choice made now is stronger than the command line's
             self.bridge.jobs.start(self._reapply())
+        elif topic == "data" and not self._closing:
+            self.window.sidebar.foot.show_connection("moved" if key == "moved" else "ready")
 
     async def _reapply(self) -> None:
         settings = await self.bridge.engine.settings.get()

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field
 from atelier_desk.domain import limits
 from atelier_desk.domain.approval import ApprovalSettings
 from atelier_desk.domain.base import Model
+from atelier_desk.domain.from_elsewhere import HeldGrant, HeldKind
 from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.i18n import N_
 
@@ -150,10 +151,27 @@ class Settings(Model):
     """Ids of the agents that stand first."""
     confirmed_tools: dict[str, str] = {}
     """Files of the data folder's ``tools`` that may be loaded: SHA-256 by file name, as a person confirmed it."""
+    held: tuple[HeldGrant, ...] = ()
+    """What came with data from elsewhere and is not used before a person confirms it; see ``in_force``."""
     shortcuts: dict[ActionName, Keys] = Field(default={}, max_length=500)
     """Keys by action in place of the action's own; empty for none."""
     window: dict[str, str] = {}
     """Geometry and layout of the window, as the desktop wrote them (base64 by name)."""
+
+    @property
+    def in_force(self) -> Settings:
+        """These settings without the services whose address nobody here confirmed."""
+        held = {each.kind for each in self.held}
+        changed: dict[str, object] = {}
+        if HeldKind.EMBEDDER in held:
+            changed |= {"embedder": EmbedderSettings(kind="none"), "embedder_before": None}
+        if HeldKind.SEARCH in held:
+            changed["web"] = self.web.model_copy(update={"search": "off"})
+        media = {"images": ""} if HeldKind.IMAGES in held else {}
+        media |= {"models": "off"} if HeldKind.MODELS in held else {}
+        if media:
+            changed["media"] = self.media.model_copy(update=media)
+        return self.model_copy(update=changed) if changed else self
 
     def with_rules(self, rules: Iterable[PermissionRule]) -> Settings:
         """These settings with other standing rules: those are stored on their own."""

@@ -394,7 +394,7 @@ class Atelier(Services):
         """Switch to the embedder the settings name. Where they name one before it, searches stay with that until all vectors are made."""
         from atelier_desk.knowledge.embedding import create_embedder
 
-        made = await create_embedder(settings.embedder, self.providers.get, self.vault, self.clock)
+        made = await create_embedder(settings.in_force.embedder, self.providers.confirmed, self.vault, self.clock)
         before = (self.embedder, self.memory_search.embedder)
         if settings.embedder_before is not None and made is not None:
             self.memory_search.change_to(made)
@@ -429,7 +429,7 @@ class Atelier(Services):
             if self._started:
                 return
             model_factory, embedder, fault = self._given
-            settings = await self.repos.settings.load()
+            settings = (await self.repos.settings.load()).in_force
             self._make_services(fault)
             await self._make_memory(settings, embedder)
             self._make_runs(settings, model_factory, fault)
@@ -466,7 +466,7 @@ class Atelier(Services):
     async def _take_settings(self, fsync: bool | None, language: str | None, start: bool) -> None:
         settings = await self.repos.settings.load()
         set_language(language or settings.language)
-        self._at_start = settings
+        self._at_start = settings.in_force
         if fsync is None and start and not settings.fsync:
             # The wish is in the database, which takes it only when it is opened; who only looks need not open it again.
             await self.store.set_fsync(False)
@@ -506,7 +506,7 @@ class Atelier(Services):
 
         try:
             if settings.embedder_before is not None:
-                self.memory_search.use(await create_embedder(settings.embedder_before, self.providers.get, self.vault, self.clock))
+                self.memory_search.use(await create_embedder(settings.embedder_before, self.providers.confirmed, self.vault, self.clock))
             await self.use_embedder(settings)
             if self._goes_on:
                 await self._finish_vectors()

@@ -34,6 +34,7 @@ _MODES = {
     "read-only": ApprovalMode.PLAN,
     "workspace-write": ApprovalMode.SELECTIVE,
 }
+ASKS_LESS = N_("Its mode {name} would ask less often: it asks as a new agent does.")
 _EFFORTS = {"minimal": "low", "low": "low", "medium": "medium", "high": "high", "xhigh": "high", "max": "high"}
 _INHERIT = ("", "inherit", "default")
 
@@ -201,7 +202,7 @@ def _approval(found: Document, notes: _Notes) -> ApprovalMode:
     written = found.text("permissionMode") or found.text("sandbox_mode")
     mode = _MODES.get(written, ApprovalMode.SELECTIVE)
     if mode is ApprovalMode.EDIT or (written and written not in _MODES):
-        notes.add(N_("Its mode {name} would ask less often: it asks as a new agent does."), name=written[:60])
+        notes.add(ASKS_LESS, name=written[:60])
         return ApprovalMode.SELECTIVE
     return mode
 

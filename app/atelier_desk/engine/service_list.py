@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.audit import AuditService
     from atelier_desk.engine.services.commands import CommandService
     from atelier_desk.engine.services.data import DataService
+    from atelier_desk.engine.services.elsewhere import ElsewhereService
     from atelier_desk.engine.services.files import FileService
     from atelier_desk.engine.services.inspector import InspectorService
     from atelier_desk.engine.services.mcp import McpService
@@ -57,6 +58,7 @@ class Services(Protocol):
     inspector: InspectorService
     settings: SettingsService
     data: DataService
+    elsewhere: ElsewhereService
     own_tools: OwnToolService
     tools: ToolService
     skills: SkillService

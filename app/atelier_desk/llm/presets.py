@@ -107,6 +107,22 @@ def preset_of(config: ProviderConfig) -> Preset | None:
     return next((each for each in PRESETS if each.needs != HERE and _is_of(host, each)), None)
 
 
+def at_usual_place(url: str, variable: str) -> bool:
+    """Whether an address is on the very server of a service of the list, and the key is looked for where that service's usually is. A
+    host below which everybody can have one of their own (Azure) is nobody's usual place."""
+    try:
+        parts = urlsplit(url)
+        place = (parts.scheme, parts.hostname, parts.port)
+    except ValueError:
+        return False
+    for each in PRESETS:
+        own = urlsplit(each.url)
+        places = {(own.scheme, own.hostname, own.port), *(("https", host, None) for host in each.hosts if host[0] != ".")}
+        if each.url and place in places and variable in ("", each.env):
+            return True
+    return False
+
+
 def name_for(config: ProviderConfig, taken: Iterable[str]) -> str:
     """A free name for a new provider: that of its service, else of its host; ``taken`` are the names there are."""
     preset = preset_of(config)

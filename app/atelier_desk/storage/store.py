@@ -66,8 +66,8 @@ class Store:
             accept_loss: open also when acknowledged commits are gone.
 
         Raises:
-            StorageError: ``locked``, ``newer_schema``, ``missing_manifest``, ``damaged``, ``disk_full``, ``read_only``, ``too_many_files``
-                or ``io``.
+            StorageError: ``locked``, ``newer_schema``, ``missing_manifest``, ``damaged``, ``disk_full``, ``read_only``, ``too_many_files``,
+                ``moved`` or ``io``.
         """
         clock = clock or SystemClock()
         if directory is None:
@@ -90,11 +90,14 @@ class Store:
             except BaseException:
                 await engine.close()
                 raise
-        except OSError as error:
-            lock.release()
-            raise errors.from_os_error(error, directory) from error
-        except BaseException:
-            lock.release()
+        except BaseException as error:
+            try:
+                if isinstance(error, OSError | StorageError):
+                    lock.verify()  # a folder that was taken away meanwhile is not damaged
+            finally:
+                lock.release()
+            if isinstance(error, OSError):
+                raise errors.from_os_error(error, directory) from error
             raise
         return cls(engine, clock, counter, version, lock)
 
@@ -142,6 +145,10 @@ class Store:
         if results is None:
             raise StorageError(errors.RESULT_LOST, code="result_lost")
         return results
+
+    def verify(self) -> None:
+        """Raise ``StorageError`` (``moved``) when its folder is not where it was; some microseconds."""
+        self._engine.verify()
 
     async def drain(self) -> None:
         """Wait until no write is queued or running."""

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QMessageBox, QPushButton
 from atelier_desk.desktop.settings.pages.diagnostics import LOG_LINES, log_tail
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.domain.errors import StorageError, UsageError
+from atelier_desk.domain.from_elsewhere import HeldGrant, HeldKind
 from atelier_desk.domain.settings import EmbedderSettings
 from atelier_desk.engine.doctor import Check
 from atelier_desk.workspace.checkpoints.cleaning import Cleaned, Kept
@@ -294,3 +295,48 @@ async def test_when_the_model_is_asked_what_to_remember_is_chosen(window: Settin
     choice.activated.emit(choice.currentIndex())
     await settle()
     assert atelier.kept.memories_at_end == "off"
+
+
+async def test_what_came_with_a_backup_from_elsewhere_is_listed_and_confirmed(
+    window: SettingsWindow, find: Find, atelier: Engine, bridge: FakeBridge
+) -> None:
+    window.show_page("data")
+    await settle()
+    page: Any = window.page("data")
+    assert page.waiting.isHidden()
+    grants = [
+        HeldGrant(kind=HeldKind.PROVIDER, name="Ollama", about=("http://192.0.2.1", "X-Key: $HOME")),
+        HeldGrant(kind=HeldKind.SEARCH, about=("https://search.example",)),
+        HeldGrant(kind=HeldKind.WORKSPACE, name="00ff", about=("/a", "/b"), workflows=("w1", "w2")),
+    ]
+
+    def confirm(*ids: str) -> list[HeldGrant]:
+        grants[:] = [each for each in grants if each.id not in ids]
+        return []
+
+    atelier.set("elsewhere", "list", lambda: list(grants))
+    atelier.set("elsewhere", "confirm", confirm)
+    bridge.changed.emit("settings", "held")
+    await settle()
+    rows = {row.objectName(): row.accessibleName() for row in page.held.children() if row.objectName()}
+    assert rows == {
+        "held-provider:Ollama": "Provider Ollama: http://192.0.2.1\nX-Key: $HOME",
+        "held-search": "Web search: https://search.example",
+        "held-workspace:00ff": "Workspace folders of 2 workflows: /a\n/b",
+    }
+    assert not page.waiting.isHidden()
+    for name, id in (("web", "search"), ("providers", "provider:Ollama")):
+        window.show_page(name)
+        await settle()
+        other: Any = window.page(name)
+        if name == "providers":
+            other.list.setCurrentRow([each.name for each in other._providers].index("Ollama"))
+        other.held.findChild(QPushButton, f"held-confirm-{id}").click()
+        await settle()
+        assert other.held.isHidden()
+    window.show_page("data")
+    await settle()
+    page.held.findChild(QPushButton, "held-confirm-workspace:00ff").click()
+    await settle()
+    assert page.waiting.isHidden()
+    assert not grants

@@ -76,24 +76,24 @@ async def test_a_kept_key_is_forgotten_and_pages_are_removed(page: Any, atelier:
 async def test_a_browser_for_pages_that_need_javascript_is_named_chosen_and_refused(page: Any, atelier: Engine) -> None:
     used: list[WebSettings] = []
 
-    def use(settings: WebSettings) -> bool:
+    def use(settings: WebSettings, key: str) -> bool:
         if settings.browser == "/none":
             raise UsageError("There is no program at /none.")
         used.append(settings)
         return True
 
     atelier.set("web", "use", use)
-    assert ("Google Chrome" in page.found.text(), page.apply_browser.isEnabled()) == (True, False)
+    assert ("Google Chrome" in page.found.text(), page.apply.isEnabled()) == (True, False)
     page.program.setText("/none")
-    page.apply_browser.click()
+    page.apply.click()
     await settle()
-    assert (page.browser_busy.text.text(), page.program.text()) == ("There is no program at /none.", "/none")
+    assert (page.busy.text.text(), page.program.text()) == ("There is no program at /none.", "/none")
     page.program.setText("x" * 1_001)
-    assert ("1,000" in page.browser_busy.text.text(), page.apply_browser.isEnabled()) == (True, False)
+    assert ("Browser: " in page.busy.text.text(), page.apply.isEnabled()) == (True, False)
     page.scripts.setCurrentIndex(page.scripts.findData("off"))
     page.program.clear()
     assert not page.program.isVisibleTo(page)
-    page.apply_browser.click()
+    page.apply.click()
     await settle()
     assert used == [WebSettings(scripts="off")]
 

@@ -561,3 +561,11 @@ def test_the_words_of_the_button_are_whole_in_a_narrow_column(column: Column) ->
         say(button)
         assert button.text().strip() == "Nouveau workflow", width
         assert button.sizeHint().width() <= button.width(), width
+
+
+async def test_the_foot_says_that_the_data_folder_was_moved(column: Column) -> None:
+    foot = column.sidebar.foot
+    foot.show_connection("ready")
+    assert (foot._words.text(), foot._words.toolTip()) == ("Ready", "")
+    foot.show_connection("moved")
+    assert (foot._words.text(), "nothing is saved" in foot._words.toolTip()) == ("Moved", True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,9 @@ import pytest
 from atelier_desk import i18n
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import AtelierError, ConflictError, LimitError, NotFoundError, StorageError, UsageError
-from atelier_desk.engine.services.data import restore_backup, verify_backup
+from atelier_desk.engine.services.data import LOOK_S, restore_backup, verify_backup
 from tests.engine.conftest import Opener
+from tests.support.clock import ManualClock
 
 
 async def test_settings_take_effect_and_stay(open_atelier: Opener) -> None:
@@ -186,3 +188,25 @@ async def test_an_export_is_read_into_an_empty_folder_alone(open_atelier: Opener
         assert [each.name for each in await atelier.workflows.list()] == ["Exporté"]
         assert len((await atelier.memories.search("fact")).hits) == 1
         assert "workflow" in heard
+
+
+async def test_a_data_folder_that_is_moved_is_told_once_and_its_return_too(open_atelier: Opener, tmp_path: Path) -> None:
+    clock = ManualClock()
+    async with open_atelier(clock=clock) as atelier:
+        root = Path(atelier.datadir.root)
+        news: list[str] = []
+        problems: list[BaseException] = []
+        atelier.bus.on_changed(lambda topic, id: news.append(id) if topic == "data" else None)
+        atelier.bus.on_failure(lambda _name, error: problems.append(error))
+        watch = asyncio.create_task(atelier.data.watch_folder())
+        for there in (True, False, False, True):
+            if not there and root.exists():
+                root.rename(tmp_path / "aside")
+            elif there and not root.exists():
+                (tmp_path / "aside").rename(root)
+            await clock.advance(LOOK_S)
+        watch.cancel()
+        assert news == ["moved", ""]
+        (problem,) = problems
+        assert isinstance(problem, StorageError)
+        assert problem.code == "moved"

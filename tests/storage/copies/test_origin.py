@@ -163,6 +163,24 @@ async def test_the_mark_is_there_before_the_data_and_outlives_a_kill_between_the
     assert origin.marked(datadir.root) == b"", "one of its own takes the place of both"
 
 
+async def test_a_kill_while_the_rest_of_a_restore_is_deleted_keeps_the_mark(datadir: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
+    ready = datadir.root / "restoring-1"
+    (ready / "database").mkdir(parents=True)
+    origin.mark(ready)
+
+    def killed(path: Path) -> None:
+        (path / origin.MARKER).unlink()
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(shutil, "rmtree", killed)
+        with pytest.raises(KeyboardInterrupt):
+            finish_restore(datadir.root)
+    finish_restore(datadir.root)
+    assert origin.marked(datadir.root) == origin.GRANTS
+    assert not list(datadir.root.glob("*ing-*"))
+
+
 async def test_what_is_no_backup_was_made_by_nobody(datadir: DataDir, tmp_path: Path) -> None:
     (tmp_path / "x.zip").write_bytes(b"PK")
     for path in (tmp_path / "x.zip", tmp_path / "missing.zip", tmp_path):

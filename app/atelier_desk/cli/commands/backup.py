@@ -1,15 +1,16 @@
-"""``atelier backup``: create, verify and restore. Only ``create`` needs the database open."""
+"""``atelier backup``: create, verify and restore, and confirming what a backup from elsewhere brought."""
 
 from __future__ import annotations
 
 import argparse
 from typing import TYPE_CHECKING
 
-from atelier_desk.cli.parser import Adder
+from atelier_desk.cli.parser import DATABASE, Adder
 from atelier_desk.i18n import _
 
 if TYPE_CHECKING:
     from atelier_desk.cli.output import Output
+    from atelier_desk.domain.from_elsewhere import HeldGrant
     from atelier_desk.engine.atelier import Atelier
     from atelier_desk.storage.copies.archive import BackupInfo
 
@@ -37,11 +38,21 @@ def register(add: Adder) -> None:
         "--from-elsewhere",
         action="store_true",
         help=_(
-            "also a backup that this data folder did not make or that was changed: its permission rules, own tools, MCP servers and "
-            "trusted folders stay off until you confirm each"
+            "also a backup that this data folder did not make or that was changed: its permission rules, own tools, MCP servers, folders "
+            "and addresses of services stay off until you confirm each"
         ),
     )
     restore.set_defaults(offline=True)
+    group.command(
+        "held",
+        _("addresses, folders and texts that came with a backup from elsewhere and wait to be confirmed"),
+        "backup:held",
+        needs=DATABASE,
+    )
+    confirm = group.command("confirm", _("use what came with a backup from elsewhere"), "backup:confirm")
+    which = confirm.add_mutually_exclusive_group(required=True)
+    which.add_argument("grants", metavar="ID", nargs="*", default=[], help=_("what the first column of atelier backup held says"))
+    which.add_argument("--all", action="store_true", help=_("everything that waits"))
 
 
 async def create(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
@@ -84,12 +95,35 @@ async def restore(atelier: None, arguments: argparse.Namespace, out: Output) -> 
     if not info.own and not out.json:
         out.note(
             _(
-                "It is from elsewhere: its permission rules, own tools, MCP servers and trusted folders are off, and unfinished work in it "
-                "is ended. Look at each and confirm it: atelier permissions list, tools own list, mcp list, files trust DIR."
+                "It is from elsewhere: its permission rules, own tools, MCP servers, folders and addresses of services are off, and "
+                "unfinished work in it is ended. Look at each and confirm it: atelier permissions list, tools own list, mcp list, "
+                "files trust DIR, backup held."
             ),
             "warn",
         )
     return 0
+
+
+async def held(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    _show(out, await atelier.elsewhere.list())
+    return 0
+
+
+async def confirm(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    ids = [each.id for each in await atelier.elsewhere.list()] if arguments.all else arguments.grants
+    _show(out, await atelier.elsewhere.confirm(*ids))
+    return 0
+
+
+def _show(out: Output, grants: list[HeldGrant]) -> None:
+    from atelier_desk import held_words
+    from atelier_desk.cli.output import data, table
+
+    if out.json:
+        data(out, [{"id": each.id, **each.model_dump(mode="json")} for each in grants])
+        return
+    rows = [(each.id, held_words.title(each), ", ".join(held_words.about(each).split("\n"))) for each in grants]
+    table(out, rows, (_("id"), _("what"), _("about")))
 
 
 def _print(out: Output, info: BackupInfo, done: str) -> None:

@@ -39,7 +39,7 @@ FACTS = (
 GOALS = (
     (N_("Calculate"), N_("What is 12% of 840?"), "calculator", N_("The agent calls a tool; open its card to see with what.")),
     (
-        N_("Plan"),
+        N_("Plan work"),
         N_("Add a task: prepare the Monday meeting."),
         "list-todo",
         N_("The task appears at the right, where you can change it too."),

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent, QShowEvent
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import control, fill, label
 from atelier_desk.i18n import _
 
 WIDTH = 440
+ON_SCREEN = 0.92
+"""Most of the screen's height and width a form takes: the window's frame needs some."""
 
 
 class FormDialog(QDialog):
@@ -23,7 +25,15 @@ class FormDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle(title)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self._column = fill(QVBoxLayout(self), label(title, "title", self), margins=(24, 20, 24, 20), spacing=6)
+        self.area = QScrollArea(self)
+        self.area.setWidgetResizable(True)
+        self.area.setFrameShape(QFrame.Shape.NoFrame)
+        self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        content = control(QWidget(self.area), look="plain")
+        self.area.setWidget(content)
+        self._outer = fill(QVBoxLayout(self), (self.area, 1), margins=(0, 0, 0, 0), spacing=0)
+        self._column = fill(QVBoxLayout(content), label(title, "title", self), margins=(24, 20, 24, 6), spacing=6)
         self._column.addSpacing(6)
         self._touched = False
         self.setMinimumWidth(theme().px(WIDTH))
@@ -44,15 +54,16 @@ class FormDialog(QDialog):
         """Add the line for problems and the buttons."""
         self._error = control(label("", "error", self, wrap=True), "form-error")
         self._error.hide()
-        self._column.addWidget(self._error)
         self._cancel = QPushButton(_("Cancel"), self)
         self._cancel.setAutoDefault(False)
         self._cancel.clicked.connect(self.reject)
         self._ok = control(QPushButton(action, self), "form-submit", look="primary", on=self._press)
         self._ok.setDefault(True)
         row = fill(QHBoxLayout(), 1, self._cancel, self._ok, spacing=8)
-        self._column.addSpacing(6)
-        self._column.addLayout(row)
+        # Outside of what is scrolled: on a small screen, or with large text, the buttons are in view all the same.
+        self._foot = fill(QVBoxLayout(), self._error, row, margins=(24, 6, 24, 20), spacing=6)
+        self._outer.addLayout(self._foot)
+        self._column.addStretch(1)
         self.check()
 
     def problem(self) -> str:
@@ -84,11 +95,13 @@ class FormDialog(QDialog):
             self._grow()
 
     def _grow(self) -> None:
-        """As high as its texts are in its width, which Qt does not look at by itself."""
-        self._column.activate()
-        needed = max(self._column.totalHeightForWidth(self.width()), self._column.totalMinimumSize().height())
-        if needed > self.height():
-            self.resize(self.width(), needed)
+        """As high as its texts are in its width, which Qt does not look at by itself, and no higher than the screen."""
+        wide = max(self.width(), self._column.totalMinimumSize().width())
+        parts = (self._column, self._foot)
+        needed = sum(max(part.totalHeightForWidth(wide), part.totalMinimumSize().height()) for part in parts)
+        room = self.screen().availableSize() * ON_SCREEN
+        if needed > self.height() or wide > self.width():
+            self.resize(min(wide, room.width()), min(max(needed, self.height()), room.height()))
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QEvent, QSize, Qt, Signal
@@ -43,6 +43,8 @@ TEXT, STRETCH_TEXT = 110, 150
 """Room for a row's texts below which its control goes under them; more where the control is a wide one."""
 FIELD = 112
 """Narrowest a combo or spin box gets, whatever it holds."""
+NOTE = 220
+"""Room for the note of a page's foot below which its buttons go under it."""
 COLUMN = 720
 """Widest a page's column gets, in logical pixels at 100 %."""
 
@@ -108,6 +110,27 @@ class Row(QWidget):
         say(self.hint, hint)
         self.hint.setVisible(bool(hint))
         say(self.control, name=caption, about=hint)
+
+
+class Foot(QWidget):
+    """A note with the buttons on its right, none of them ever cut; the note is above them where little room is left for it."""
+
+    def __init__(self, note: QWidget, buttons: Sequence[QPushButton], parent: QWidget) -> None:
+        super().__init__(parent)
+        self._buttons = buttons
+        row = fill(QHBoxLayout(), 1, *buttons, spacing=8)
+        for button in buttons:
+            button.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+            row.setAlignment(button, Qt.AlignmentFlag.AlignVCenter)
+        note.setMinimumHeight(buttons[0].sizeHint().height())
+        self._line = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
+        fill(self._line, (note, 1), row, margins=(24, 10, 24, 10), spacing=8)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        room = self.width() - sum(button.sizeHint().width() + 8 for button in self._buttons if not button.isHidden())
+        down = room < theme().px(NOTE)
+        self._line.setDirection(QBoxLayout.Direction.TopToBottom if down else QBoxLayout.Direction.LeftToRight)
 
 
 class SectionCard(Card):
@@ -190,11 +213,7 @@ class SettingsPage(Translated, QWidget):
 
     def foot(self, note: QWidget, *buttons: QPushButton) -> None:
         """Under the page and always in view: what is known of the form, and the buttons that end it, Cancel and Save the last two."""
-        foot = control(QWidget(self), f"{type(self).__name__}-foot")
-        row = fill(QHBoxLayout(foot), (note, 1), *buttons, margins=(24, 10, 24, 10), spacing=8)
-        for button in buttons:
-            row.setAlignment(button, Qt.AlignmentFlag.AlignVCenter)
-        note.setMinimumHeight(buttons[0].sizeHint().height())
+        foot = control(Foot(note, buttons, self), f"{type(self).__name__}-foot")
         fill(self._outer, Line(self), foot)
 
     def end(self) -> None:

@@ -13,9 +13,15 @@ from atelier_desk.desktop.widgets import IconButton, Translated, control, fill, 
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.i18n import N_, _, language
 
-Connection = Literal["opening", "ready", "failed", "closing"]
+Connection = Literal["opening", "ready", "failed", "moved", "closing"]
 _LANGUAGES = (("fr", "Français"), ("en", "English"))
-STATES: dict[Connection, str] = {"opening": N_("Opening…"), "ready": N_("Ready"), "failed": N_("Not open"), "closing": N_("Closing…")}
+STATES: dict[Connection, str] = {
+    "opening": N_("Opening…"),
+    "ready": N_("Ready"),
+    "failed": N_("Not open"),
+    "moved": N_("Moved"),
+    "closing": N_("Closing…"),
+}
 
 
 class SidebarFoot(Translated, QWidget):
@@ -51,7 +57,7 @@ class SidebarFoot(Translated, QWidget):
         say(self.palette_button, name=N_("Command palette"), tip=N_("Command palette"))
         say(self.menu, tip=N_("Menu"))
         say(self.language, tip=N_("Language"))
-        say(self._words, lambda: _(STATES[self._state]), name=lambda: _("Connection: {state}", state=_(STATES[self._state])))
+        say(self._words, lambda: _(STATES[self._state]), name=lambda: _("Connection: {state}", state=_(STATES[self._state])), tip=self._tip)
         self.settings.clicked.connect(self.settings_wanted)
         self.palette_button.clicked.connect(self.palette_wanted)
         self.menu.clicked.connect(self.menu_wanted)
@@ -60,8 +66,11 @@ class SidebarFoot(Translated, QWidget):
         self._dress()
         self.retranslate()
 
+    def _tip(self) -> str:
+        return _("The data folder is not where it was: nothing is saved.") if self._state == "moved" else ""
+
     def show_connection(self, state: Connection) -> None:
-        """Opening, ready, failed or closing."""
+        """What ``STATES`` says."""
         self._state = state
         self._dress()
         say(self._words)
@@ -88,7 +97,7 @@ class SidebarFoot(Translated, QWidget):
         look = theme()
         self.settings.setIcon(look.icon("settings"))
         self.settings.setIconSize(QSize(look.px(16), look.px(16)))
-        roles = {"opening": "warn", "ready": "ok", "failed": "err", "closing": "muted"}
+        roles = {"opening": "warn", "ready": "ok", "failed": "err", "moved": "err", "closing": "muted"}
         side = look.px(8)
         colour = getattr(look.tokens, roles[self._state])
         self._dot.setFixedSize(side, side)

@@ -28,8 +28,10 @@ Topic = Literal[
     "command",
     "mcp",
     "projects",
+    "data",
 ]
-"""What a change is about. The id beside it is that of the row, of ``settings`` the name of the field; empty means all of them."""
+"""What a change is about: of ``data`` whether its folder is not where it was (``moved``, else empty). The id beside it is that of the
+row, of ``settings`` the name of the field; empty means all of them."""
 
 
 class StreamEvent(Model):

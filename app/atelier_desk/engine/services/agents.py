@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from atelier_desk.domain import answers, limits
-from atelier_desk.domain.agent import Agent, AgentConfig, ToolMode
+from atelier_desk.domain.agent import Agent, AgentConfig, ApprovalMode, ToolMode
 from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundError, UsageError
 from atelier_desk.engine.services.builtin_agents import builtin_agents
 from atelier_desk.engine.services.common import checks
@@ -16,6 +16,7 @@ from atelier_desk.engine.services.common.conflicts import OnConflict
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.common.naming import numbered
 from atelier_desk.i18n import N_, _, language
+from atelier_desk.policy.approvals import stricter
 
 if TYPE_CHECKING:
     from atelier_desk.engine.foreign_agents import ForeignAgent
@@ -88,23 +89,24 @@ class AgentService:
         return json.dumps(config.model_dump(mode="json"), ensure_ascii=False, indent=1)
 
     async def import_json(self, text: str | bytes, on_conflict: OnConflict | str = OnConflict.RENAME) -> Agent:
-        """Store the agent of an agent file; ``on_conflict`` says what happens when its name is taken. At most 10 MB."""
+        """Store the agent of an agent file, which asks at least as often as a new one; ``on_conflict`` says what happens when its name is
+        taken. At most 10 MB."""
         OnConflict.parse(on_conflict)
-        return await self.import_config(checks.parse_json(AgentConfig, text, _("agent file")), on_conflict)
+        return await self.import_config(asking(checks.parse_json(AgentConfig, text, _("agent file"))).config, on_conflict)
 
     async def read_file(self, text: str, name: str) -> ForeignAgent:
         """The agent of a file of another program, tools translated; nothing is stored. ``name`` is the file's.
 
-        A JSON file is one of Atelier's own, of which everything is taken.
+        A JSON file is one of Atelier's own, of which everything is taken but a mode that asks less often than a new agent does.
 
         Raises:
             UsageError, LimitError: it is no agent's file, or its instructions are too long.
         """
-        from atelier_desk.engine.foreign_agents import ForeignAgent, Surroundings, is_foreign, read
+        from atelier_desk.engine.foreign_agents import Surroundings, is_foreign, read
         from atelier_desk.tools.sections import CONTEXT, CORE, FILES, SHELL, WEB
 
         if not is_foreign(text, name):
-            return ForeignAgent(checks.parse_json(AgentConfig, text, _("agent file")))
+            return asking(checks.parse_json(AgentConfig, text, _("agent file")))
         registry, default = self._context.registry, (await self.default()).config
         usual = [tool.name for section in (CORE, FILES, SHELL, WEB, CONTEXT) for tool in registry.get_tools_by_section(section)]
         providers = [provider.name for provider in await self._context.providers.list()]
@@ -177,3 +179,14 @@ class AgentService:
             raise UsageError(
                 N_("Unknown tool {names}. Tools: {known}."), code="unknown_tool", names=", ".join(unknown), known=", ".join(sorted(known))
             )
+
+
+def asking(config: AgentConfig) -> ForeignAgent:
+    """An agent from a file: whoever wrote it, no file lets one work unasked."""
+    from atelier_desk.engine.foreign_agents import ASKS_LESS, ForeignAgent
+
+    mode = stricter(config.approval, ApprovalMode.SELECTIVE)
+    if mode is config.approval:
+        return ForeignAgent(config)
+    note = UsageError(ASKS_LESS, code="note", recoverable=None, name=config.approval.value)
+    return ForeignAgent(config.model_copy(update={"approval": mode}), (note,))

@@ -7,12 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from atelier_desk.domain.errors import StorageError
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.threads import in_storage_thread
 
 if TYPE_CHECKING:
     from atelier_desk.storage.copies.archive import BackupInfo
     from atelier_desk.storage.copies.transfer import TransferInfo
+
+
+LOOK_S = 2.0
+"""Seconds between two looks whether the data folder is where it was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +38,23 @@ class DataService:
     async def folders(self) -> Folders:
         datadir = self._context.datadir
         return Folders(Path(datadir.root), Path(datadir.logs), Path(datadir.tools))
+
+    async def watch_folder(self) -> None:
+        """Look every other second whether the data folder is where it was, until it is cancelled. What changes is announced as ``data``
+        with ``moved`` or nothing; the first time the person is told what to do."""
+        moved = ""
+        while True:
+            await self._context.clock.sleep(LOOK_S)
+            now = ""
+            try:
+                self._context.repos.store.verify()
+            except StorageError as error:
+                now = error.code
+                if not moved:
+                    self._context.bus.failed("watch of the data folder", error)
+            if now != moved:
+                moved = now
+                self._context.bus.changed("data", moved)
 
     async def attachments(self) -> tuple[int, int]:
         """Files that workflows keep, attachments and what tools made, and their bytes together."""
@@ -80,12 +102,13 @@ class DataService:
             StorageError: the export is not whole, or of a newer version.
         """
         from atelier_desk.engine.elsewhere import end_all, hold
-        from atelier_desk.storage.copies import transfer
+        from atelier_desk.storage.copies import origin, transfer
 
         result = await transfer.import_jsonl(self._context.repos.store, source, datadir=self._context.datadir, progress=progress)
         # A folder of plain text says nothing of who wrote it.
         await hold(self._context.repos)
         await end_all(self._context.repos, self._context.runs)
+        await in_storage_thread(origin.unmark, self._context.datadir.root)
         self._context.memory_search.forget_loaded()
         for topic in ("workflow", "agent", "provider", "model", "memory", "report", "settings", "task", "question"):
             self._context.bus.changed(topic, "")

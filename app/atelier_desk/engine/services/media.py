@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.from_elsewhere import HeldKind
 from atelier_desk.domain.settings import MediaSettings
+from atelier_desk.engine.held_grants import check_confirmed
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.i18n import N_, _
 from atelier_desk.web.keyed import entry, has_key
@@ -90,11 +92,14 @@ class MediaService:
 
         if what not in ("images", "models"):
             raise UsageError(N_("What can be tried: images, models."))
-        tried = settings or (await self._context.settings.get()).media
+        stored = await self._context.settings.get()
+        tried = settings or stored.media
         if what == "images" and not (tried.images and tried.images_model):
             raise UsageError(N_("No service that makes pictures is set up: enter its address and model first."), code="not_configured")
         if what == "models" and tried.models == "off":
             raise UsageError(N_("No service that makes 3D models is set up: choose one first."), code="not_configured")
+        kind, title = (HeldKind.IMAGES, tried.images) if what == "images" else (HeldKind.MODELS, tried.models)
+        check_confirmed(stored.model_copy(update={"media": tried}), kind, title)
         vault = self._context.vault
         if keys:  # those that are typed and not kept, besides those that are
             vault = await asyncio.to_thread(self._lent, keys)

@@ -33,6 +33,7 @@ from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.common.memory_care import MemoryCare
 from atelier_desk.engine.services.common.paging import all_rows
 from atelier_desk.i18n import N_, _
+from atelier_desk.policy.permissions.taint import merged
 
 if TYPE_CHECKING:
     from atelier_desk.knowledge.search import Found
@@ -207,7 +208,8 @@ class MemoryService(MemoryCare):
         """Bring exported memories back; ``on_conflict`` says what happens when an id is there already. At most
         ``limits.MEMORY_FILE`` bytes.
 
-        A memory whose workflow does not exist here becomes general; one that nobody has said yes to is skipped then. Some 300 a second are
+        Whoever reads one has read from outside, until a person changes its text. A memory whose workflow does not exist here becomes
+        general; one that nobody has said yes to is skipped then. Some 300 a second are
         brought back, each written with its vector; cancelled, those that were written stay. ``progress`` is told after every batch.
 
         Returns:
@@ -218,6 +220,7 @@ class MemoryService(MemoryCare):
         for memory in file.memories:
             checks.identifier(memory.id, _("memory file"))
         counts = {"added": 0, "overwritten": 0, "skipped": 0}
+        outside = (_("memories (imported)"),)  # nobody knows who wrote the file
         homes: dict[str, str | None] = {}
         there = {memory.id: memory for memory in await self._context.repos.memories.get_many([each.id for each in file.memories])}
         taken: dict[str, Memory] = {}
@@ -226,7 +229,7 @@ class MemoryService(MemoryCare):
             if known and rule is OnConflict.SKIP:
                 counts["skipped"] += 1
                 continue
-            changes: dict[str, Any] = {"embedder": "", "source": "import"}
+            changes: dict[str, Any] = {"embedder": "", "source": "import", "tainted": merged(outside, memory.tainted)}
             if memory.workflow_id is not None:
                 if memory.workflow_id not in homes:
                     homes[memory.workflow_id] = await self._home(memory.workflow_id)

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.errors import ConflictError, NotFoundError, ProviderError, UsageError
+from atelier_desk.domain.from_elsewhere import HeldGrant, HeldKind
 from atelier_desk.domain.provider import HEADER_NAME, ModelInfo, ProviderConfig, ProviderDraft, ProviderHealth, header_variable
+from atelier_desk.engine.held_grants import not_confirmed, of_provider, waits
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.models import with_learned
@@ -59,6 +61,7 @@ class ProviderService:
         if new and config.name in known:
             raise ConflictError(N_("There is a provider {name} already."), name=config.name)
         await self._context.repos.providers.save(config)
+        await self._release(config)
         if config.name in known:
             await self._forget_headers(known[config.name], keep=config)
         await self._forget(config.name)
@@ -77,6 +80,7 @@ class ProviderService:
             await asyncio.to_thread(self._context.vault.delete, name)
         await self._forget_headers(config)
         await self._context.repos.providers.delete(name)
+        await self._release(None, name)
         await self._forget(name)
         self._context.bus.changed("provider", name)
 
@@ -186,13 +190,14 @@ class ProviderService:
         Raises:
             NotFoundError: no such provider.
             UsageError: it is disabled (code ``disabled``).
+            ProviderError: its address was not confirmed (code ``held``).
         """
         opened = self._open.get(name)
         if opened is not None:
             # Every change of its configuration goes through ``save`` and ``delete``, which close it.
             return opened
         async with self._lock:
-            config = await self.get(name)
+            config = await self.confirmed(name)
             if not config.enabled:
                 raise UsageError(N_("The provider {name} is disabled; enable it in the settings."), code="disabled", name=name)
             if name not in self._open:
@@ -203,6 +208,28 @@ class ProviderService:
                 )
             return self._open[name]
 
+    async def confirmed(self, name: str) -> ProviderConfig:
+        """``get`` for who is about to send something there.
+
+        Raises:
+            NotFoundError: no such provider.
+            ProviderError: its address came with data from elsewhere, and nobody confirmed it (code ``held``).
+        """
+        config = await self.get(name)
+        if (grant := await self._held(name)) is not None:
+            raise not_confirmed(config.name, grant)
+        return config
+
+    async def _held(self, name: str) -> HeldGrant | None:
+        held = (await self._context.settings.get()).held
+        return next((each for each in held if each.kind is HeldKind.PROVIDER and each.name == name), None)
+
+    async def _release(self, config: ProviderConfig | None, name: str = "") -> None:
+        """A person changed or removed a provider: it no longer waits once nothing stands in it of what was to be confirmed."""
+        grant = await self._held(config.name if config is not None else name)
+        if grant is not None and (config is None or not waits(grant, of_provider(config))):
+            await self._context.settings.update(held=lambda held: tuple(each for each in held if each.id != grant.id))
+
     @asynccontextmanager
     async def _trying(self, draft: ProviderDraft) -> AsyncIterator[Provider]:
         """A connection to a draft's server with its key in memory alone; closed at the end, also by cancellation."""
@@ -210,6 +237,8 @@ class ProviderService:
 
         config = draft.config
         _check(config)
+        if (grant := await self._held(config.name)) is not None and waits(grant, of_provider(config)):
+            raise not_confirmed(config.name, grant)
         if provider_type(config.kind).builtin:
             yield await self.provider(config.name)
             return

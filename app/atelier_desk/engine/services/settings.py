@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 from atelier_desk.domain.settings import Settings
+from atelier_desk.engine.held_grants import still_held
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.i18n import _, set_language
@@ -52,9 +53,12 @@ class SettingsService:
         new = checks.changed(old, _("settings"), **fields).with_rules(old.approvals.rules)
         if new == old:
             return old
-        if new.embedder != old.embedder:
-            searching = old.embedder_before or old.embedder
-            before = None if "none" in (searching.kind, new.embedder.kind) or searching == new.embedder else searching
+        if "held" not in fields:
+            new = new.model_copy(update={"held": still_held(new)})
+        was, now = old.in_force, new.in_force
+        if now.embedder != was.embedder:
+            searching = was.embedder_before or was.embedder
+            before = None if "none" in (searching.kind, now.embedder.kind) or searching == now.embedder else searching
             new = new.model_copy(update={"embedder_before": before, "embedder_paused": False})
             # First, because an embedder that cannot be made must not be stored.
             await self._context.use_embedder(new)
@@ -65,14 +69,14 @@ class SettingsService:
             self._context.runs.slots = new.workflows_running
         if new.name_by_model != old.name_by_model:
             self._context.runs.titles.wanted = new.name_by_model
-        if new.web != old.web:
-            self._context.searcher.settings = new.web
-            self._context.web_pages.use(new.web)
-        if new.media != old.media:
-            self._context.maker.settings = new.media
-            self._context.seer.model = new.media.sees
+        if now.web != was.web:
+            self._context.searcher.settings = now.web
+            self._context.web_pages.use(now.web)
+        if now.media != was.media:
+            self._context.maker.settings = now.media
+            self._context.seer.model = now.media.sees
         self._context.runs.inactivity_s = new.inactivity_s
-        if new.embedder != old.embedder:
+        if now.embedder != was.embedder:
             self._context.memories.start_reembed()
             await self._context.projects.follow_embedder()
         for name in fields:

@@ -6,7 +6,9 @@ import asyncio
 from dataclasses import dataclass
 
 from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.from_elsewhere import HeldKind
 from atelier_desk.domain.settings import WebSettings
+from atelier_desk.engine.held_grants import check_confirmed
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.i18n import N_, _
@@ -97,6 +99,8 @@ class WebService:
         Raises:
             ToolError, ProviderError: it does not work; the text says why.
         """
+        tried = (await self._context.settings.get()).model_copy(update={"web": settings})
+        check_confirmed(tried, HeldKind.SEARCH, ENGINES[settings.search].title)
         vault = self._context.vault
         if key:
             from atelier_desk.llm.secrets import KeyVault

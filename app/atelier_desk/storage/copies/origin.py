@@ -32,7 +32,7 @@ GRANTS, RUNS = b"grants\n", b"runs\n"
 FROM_ELSEWHERE = N_(
     "The backup {path} was made by an earlier version or another installation, or was changed since it was made. "
     "Restore it only if you trust where it is from: atelier backup restore --from-elsewhere FILE. Its permission rules, "
-    "own tools, MCP servers and trusted folders then stay off until you confirm each of them. Nothing was changed."
+    "own tools, MCP servers, folders and addresses of services then stay off until you confirm each of them. Nothing was changed."
 )
 
 

@@ -97,7 +97,11 @@ def finish_restore(root: Path) -> Path | None:
                     _swap(root / name, ready / name, aside)
             sync_folder(root)
             kept = _kept(aside, root / "backups")
-            shutil.rmtree(ready)
+            # Under a name that is never restored from: half deleted, without its mark, it would pass for one of this folder's own.
+            gone = root / f"{UNPACKING}{ready.name.removeprefix(RESTORING)}"
+            ready.replace(gone)
+            sync_folder(root)
+            shutil.rmtree(gone)
     except OSError as error:
         raise errors.from_os_error(error, root) from error
     return kept

@@ -19,6 +19,7 @@ from atelier_desk.domain.errors import ConflictError, StorageError
 from atelier_desk.hashing import sha256_of
 from atelier_desk.i18n import N_
 from atelier_desk.storage import schema
+from atelier_desk.storage.copies import origin
 from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.folder.files import sync_folder, write_atomic
 from atelier_desk.storage.rows import plain_time, record
@@ -80,6 +81,9 @@ async def import_jsonl(
 ) -> TransferInfo:
     """Read an export into an empty database (settings, agents, providers and models of a first start are replaced).
 
+    With ``datadir`` its folder is marked as from elsewhere (``origin.MARKER``) before the first row, so that a kill leaves nothing that
+    grants something; who called this switches that off and takes the mark away.
+
     Raises:
         ConflictError: the database holds workflows or memories.
         StorageError: ``newer_schema`` for an export of a newer version, ``damaged`` when files are missing, cut or not as they were
@@ -97,6 +101,7 @@ async def import_jsonl(
             raise StorageError(NOT_AN_EXPORT, code="damaged", path=source, detail=table)
     await in_storage_thread(_check_hashes, source, manifest["files"])
     if datadir is not None:
+        await in_storage_thread(origin.mark, datadir.root)
         await in_storage_thread(_copy_folders, source, datadir.root)
     try:
         counts: dict[str, int] = {}
@@ -107,6 +112,8 @@ async def import_jsonl(
     except BaseException:
         for table in manifest["counts"]:
             await store.write(Statement(f"DELETE {table} RETURN NONE", {}))
+        if datadir is not None:
+            await in_storage_thread(origin.unmark, datadir.root)
         raise
     return TransferInfo(source, manifest["schema"], counts)
 

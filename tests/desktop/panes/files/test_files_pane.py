@@ -275,5 +275,10 @@ async def test_files_written_after_reading_from_outside_are_shown_and_marked_as_
     assert button(pane, "files-mark-read").text() == "Mark all as read"
     button(pane, "files-mark-read").click()
     await settle()
+    box = pane.findChild(QMessageBox)
+    assert (box.text(), len(atelier.calls("files.mark_read"))) == ("Mark all 3 files as read?", 2)
+    assert box.informativeText().startswith("1 of them is a folder")
+    button(box, "confirm-yes").click()
+    await settle()
     said = [paths for (paths,), _named in atelier.calls("files.mark_read")]
     assert said == [("/p/a.py",), ("/p/build", "/p/by/command.md"), ("/p/a.py", "/p/build", "/p/by/command.md")]

@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QAbstractItemView, QListWidget, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.panes.two_line import KeyRole, TwoLineDelegate, two_line_item
+from atelier_desk.desktop.settings.files import confirm
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import control, fill, label, say
 from atelier_desk.file_words import mark_words
@@ -21,7 +22,7 @@ ROWS = 4
 
 class MarkedFiles(QWidget):
     """``files-marked``: hidden while there are none. Several can be selected; with none selected the button is about
-    all.
+    all, which is confirmed first.
 
     Signals:
         read: the paths that a person says they have read.
@@ -73,7 +74,20 @@ class MarkedFiles(QWidget):
 
     def _on_read(self) -> None:
         chosen = [item.data(KeyRole) for item in self.list.selectedItems()]
-        self.read.emit(chosen or [mark.path for mark in self._marks])
+        if chosen:
+            self.read.emit(chosen)
+        else:
+            self._ask_all()
+
+    def _ask_all(self) -> None:
+        """Nobody who marks all of them has pointed at each, and it cannot be undone."""
+        every = [mark.path for mark in self._marks]
+        title = ngettext("Mark {n} file as read?", "Mark all {n} files as read?", len(every))
+        about = _("Agents may then read them, send data out and write outside the workspace without asking. This cannot be undone.")
+        if whole := sum(mark.folder for mark in self._marks):
+            words = ngettext("{n} of them is a folder, with everything in it.", "{n} of them are folders, with everything in them.", whole)
+            about = f"{words} {about}"
+        confirm(self, title, about, _("Mark as read"), lambda: self.read.emit(every))
 
 
 def _shown(mark: Mark, folders: Sequence[str]) -> str:

@@ -14,6 +14,7 @@ from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.wording import size
 from atelier_desk.desktop.settings.busy import Busy
 from atelier_desk.desktop.settings.files import ask_folder, ask_open, ask_save, confirm
+from atelier_desk.desktop.settings.held_list import HeldList
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.rows import Number, RowsPage, Section
 from atelier_desk.desktop.widgets import control
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 
 BACKUP_KINDS = N_("Atelier backup (*.zip)")
 CONFIRM = N_(
-    "Confirm what you trust of it: rules under Permissions, own tools under Tools, servers under MCP servers, folders in the Files pane."
+    "Confirm what you trust of it: rules under Permissions, own tools under Tools, servers under MCP servers, trusted folders in the "
+    "Files pane, everything else here under From elsewhere."
 )
 """Said after data from elsewhere was taken over, whose grants are off."""
 
@@ -62,6 +64,9 @@ class DataPage(RowsPage):
 
     def build(self) -> None:
         self._root: Path | None = None
+        self.waiting = self.section(N_("FROM ELSEWHERE"))
+        self.held = HeldList(self)
+        self.waiting.body.addWidget(self.held)
         backup = self.section(N_("BACKUP"))
         about = N_(
             "Settings, workflows, reports, own tools and attachments in one file, proven by opening it. "
@@ -93,6 +98,9 @@ class DataPage(RowsPage):
 
     async def load(self) -> None:
         await super().load()
+        await self.held.load()
+        for part in (self.waiting.heading, self.waiting):
+            part.setVisible(not self.held.isHidden())
         kept = await self.bridge.engine.files.kept()
         self._kept.set_texts(N_("Kept now"), lambda: kept_words(kept))
         self._root = (await self.bridge.engine.data.folders()).root
@@ -168,7 +176,8 @@ class DataPage(RowsPage):
             title, action = _("Restore {name} from elsewhere?", name=path.name), _("Restore from elsewhere")
             about = _(
                 "It was made by an earlier version or another installation, or was changed since it was made. Its permission rules, own "
-                "tools, MCP servers and trusted folders stay off until you confirm each of them, and unfinished work in it is ended. "
+                "tools, MCP servers, folders and addresses of services stay off until you confirm each of them, and unfinished work in it "
+                "is ended. "
                 "Restore it only if you trust where it is from."
             )
             words = f"{about}\n\n{words}"

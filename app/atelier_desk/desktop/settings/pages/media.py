@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.settings.busy import Busy
+from atelier_desk.desktop.settings.held_list import HeldList
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.wrong import wrong_fields, wrong_words
-from atelier_desk.desktop.widgets import FlowLayout, control, label, say
+from atelier_desk.desktop.widgets import FlowLayout, control, fill, label, say
 from atelier_desk.desktop.widgets.inputs import ComboBox
+from atelier_desk.domain.from_elsewhere import HeldKind
 from atelier_desk.domain.settings import MediaSettings
 from atelier_desk.i18n import N_, _
 from atelier_desk.trial_words import trial_words
@@ -52,6 +54,8 @@ class MediaPage(SettingsPage):
         self.sees = self._line("media-sees", lambda: _("such as {name}", name="openai/gpt-5"))
         self.row(card, self.sees, N_("Model that sees"), N_("Provider and model, with a slash between them."), stretch=True)
         card = self.section(N_("MAKING PICTURES"))
+        self.held = HeldList(self, lambda grant: grant.kind in (HeldKind.IMAGES, HeldKind.MODELS))
+        card.body.addWidget(self.held)
         self.images = self._line("media-images", lambda: "https://api.openai.com/v1")
         self.images_model = self._line("media-images-model", lambda: _("such as {name}", name="gpt-image-1"))
         self.images_key = self._secret("media-images-key", lambda: ("images",))
@@ -79,11 +83,13 @@ class MediaPage(SettingsPage):
         buttons = FlowLayout(spacing=8)
         self.test_images = control(QPushButton(self), "media-test-images", N_("Test the pictures"), on=lambda: self._test("images"))
         self.test_models = control(QPushButton(self), "media-test-models", N_("Test the 3D service"), on=lambda: self._test("models"))
-        for button in (self.apply, self.test_images, self.test_models, self.forget):
+        for button in (self.test_images, self.test_models, self.forget):
             buttons.addWidget(button)
         self.column.addLayout(buttons)
         self.busy = Busy(self)
-        self.column.addWidget(self.busy)
+        note = QWidget(self)
+        fill(QVBoxLayout(note), self.busy, margins=(0, 0, 0, 0))
+        self.foot(note, self.apply)
         self.end()
         self._lines: tuple[tuple[QLineEdit, str], ...] = (
             (self.sees, "sees"),
@@ -113,6 +119,7 @@ class MediaPage(SettingsPage):
 
     async def load(self) -> None:
         state = await self.bridge.engine.media.state()
+        await self.held.load()
         fresh = self._state is None or state.settings != self._saved
         self._state, self._saved = state, state.settings
         if fresh:

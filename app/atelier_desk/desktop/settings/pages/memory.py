@@ -13,11 +13,13 @@ from atelier_desk.desktop.panes.memory.list import TYPE_WORDS
 from atelier_desk.desktop.panes.wording import number
 from atelier_desk.desktop.settings.busy import Busy
 from atelier_desk.desktop.settings.files import ask_open, ask_save, read_text, write_text
+from atelier_desk.desktop.settings.held_list import HeldList
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.widgets import FlowLayout, control, label, say
 from atelier_desk.desktop.widgets.inputs import ComboBox, SpinBox
 from atelier_desk.domain import limits
+from atelier_desk.domain.from_elsewhere import HeldKind
 from atelier_desk.domain.memory import REEMBED, MemoryType
 from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.domain.settings import EmbedderSettings, Settings
@@ -55,6 +57,8 @@ class MemoryPage(SettingsPage):
         self._loaded = False
         self._providers: list[ProviderConfig] = []
         card = self.section(N_("EMBEDDER"))
+        self.held = HeldList(self, lambda grant: grant.kind is HeldKind.EMBEDDER)
+        card.body.addWidget(self.held)
         self.kind = control(ComboBox(self), "embedder-kind")
         self.provider = control(ComboBox(self), "embedder-provider")
         self.model = control(QLineEdit(self), "embedder-model")
@@ -111,6 +115,7 @@ class MemoryPage(SettingsPage):
         settings: Settings = await self.bridge.engine.settings.get()
         providers: list[ProviderConfig] = await self.bridge.engine.providers.list()
         self._providers = providers
+        await self.held.load()
         self.ask.setChecked(settings.memories_ask)
         self.at_end.setCurrentIndex(self.at_end.findData(settings.memories_at_end))
         if settings.embedder != self._saved or not self._loaded:

@@ -17,6 +17,7 @@ from atelier_desk.desktop.panes.wording import locale
 from atelier_desk.desktop.settings.busy import Busy
 from atelier_desk.desktop.settings.downloads import DownloadsView
 from atelier_desk.desktop.settings.files import confirm
+from atelier_desk.desktop.settings.held_list import HeldList
 from atelier_desk.desktop.settings.model_table import ModelTable, key_of
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.preset_picker import PresetPicker
@@ -25,6 +26,7 @@ from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets import control, fill, label, say
+from atelier_desk.domain.from_elsewhere import HeldKind
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderDraft, ProviderHealth
 from atelier_desk.i18n import N_, _, ngettext
 from atelier_desk.llm.registry import find
@@ -102,6 +104,8 @@ class ProvidersPage(SettingsPage):
         card = self.section()
         self._form_heading = card.heading
         self._form_card = card
+        self.held = HeldList(self, lambda grant: not self._adding and (grant.kind, grant.name) == (HeldKind.PROVIDER, self._chosen))
+        card.body.addWidget(self.held)
         self.form = ProviderForm(self)
         card.body.addWidget(self.form)
         self.get_key = control(QPushButton(self), "provider-get-key", look="link", on=self._open_keys)
@@ -133,6 +137,7 @@ class ProvidersPage(SettingsPage):
         self._persistent = await self.bridge.engine.providers.keeps_keys()
         self._favourites = (await self.bridge.engine.settings.get()).favourite_models
         self._tell_day(await self.bridge.engine.models.list_state())
+        await self.held.load()
         self.list.blockSignals(True)
         self.list.clear()
         for config in self._providers:
@@ -188,6 +193,7 @@ class ProvidersPage(SettingsPage):
 
     def _show_form(self, config: ProviderConfig | None) -> None:
         self.form.show_config(config, persistent=self._persistent)
+        self.held.build()
         local = config is not None and is_builtin(config.kind)
         for widget in (self._models_card.heading, self._models_card):
             widget.setVisible(config is not None)
@@ -246,7 +252,8 @@ class ProvidersPage(SettingsPage):
         try:
             models: list[ModelInfo] = await self.bridge.engine.providers.models(name)
         except Exception as error:
-            if name == self._chosen and not self.busy.running:
+            said = self.held.isHidden()  # else the form says it already, with the button that helps
+            if name == self._chosen and not self.busy.running and said:
                 self.busy.note(error_text(error), "warn")
             return
         if name == self._chosen and not self._adding:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.panes.wording import number
 from atelier_desk.desktop.settings.busy import Busy
+from atelier_desk.desktop.settings.held_list import HeldList
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.wrong import wrong_fields, wrong_words
-from atelier_desk.desktop.widgets import FlowLayout, control, label, say
+from atelier_desk.desktop.widgets import FlowLayout, control, fill, label, say
 from atelier_desk.desktop.widgets.inputs import ComboBox
+from atelier_desk.domain.from_elsewhere import HeldKind
 from atelier_desk.domain.settings import WebSettings
 from atelier_desk.figures import size
 from atelier_desk.i18n import N_, _, ngettext
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 @settings_page("web", order=52, icon="globe", title=N_("Web"))
 class WebPage(SettingsPage):
     """``web-search``, ``web-address``, ``web-key``, ``web-key-env``, ``web-apply``, ``web-test``, ``web-clear``;
-    ``web-scripts``, ``web-browser``, ``web-browser-apply``."""
+    ``web-scripts``, ``web-browser``."""
 
     topics = ("settings",)
 
@@ -40,6 +42,8 @@ class WebPage(SettingsPage):
         self._state: WebState | None = None
         self._complained = self._long = False
         card = self.section(N_("SEARCH"))
+        self.held = HeldList(self, lambda grant: grant.kind is HeldKind.SEARCH)
+        card.body.addWidget(self.held)
         self.engine = control(ComboBox(self), "web-search")
         self.address = control(QLineEdit(self), "web-address", hint=lambda: ENGINES[self._kind()].address or "https://search.example.org")
         self.key = control(QLineEdit(self), "web-key", hint=self._key_hint)
@@ -53,15 +57,14 @@ class WebPage(SettingsPage):
         self._address_row = self.row(card, self.address, N_("Address"), N_("Empty for the service's own, where it has one."), stretch=True)
         self._key_row = self.row(card, self.key, N_("API key"), N_("Goes to the system's keyring and is not shown again."), stretch=True)
         self._env_row = self.row(card, self.env, N_("or from variable"), stretch=True)
-        self.apply = control(QPushButton(self), "web-apply", N_("Use this search"), look="primary", on=self._apply)
+        self.apply = control(QPushButton(self), "web-apply", N_("Save"), look="primary", on=self._apply)
         self.test = control(QPushButton(self), "web-test", N_("Test"), on=self._test)
         self.forget = control(QPushButton(self), "web-forget-key", N_("Forget the key"), on=self._forget)
         buttons = FlowLayout(spacing=8)
-        for button in (self.apply, self.test, self.forget):
+        for button in (self.test, self.forget):
             buttons.addWidget(button)
         card.body.addLayout(buttons)
         self.busy = Busy(self)
-        card.body.addWidget(self.busy)
         made = self.section(N_("PAGES THAT NEED JAVASCRIPT"))
         self.scripts = control(ComboBox(self), "web-scripts")
         for value in ("auto", "off"):
@@ -76,12 +79,6 @@ class WebPage(SettingsPage):
         self._program_row = self.row(made, self.program, N_("Browser"), N_("Path of its program; empty has one looked for."), stretch=True)
         self.found = control(label("", "muted", self, wrap=True), "web-browser-found")
         made.body.addWidget(self.found)
-        self.apply_browser = control(QPushButton(self), "web-browser-apply", N_("Save"), look="primary", on=self._apply_browser)
-        line = FlowLayout(spacing=8)
-        line.addWidget(self.apply_browser)
-        made.body.addLayout(line)
-        self.browser_busy = Busy(self)
-        made.body.addWidget(self.browser_busy)
         pages = self.section(N_("FETCHED PAGES"))
         self.stats = control(label("", "muted", self, wrap=True), "web-stats")
         pages.body.addWidget(self.stats)
@@ -89,18 +86,20 @@ class WebPage(SettingsPage):
             "Pages of the web are kept for a week, so that a page that is read again need not be fetched. None is of your own network."
         )
         self.clear = self.deed(pages, N_("Remove them"), hint, N_("Remove"), self._clear, "web-clear")
+        note = QWidget(self)
+        fill(QVBoxLayout(note), self.busy, margins=(0, 0, 0, 0))
+        self.foot(note, self.apply)
         self.end()
         self.engine.currentIndexChanged.connect(lambda _index: self._show_fields())
-        self.scripts.currentIndexChanged.connect(lambda _index: self._check_browser())
-        self.program.textEdited.connect(lambda _text: self.browser_busy.hide())
-        self.program.textChanged.connect(lambda _text: self._check_browser())
-        for field in (self.address, self.key, self.env):
+        self.scripts.currentIndexChanged.connect(lambda _index: self._show_fields())
+        for field in (self.address, self.key, self.env, self.program):
             field.textEdited.connect(lambda _text: self._touched())
             field.textChanged.connect(lambda _text: self._check())
         self._show_fields()
 
     async def load(self) -> None:
         state = await self.bridge.engine.web.state()
+        await self.held.load()
         fresh = self._state is None or state.settings != self._saved
         self._state, self._saved = state, state.settings
         if fresh:
@@ -111,7 +110,6 @@ class WebPage(SettingsPage):
             self.program.setText(state.settings.browser)
         say(self.found, lambda: self._browser_said(state))
         say(self.program)
-        self._check_browser()
         say(self.stats, lambda: self._counts(state))
         self.clear.setEnabled(state.pages > 0)
         self._show_fields()
@@ -132,43 +130,6 @@ class WebPage(SettingsPage):
     def _program_hint(self) -> str:
         return (self._state.program if self._state is not None else "") or "/usr/bin/chromium"
 
-    def _with_browser(self) -> WebSettings | None:
-        try:
-            return WebSettings.model_validate(
-                {**self._saved.model_dump(), "scripts": self.scripts.currentData() or "auto", "browser": self.program.text().strip()}
-            )
-        except ValueError:
-            return None
-
-    def _check_browser(self) -> None:
-        entered = self._with_browser()
-        self._program_row.setVisible(self.scripts.currentData() != "off")
-        self.found.setVisible(self.scripts.currentData() != "off" and self._state is not None)
-        self.apply_browser.setEnabled(entered is not None and entered != self._saved)
-        if entered is None:
-            self._long = True
-            self.browser_busy.note(_("The path is too long: it may have {count} characters.", count=number(1_000)), "error")
-        elif self._long:
-            self._long = False
-            self.browser_busy.hide()
-
-    def _apply_browser(self) -> None:
-        entered = self._with_browser()
-        if entered is None:
-            return
-
-        async def job() -> None:
-            try:
-                await self.bridge.engine.web.use(entered)
-            except Exception as error:
-                self.browser_busy.note(error_text(error), "error")
-                return
-            self._saved = entered
-            await self.load()
-            self.browser_busy.note(_("Changed."), "ok")
-
-        self.jobs.once("web-browser", job)
-
     def _kind(self) -> str:
         return str(self.engine.currentData() or "ddgs")
 
@@ -182,6 +143,9 @@ class WebPage(SettingsPage):
         self._address_row.setVisible(keyed or kind == "searxng")
         self._key_row.setVisible(keyed)
         self._env_row.setVisible(keyed)
+        scripts = self.scripts.currentData() != "off"
+        self._program_row.setVisible(scripts)
+        self.found.setVisible(scripts and self._state is not None)
         say(self.address)
         say(self.key)
         self._check()
@@ -196,7 +160,8 @@ class WebPage(SettingsPage):
         kind = self._kind()
         keyed = ENGINES[kind].keyed
         address = self.address.text().strip().rstrip("/") if keyed or kind == "searxng" else ""
-        return {**self._saved.model_dump(), "search": kind, "address": address, "key_env": self.env.text().strip() if keyed else ""}
+        how = {"scripts": self.scripts.currentData() or "auto", "browser": self.program.text().strip()}
+        return {"search": kind, "address": address, "key_env": self.env.text().strip() if keyed else "", **how}
 
     def _entered(self) -> tuple[WebSettings | None, str]:
         try:
@@ -212,7 +177,7 @@ class WebPage(SettingsPage):
         self.test.setEnabled(there and kind != "off")
         self.forget.setVisible(self._state is not None and kind in self._state.keys)
         if entered is None:
-            titles = {"address": N_("Address"), "key_env": N_("Variable")}
+            titles = {"address": N_("Address"), "key_env": N_("Variable"), "browser": N_("Browser")}
             self._complained = True
             self.busy.note(wrong_words(wrong_fields(WebSettings, self._values()), titles), "error")
         elif self._complained:
@@ -231,7 +196,7 @@ class WebPage(SettingsPage):
                 return
             self._saved = entered
             self.key.clear()
-            self._check()
+            await self.load()
             said = _("Changed.") if kept else _("Changed. This system has no keyring: the key is forgotten when the program ends.")
             self.busy.note(said, "ok" if kept else "warn")
 

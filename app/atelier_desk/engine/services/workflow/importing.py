@@ -178,12 +178,14 @@ def _without_grants(file: WorkflowFile, approvals: ApprovalSettings) -> Workflow
     """The file without what was granted where it comes from. No file grants a folder of this machine, lets an agent work unasked; a
     person does. What was allowed there and has not begun is asked about again (``_held``)."""
     # What was said in it comes from outside, and so do its memories.
-    tainted = taint.merged((_("{name} (imported)", name=file.workflow.name),))
+    # A name like that of a file would count as read from it, which a trusted folder may hold.
+    name = f"“{file.workflow.name}”" if taint.is_path(file.workflow.name) else file.workflow.name
+    tainted = taint.merged((_("{name} (imported)", name=name),))
     events = tuple(event.model_copy(update={"body": _body_without_grants(event.body, approvals, tainted)}) for event in file.events)
     runs = tuple(run.model_copy(update={"tainted": taint.merged(tainted, run.tainted)}) for run in file.runs)
     memories = tuple(each.model_copy(update={"tainted": taint.merged(tainted, each.tainted)}) for each in file.memories)
     workflow, choices = file.workflow, file.workflow.choices
-    if choices.approval is ApprovalMode.AUTO:
+    if choices.approval is not None and stricter(choices.approval, ApprovalMode.SELECTIVE) is not choices.approval:
         choices = choices.model_copy(update={"approval": None})
     # Also for one without runs, or whose runs are deleted: tasks and reports are read, too.
     changed = {"workspace": (), "choices": choices, "draft_attachments": (), "tainted": taint.merged(tainted, workflow.tainted)}

@@ -1,0 +1,64 @@
+"""What came with a backup from elsewhere and waits: each with what it is about, and a button that confirms it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+
+from atelier_desk import held_words
+from atelier_desk.desktop.widgets import control, fill, label
+from atelier_desk.i18n import _
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.settings.page import SettingsPage
+    from atelier_desk.domain.from_elsewhere import HeldGrant
+
+
+class HeldList(QWidget):
+    """``held-grants``: rows ``held-<id>`` with ``held-confirm-<id>``; hidden while nothing waits.
+
+    Args:
+        page: whose engine is asked, and which is read anew after a confirmation.
+        wanted: which are listed.
+    """
+
+    def __init__(self, page: SettingsPage, wanted: Callable[[HeldGrant], bool] = lambda grant: True) -> None:
+        super().__init__(page)
+        self.setObjectName("held-grants")
+        self._page, self._wanted = page, wanted
+        self._grants: list[HeldGrant] = []
+        self._column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=2)
+        self.hide()
+
+    async def load(self) -> None:
+        """Read what waits."""
+        self._grants = await self._page.bridge.engine.elsewhere.list()
+        self.build()
+
+    def build(self) -> None:
+        """Make the rows anew: in another language, or for another choice of ``wanted``."""
+        while (item := self._column.takeAt(0)) is not None:
+            if (widget := item.widget()) is not None:
+                widget.setParent(None)
+                widget.deleteLater()
+        shown = [each for each in self._grants if self._wanted(each)]
+        for grant in shown:
+            self._column.addWidget(self._row(grant))
+        self.setVisible(bool(shown))
+
+    def _row(self, grant: HeldGrant) -> QWidget:
+        row = control(QWidget(self), f"held-{grant.id}")
+        title, about = held_words.title(grant), held_words.about(grant)
+        row.setAccessibleName(f"{title}: {about}")
+        words = label(_("Not used: it came with a backup from elsewhere"), "warn", row, wrap=True)
+        texts = fill(QVBoxLayout(), label(title, "", row, wrap=True), label(about, "small", row, wrap=True), words, spacing=0)
+        button = control(QPushButton(_("Confirm"), row), f"held-confirm-{grant.id}", on=lambda: self._confirm(grant))
+        button.setAccessibleName(_("Confirm: {rule}", rule=title))
+        fill(QHBoxLayout(row), (texts, 1), (button, 0, Qt.AlignmentFlag.AlignTop), margins=(0, 4, 0, 4), spacing=8)
+        return row
+
+    def _confirm(self, grant: HeldGrant) -> None:
+        self._page.call(self._page.bridge.engine.elsewhere.confirm(grant.id))
