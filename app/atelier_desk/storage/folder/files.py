@@ -78,6 +78,14 @@ def write_atomic(path: Path, data: bytes) -> None:
     sync_folder(path.parent)
 
 
+def holds(path: Path, data: bytes) -> bool:
+    """Whether the file has just this content already, so that nothing has to be written and a full disk is no reason to refuse it."""
+    try:
+        return path.stat().st_size == len(data) and path.read_bytes() == data
+    except OSError:
+        return False
+
+
 def sha256(data: bytes) -> str:
     """The hash that rows keep of a file's bytes, in hexadecimal digits."""
     return hashlib.sha256(data).hexdigest()
