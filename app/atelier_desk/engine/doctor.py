@@ -15,6 +15,7 @@ from atelier_desk.domain.base import Model
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.i18n import _, ngettext
 from atelier_desk.llm.registry import provider_type
+from atelier_desk.storage.folder.disk import no_files_left
 
 if TYPE_CHECKING:
     from atelier_desk.domain.provider import ProviderConfig
@@ -260,6 +261,10 @@ def _disk(folder: Path) -> Check:
     except OSError as error:
         return Check(name="disk", title=title, status="fail", message=str(error))
     message = _("{gb} GB are free.", gb=figures.number(free / 1024**3, 1, trim=True))
+    if no_files_left(folder):
+        fix = _("Delete files you no longer need, however small.")
+        words = _("{state} The disk can take no more files: its inodes are used up.", state=message)
+        return Check(name="disk", title=title, status="fail", message=words, fix=fix)
     if free < NO_DISK:
         return Check(name="disk", title=title, status="fail", message=message, fix=_("Free some space: saving is about to fail."))
     if free < LOW_DISK:

@@ -234,9 +234,7 @@ def _check_room(archive: zipfile.ZipFile, folder: Path) -> None:
     needed = sum(item.file_size for item in archive.infolist()) + MIN_FREE_BYTES
     free = free_bytes(folder)
     if needed > free:
-        raise StorageError(
-            errors.DISK_FULL, code="disk_full", recoverable=True, path=folder, free_mb=free // 1_000_000, needed_mb=needed // 1_000_000
-        )
+        raise errors.disk_full(folder, free, needed)
 
 
 def _differences(folder: Path, hashes: dict[str, str]) -> list[str]:

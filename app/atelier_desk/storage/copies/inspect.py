@@ -53,8 +53,10 @@ async def inspect(directory: Path, *, read: bool = True, lock: FolderLock | None
         trusted: this data folder made it. Of another one no row is read before it is sure that nothing in it acts by itself.
 
     Raises:
-        StorageError: ``locked``, ``missing_manifest``, ``damaged`` or ``newer_schema``; a helper that was aborted counts as ``damaged``.
+        StorageError: ``locked``, ``missing_manifest``, ``damaged`` or ``newer_schema``; a helper that was aborted counts as ``damaged``;
+            ``memory_limit`` or ``clock``, and nothing was looked at.
     """
+    preflight.check_limits()
     if not preflight.has_content(directory) or not preflight.manifest_exists(directory):
         raise StorageError(errors.MISSING_MANIFEST, code="missing_manifest", path=directory)
     status, output = await _run_helper(directory, "read" if read and trusted else "read-foreign" if read else "count", lock)
