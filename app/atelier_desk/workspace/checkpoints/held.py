@@ -24,7 +24,7 @@ from pydantic import ValidationError
 from atelier_desk.domain.errors import ConflictError, NotFoundError
 from atelier_desk.domain.held import HeldFile
 from atelier_desk.i18n import N_
-from atelier_desk.storage.folder.files import plain_name, sync_folder, write_atomic
+from atelier_desk.storage.folder.files import plain_name, private_folder, sync_folder, write_atomic
 from atelier_desk.workspace import transfer
 from atelier_desk.workspace.diffs import digest
 from atelier_desk.workspace.root import ConfinedRoot, temporary_name
@@ -64,7 +64,7 @@ class HeldFiles:
         however much it holds.
         """
         place = self._place(held)
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_folder(place)
         handle = os.open(place, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
         moved = False
         try:
@@ -145,7 +145,7 @@ class HeldFiles:
 
     def begin(self, id: str, about: dict[str, Any]) -> None:
         """Remember a program that starts, so that a kill of Atelier loses nothing; not synced, a kill leaves what was written."""
-        (self.folder / _OPEN).mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_folder(self.folder / _OPEN)
         (self.folder / _OPEN / f"{plain_name(id)}.json").write_text(json.dumps(about))
 
     def end(self, id: str) -> None:

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import NotFoundError, ToolError
 from atelier_desk.i18n import N_
-from atelier_desk.storage.folder.files import holds, plain_name, sync_folder, write_atomic
+from atelier_desk.storage.folder.files import holds, plain_name, private_folder, sync_folder, write_atomic
 from atelier_desk.workspace.diffs import digest
 
 
@@ -120,7 +120,7 @@ class CheckpointFiles:
         """
         path = self.trash(id)
         if make:
-            path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            private_folder(path)
         try:
             handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
         except FileNotFoundError as error:
