@@ -99,7 +99,8 @@ def move(folder: Path, samples: Path, command: str, way: str, chance: random.Ran
             begun.append(process.stdout.readline())
         time.sleep(chance.uniform(0, LONGEST_S) if command == "import" else chance.uniform(0, LONGEST_S / 10))
         if way == "deleted":
-            shutil.rmtree(data, ignore_errors=True)
+            while data.exists():  # the process may put a file into a folder just before that is deleted
+                shutil.rmtree(data, ignore_errors=True)
         else:
             data.rename(away)
         if way == "replaced":
@@ -115,10 +116,8 @@ def move(folder: Path, samples: Path, command: str, way: str, chance: random.Ran
     figures.acknowledged += len(acknowledged)
     if way == "replaced":
         figures.destroyed += content(data) != content(samples / "other")
-    elif way == "renamed":
-        figures.destroyed += data.exists()
     else:
-        figures.destroyed += data.exists() and bool(content(data))
+        figures.destroyed += data.exists()
     if way != "deleted":
         figures.lost += len(acknowledged - asyncio.run(_numbers(away)))
 
