@@ -87,3 +87,21 @@ def test_a_free_folder_opens_the_desktop_that_can_serve_commands(datadir: DataDi
     assert main(["--data-dir", str(datadir.root)]) == 7
     assert desktop == [(datadir.root, ["--data-dir", str(datadir.root)])]
     assert command_handler() is not None
+
+
+@pytest.mark.parametrize(
+    "command", ["", "quick", "doctor", "workflows list", "run hello", "backup verify x.zip", "completion bash", "--version"]
+)
+def test_a_deleted_working_folder_is_refused(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, desktop: list[Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    status = main(command.split())
+    said = capsys.readouterr()
+    if command == "--version":
+        assert (status, said.err) == (0, "")
+    else:
+        assert (status, said.out, desktop) == (1, "", [])
+        assert said.err == "Error: The folder you are in was deleted. Change to another one, then try again.\n"

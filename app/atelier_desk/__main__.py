@@ -21,12 +21,19 @@ EXAMPLE_GOAL = "What is 12*7? Use the calculator."
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The program; gives its exit status."""
-    from atelier_desk.cli.main import parse_or_exit, run_command
+    from atelier_desk.cli.dispatch import FAILED
+    from atelier_desk.cli.main import parse_or_exit, run_command, working_folder_gone
+    from atelier_desk.i18n import _
 
     given = list(sys.argv[1:] if argv is None else argv)
     arguments = parse_or_exit(given)
     if isinstance(arguments, int):
         return arguments
+    if working_folder_gone():
+        sys.stderr.write(
+            _("Error: {problem}", problem=_("The folder you are in was deleted. Change to another one, then try again.")) + "\n"
+        )
+        return FAILED
     if arguments.command == "quick":
         return open_something(arguments, given, quick=True)
     if arguments.command is not None:

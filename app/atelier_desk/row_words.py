@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
-from atelier_desk.i18n import ngettext
+from atelier_desk.i18n import _, ngettext
+
+if TYPE_CHECKING:
+    from atelier_desk.storage.copies.inspect import DamagedAttachment
 
 
 def rows_in_words(counts: Mapping[str, int]) -> list[str]:
@@ -20,3 +24,11 @@ def rows_in_words(counts: Mapping[str, int]) -> list[str]:
     known = [say(counts[table]) for table, say in words.items() if counts.get(table)]
     others = sum(count for table, count in counts.items() if table not in words)
     return [*known, ngettext("{n} other row", "{n} other rows", others)] if others else known
+
+
+def damaged_attachment(found: DamagedAttachment) -> str:
+    """An attachment that is not as it was kept, by its workflow and name."""
+    workflow = found.workflow_name or found.workflow
+    if found.missing:
+        return _("The attachment “{name}” of the workflow “{workflow}” is missing.", name=found.name, workflow=workflow)
+    return _("The attachment “{name}” of the workflow “{workflow}” is damaged.", name=found.name, workflow=workflow)

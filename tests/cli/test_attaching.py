@@ -62,3 +62,28 @@ def test_files_go_with_the_first_message_of_a_chat_and_with_the_next_after_attac
 @pytest.mark.parametrize("name", ["", "gone.txt"])
 def test_a_chat_does_not_begin_without_what_it_was_to_have(cli: Cli, name: str) -> None:
     assert cli("chat", "--attach", name, typed="hello\n", steps=["never"]).status == 2
+
+
+def test_a_damaged_attachment_is_named_by_the_check_up_and_by_backups(cli: Cli, tmp_path: Path) -> None:
+    for name in ("plan.txt", "gone.txt"):
+        (tmp_path / name).write_text(f"the text of {name}", "utf-8")
+    workflow = cli("run", "Why?", "--attach", "plan.txt", "--attach", "gone.txt", "--json", steps=["ok"]).events[0]["workflow_id"]
+    kept = {path.read_text("utf-8"): path for path in (tmp_path / "atelier-data" / "attachments" / workflow).iterdir()}
+    assert {check["name"]: check["status"] for check in cli("doctor", "--json").json}["attachments"] == "ok"
+    kept["the text of gone.txt"].unlink()
+    (title,) = (each["name"] for each in cli("workflows", "list", "--json").json)
+    missing = f"The attachment “gone.txt” of the workflow “{title}” is missing."
+    check = {check["name"]: check for check in cli("doctor", "--json").json}["attachments"]
+    assert (check["status"], check["message"]) == ("warn", missing)
+    made = cli("backup", "create", "a.zip")
+    assert (made.status, missing in made.err) == (0, True)
+    kept["the text of plan.txt"].write_text("the text of plan.txT", "utf-8")
+    damaged = f"The attachment “plan.txt” of the workflow “{title}” is damaged."
+    assert damaged in cli("doctor").out
+    assert cli("doctor").status == 1
+    made = cli("backup", "create", "b.zip", "--json")
+    assert made.status == 1
+    found = {each["name"]: (each["workflow"], each["missing"]) for each in made.json["damaged_attachments"]}
+    assert found == {"plan.txt": (workflow, False), "gone.txt": (workflow, True)}
+    verified = cli("backup", "verify", "b.zip")
+    assert (verified.status, damaged in verified.err) == (1, True)

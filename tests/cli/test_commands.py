@@ -375,7 +375,7 @@ def test_reports_are_listed_shown_and_a_changed_one_accepted(cli: Cli, tmp_path:
     assert exported.json["reports"][0]["text"] == "# PlaN"
     assert "The report Plan was damaged or changed" in exported.err
     made = cli("backup", "create", "b.zip", "--json")
-    assert (made.status, made.json["damaged_files"]) == (0, [f"{workflow}/Plan.md"])
+    assert (made.status, made.json["damaged_files"]) == (1, [f"{workflow}/Plan.md"])
     verified = cli("backup", "verify", "b.zip")
     assert (verified.status, f"{workflow}/Plan.md" in verified.err) == (1, True)
     assert {check["name"]: check["status"] for check in cli("doctor", "--json").json}["reports"] == "fail"

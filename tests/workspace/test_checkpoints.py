@@ -10,9 +10,8 @@ import pytest
 
 from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import ConflictError, ToolError
-from atelier_desk.workspace import swapping, transfer
-from atelier_desk.workspace.checkpoints import files as files_module
-from atelier_desk.workspace.checkpoints import store
+from atelier_desk.workspace import swapping
+from atelier_desk.workspace.checkpoints import store, trash
 from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
 from atelier_desk.workspace.checkpoints.undo import undo
 from atelier_desk.workspace.places import Place, place
@@ -58,7 +57,7 @@ def test_a_kill_is_settled(files: WorkspaceFiles, ws: Path, operation: str, mome
     else:
         for name in ("write", "rename", "make_folder"):
             monkeypatch.setattr("atelier_desk.workspace.root.ConfinedRoot." + name, killed)
-        monkeypatch.setattr("atelier_desk.workspace.checkpoints.files._take", killed)
+        monkeypatch.setattr("atelier_desk.workspace.checkpoints.trash.put", killed)
     act = {
         "write": lambda: files.write(AUTHOR, at(ws, "a"), b"new"),
         "new": lambda: files.write(AUTHOR, at(ws, "b"), b"new", new=True),
@@ -109,25 +108,6 @@ def test_a_deleted_file_is_not_lost_when_its_name_is_taken_before_the_kill_is_se
     assert (ws / "a").read_text() == "precious"
 
 
-def test_what_went_to_another_disk_and_could_not_be_deleted_whole_stays_in_the_trash(
-    files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (ws / "d").mkdir()
-    (ws / "d" / "one").write_text("1")
-    (ws / "d" / "two").write_text("2")
-
-    def taken_in_part(source: int, name: str, target: int, new: str) -> None:
-        transfer.copy(source, name, target, new)
-        (ws / "d" / "one").unlink()
-        raise PermissionError(13, "denied")
-
-    monkeypatch.setattr("atelier_desk.workspace.checkpoints.files._take", taken_in_part)
-    with pytest.raises(ToolError):
-        files.delete(AUTHOR, at(ws, "d"))
-    [change] = files.kept.of("w")
-    assert sorted(each.name for each in (files.kept.trash(change.id) / "content").iterdir()) == ["one", "two"]
-
-
 def test_an_undo_leaves_what_somebody_else_changed_and_keeps_it_when_forced(files: WorkspaceFiles, ws: Path) -> None:
     (ws / "a").write_text("old")
     change = files.write(AUTHOR, at(ws, "a"), b"agent")
@@ -140,8 +120,10 @@ def test_an_undo_leaves_what_somebody_else_changed_and_keeps_it_when_forced(file
     assert done.problem is None
     assert (ws / "a").read_text() == "old"
     newest = files.kept.of("w")[-1]
-    assert (newest.undoes, files.kept.content(newest.before)) == (change.id, b"mine")
+    assert (newest.undoable, files.kept.content(newest.before)) == (True, b"mine"), "it is listed, and can be brought back"
     assert not undo(files, files.kept.of("w")[:1]), "it is undone already"
+    assert undo(files, [newest])[0].problem is None
+    assert (ws / "a").read_text() == "mine"
 
 
 def test_what_was_deleted_or_moved_does_not_come_back_over_another_s_file(files: WorkspaceFiles, ws: Path) -> None:
@@ -194,7 +176,7 @@ def test_a_new_file_that_somebody_changes_in_the_last_moment_is_not_deleted(
 ) -> None:
     change = files.write(AUTHOR, at(ws, "a"), b"agent")
     assert change is not None
-    real = files_module._take
+    real = trash.rename_new
 
     def late(source: int, name: str, target: int, new: str) -> None:
         if name == "a":
@@ -203,7 +185,7 @@ def test_a_new_file_that_somebody_changes_in_the_last_moment_is_not_deleted(
             (ws / "a").write_text("newer")
         real(source, name, target, new)
 
-    monkeypatch.setattr(files_module, "_take", late)
+    monkeypatch.setattr(trash, "rename_new", late)
     (left,) = undo(files, [change])
     assert isinstance(left.problem, ConflictError)
     assert (ws / "a").read_text() == ("newer" if third else "mine")

@@ -76,6 +76,15 @@ def run_command(arguments: argparse.Namespace, argv: Sequence[str]) -> int:
         watch.returned()
 
 
+def working_folder_gone() -> bool:
+    """Whether the current folder was deleted: no path could be told from it, and no program be started there."""
+    try:
+        os.getcwd()  # noqa: PTH109
+    except FileNotFoundError:
+        return True
+    return False
+
+
 def open_streams() -> None:
     """A standard stream that was closed (``>&-``, a program without a console) is empty, or takes everything in silence."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):

@@ -17,8 +17,9 @@ class Change(Model):
         folder: it is a folder with all it holds.
         before, after: SHA-256 of the content (of names and contents of a folder), empty where there was or is nothing.
         mode: permission bits the file had, None when there was none.
+        modes: permission bits that the folders above it had, for those that were deleted with it.
         made: folders that were made for it, the topmost first.
-        temporary: name of the unfinished file beside it, for whoever clears up after a crash.
+        temporary: name beside it of what is unfinished, or waits to be deleted, for whoever clears up after a crash.
         command: a command did it, which may have done more than change files of the workspace.
         undoes: the change that this one took back; ``undone_by`` the one that took this back.
         cleaned: what it needs to be taken back was given up, by age or by size.
@@ -39,6 +40,7 @@ class Change(Model):
     before: str = ""
     after: str = ""
     mode: int | None = None
+    modes: dict[str, int] = {}
     made: tuple[str, ...] = ()
     temporary: str = ""
     command: bool = False

@@ -15,6 +15,8 @@ from atelier_desk.domain.base import Model
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.i18n import _, ngettext
 from atelier_desk.llm.registry import provider_type
+from atelier_desk.row_words import damaged_attachment
+from atelier_desk.storage.folder.disk import no_files_left
 
 if TYPE_CHECKING:
     from atelier_desk.domain.provider import ProviderConfig
@@ -38,7 +40,7 @@ QT_PACKAGES = (
 )
 """Debian packages of the libraries Qt needs, without a screen and with X11."""
 SHOWN = 5
-"""Damaged reports that are named."""
+"""Damaged reports or attachments that are named."""
 QT_IMPORT_S = 60.0
 PROVIDER_S = 15.0
 
@@ -72,7 +74,8 @@ async def checks(
     problem: AtelierError | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Check]:
-    """All checks, in the order of the page. Every row of the database, every report and every downloaded model is read.
+    """All checks, in the order of the page. Every row of the database, every report, every attachment and every
+    downloaded model is read.
 
     Args:
         atelier: the open engine, None when it could not be opened.
@@ -89,6 +92,7 @@ async def checks(
         return found
     found.append(await _guarded("database", _database(atelier, progress)))
     found.append(await _guarded("reports", _reports(atelier, progress)))
+    found.append(await _guarded("attachments", _attachments(atelier, progress)))
     found.append(await _guarded("own_tools", _own_tools(atelier)))
     found.append(await _guarded("models", _models(atelier, progress)))
     found.append(await _guarded("keyring", _keyring(atelier)))
@@ -110,6 +114,7 @@ def _titles() -> dict[str, str]:
     return {
         "database": _("Database"),
         "reports": _("Reports"),
+        "attachments": _("Attachments"),
         "own_tools": _("Own tools"),
         "models": _("Downloaded models"),
         "keyring": _("Keyring"),
@@ -260,6 +265,10 @@ def _disk(folder: Path) -> Check:
     except OSError as error:
         return Check(name="disk", title=title, status="fail", message=str(error))
     message = _("{gb} GB are free.", gb=figures.number(free / 1024**3, 1, trim=True))
+    if no_files_left(folder):
+        fix = _("Delete files you no longer need, however small.")
+        words = _("{state} The disk can take no more files: its inodes are used up.", state=message)
+        return Check(name="disk", title=title, status="fail", message=words, fix=fix)
     if free < NO_DISK:
         return Check(name="disk", title=title, status="fail", message=message, fix=_("Free some space: saving is about to fail."))
     if free < LOW_DISK:
@@ -311,6 +320,33 @@ async def _reports(atelier: Opened, progress: Callable[[int, int], None] | None)
             paths=", ".join(str(error.params["path"]) for error in damaged[:SHOWN]),
         ),
         fix=_("Look at them. To keep one as it is now: atelier reports accept WORKFLOW NAME"),
+    )
+
+
+async def _attachments(atelier: Opened, progress: Callable[[int, int], None] | None) -> Check:
+    from atelier_desk.storage.copies.inspect import NAMING, damaged_attachments
+
+    title = _("Attachments")
+    count = 0
+
+    def note(read: int) -> None:
+        nonlocal count
+        count = read
+        if progress:
+            progress(read, read)
+
+    found = await damaged_attachments(atelier.store.query_all, Path(atelier.datadir.attachments), NAMING.keys() | {"workflow"}, note)
+    if not found:
+        message = ngettext("{n} file, as it was kept.", "{n} files, all as they were kept.", count)
+        return Check(name="attachments", title=title, status="ok", message=message)
+    named = [damaged_attachment(each) for each in found[:SHOWN]]
+    more = [_("and {n} more", n=len(found) - SHOWN)] if len(found) > SHOWN else []
+    return Check(
+        name="attachments",
+        title=title,
+        status="warn" if all(each.missing for each in found) else "fail",
+        message=" ".join([*named, *more]),
+        fix=_("Attach it again, or restore a backup that has it: atelier backup restore FILE"),
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundError, StorageError
 from atelier_desk.i18n import N_
-from atelier_desk.storage.folder.disk import MIN_FREE_BYTES, free_bytes
+from atelier_desk.storage.folder.disk import MIN_FREE_BYTES, free_bytes, free_files, no_files_left
 
 LOCKED = N_("Another program is using the data in {path}. Close the other Atelier, or choose another folder with --data-dir.")
 NEWER_SCHEMA = N_(
@@ -27,6 +27,15 @@ LOST_WRITES = N_(
     "Restore a backup with: atelier backup restore FILE, or go on with what is left with --accept-loss."
 )
 DISK_FULL = N_("The disk that holds {path} is full ({free_mb} MB free, {needed_mb} MB needed). Free some space and try again.")
+NO_FILES_LEFT = N_(
+    "The disk that holds {path} can take no more files (its inodes are used up: {free_files} left), although {free_mb} MB are free. "
+    "Delete files you no longer need, however small, and try again."
+)
+MEMORY_LIMIT = N_(
+    "The limit of address space (ulimit -v) is {limit_mb} MB here, and the database reserves up to {needed_mb} MB, "
+    "of which it uses little. Raise the limit (ulimit -v unlimited), then start Atelier again."
+)
+CLOCK = N_("The clock of this computer shows a time before 1970. Set it to the right time, then start Atelier again.")
 FILE_TOO_LARGE = N_(
     "A file of the database in {path} may not grow: the limit of this user (ulimit -f) or of the file system is reached. "
     "Nothing that was saved is lost. Raise the limit, or choose a folder on another disk with --data-dir."
@@ -101,6 +110,14 @@ def not_there(what: str, id: object) -> NotFoundError:
     return NotFoundError(NOT_THERE_OF.get(what, NOT_THERE), what=what, id=id)
 
 
+def disk_full(path: object, free: int, needed: int = MIN_FREE_BYTES) -> StorageError:
+    """The error for a full disk: which of the two is used up, the room (``free`` and ``needed`` in bytes) or the number of files."""
+    facts = {"path": path, "free_mb": free // 1_000_000}
+    if path is not None and no_files_left(path):
+        return StorageError(NO_FILES_LEFT, code="disk_full", recoverable=True, free_files=free_files(path), **facts)
+    return StorageError(DISK_FULL, code="disk_full", recoverable=True, needed_mb=needed // 1_000_000, **facts)
+
+
 def from_os_error(error: OSError, path: object) -> AtelierError:
     """The error for a file or folder of the data that could not be used."""
     text = f"{error.strerror} (os error {error.errno})"
@@ -150,6 +167,8 @@ def from_text(text: str, path: object, *, opening: bool = False) -> AtelierError
         if code == "damaged" and not opening and not _is_storage_failure(text):
             continue
         if re.search(pattern, text, re.IGNORECASE):
+            if code == "disk_full":
+                return disk_full(path, free_bytes(path) if path is not None else 0)
             return StorageError(template, code=code, recoverable=code in _TRANSIENT, **_params(code, path, text))
     if opening:
         return StorageError(DAMAGED, code="damaged", path=path, detail=text)
@@ -163,7 +182,4 @@ def _is_storage_failure(text: str) -> bool:
 def _params(code: str, path: object, text: str) -> dict[str, Any]:
     if code in {"damaged", "io"}:
         return {"path": path, "detail": text}
-    if code == "disk_full":
-        free = free_bytes(path) if path is not None else 0
-        return {"path": path, "free_mb": free // 1_000_000, "needed_mb": MIN_FREE_BYTES // 1_000_000}
     return {"path": path}

@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from atelier_desk.domain.errors import StorageError
+from atelier_desk.storage.folder.files import private_folder
+
 FRESH_S = 15 * 60
 """For so long a page is taken from here, when its server does not say how long it is good for."""
 FRESH_MOST_S = 24 * 3600
@@ -77,8 +80,8 @@ class PageCache:
     def put(self, url: str, kept: Kept) -> None:
         file = self._file(url)
         text = json.dumps({name: getattr(kept, name) for name in Kept.__slots__}, ensure_ascii=False)
-        with suppress(OSError):
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with suppress(OSError, StorageError):
+            private_folder(self._folder)
             draft = file.with_suffix(f".{os.getpid()}.new")
             draft.write_text(text, "utf-8", errors="replace")
             draft.replace(file)

@@ -19,7 +19,7 @@ from pathlib import Path
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.workspace.beneath import LINKS, NO_FOLLOW, open_folder, supported
 from atelier_desk.workspace.swapping import exchange, rename_new
-from atelier_desk.workspace.transfer import digest_of
+from atelier_desk.workspace.transfer import digest_of, same_owner
 
 TEMPORARY = ".atelier-"
 """How the names of unfinished files begin."""
@@ -220,6 +220,11 @@ class ConfinedRoot:
         with self.located(path, follow=False) as (folder, name):
             os.rmdir(name, dir_fd=folder)
 
+    def set_mode(self, path: str, mode: int) -> None:
+        """Give a folder its permission bits; its owner can use it whatever they say."""
+        with self.opened(path) as folder, self._errors(path):
+            os.fchmod(folder, stat.S_IMODE(mode) | stat.S_IRWXU)
+
     def rename(self, path: str, other: ConfinedRoot, target: str, *, overwrite: bool = False) -> None:
         """Give a file, link or folder another place, in this folder or in another granted one on the same disk.
 
@@ -416,17 +421,10 @@ def _write_all(handle: int, data: bytes) -> None:
 
 def _same_owner(handle: int, folder: int, name: str, before: os.stat_result) -> None:
     """Owner and extended attributes of the file that is replaced, as far as the system lets us."""
-    if (before.st_uid, before.st_gid) != (os.geteuid(), os.getegid()):
-        with contextlib.suppress(OSError):
-            os.fchown(handle, before.st_uid, before.st_gid)
-    if not hasattr(os, "listxattr"):
-        return
     with contextlib.suppress(OSError):
         old = os.open(name, os.O_RDONLY | os.O_NONBLOCK | NO_FOLLOW, dir_fd=folder)
         try:
-            for key in os.listxattr(old):
-                with contextlib.suppress(OSError):
-                    os.setxattr(handle, key, os.getxattr(old, key))
+            same_owner(old, handle, before)
         finally:
             os.close(old)
 

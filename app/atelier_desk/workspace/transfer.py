@@ -1,8 +1,9 @@
-"""Copying files and whole folders between folders that are held open: links are copied as links, devices and pipes are left out."""
+"""Copying files and whole folders between folders that are held open. Links are copied as links."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import shutil
@@ -17,8 +18,12 @@ ENTRIES = 50_000
 """Files and folders of one copy."""
 
 
-def copy(source: int, name: str, target: int, new: str, *, left: list[int] | None = None) -> None:
+def copy(source: int, name: str, target: int, new: str, *, whole: bool = False, left: list[int] | None = None) -> None:
     """Copy what is named ``name`` in the folder ``source`` to ``new`` in ``target``, which must be free; permissions are kept.
+
+    Args:
+        whole: as it is, for what takes the place of the original: also with its times, owner and extended attributes as far as the system
+            lets us, and with pipes, sockets and devices, which are left out else.
 
     Raises:
         OSError; ToolError: ``too_large`` for more than ``ENTRIES`` entries.
@@ -30,22 +35,55 @@ def copy(source: int, name: str, target: int, new: str, *, left: list[int] | Non
     info = os.stat(name, dir_fd=source, follow_symlinks=False)
     if stat.S_ISLNK(info.st_mode):
         os.symlink(os.readlink(name, dir_fd=source), new, dir_fd=target)
+        if whole:
+            _same_times(target, new, info)
     elif stat.S_ISDIR(info.st_mode):
         os.mkdir(new, 0o700, dir_fd=target)
         inside = os.open(name, _FOLDER | NO_FOLLOW, dir_fd=source)
         into = os.open(new, _FOLDER | NO_FOLLOW, dir_fd=target)
         try:
             for each in os.listdir(inside):  # noqa: PTH208 (a Path knows no descriptors)
-                copy(inside, each, into, each, left=left)
+                copy(inside, each, into, each, whole=whole, left=left)
+            if whole:
+                same_owner(inside, into, info)
             os.fchmod(into, stat.S_IMODE(info.st_mode))
+            if whole:
+                os.utime(into, ns=(info.st_atime_ns, info.st_mtime_ns))
+            os.fsync(into)
         finally:
             os.close(inside)
             os.close(into)
     elif stat.S_ISREG(info.st_mode):
-        _copy_file(source, name, target, new)
+        _copy_file(source, name, target, new, whole)
+    elif whole:
+        os.mknod(new, info.st_mode, info.st_rdev, dir_fd=target)
+        _same_times(target, new, info)
 
 
-def _copy_file(source: int, name: str, target: int, new: str) -> None:
+def copy_verified(source: int, name: str, target: int, new: str, *, expected: str = "") -> str:
+    """Copy ``whole`` and read both again; gives the hash of all (``digest_of``). What is not the same is deleted.
+
+    Args:
+        expected: the hash it must have; empty: that of the source after the copy.
+
+    Raises:
+        OSError: EIO when the copy is not the same; else as ``copy``.
+    """
+    try:
+        copy(source, name, target, new, whole=True)
+        found = digest_of(target, new)
+        if found != (expected or digest_of(source, name)):
+            raise OSError(errno.EIO, os.strerror(errno.EIO), name)
+    except FileExistsError:
+        raise  # it is not the copy's own
+    except BaseException:
+        delete(target, new)
+        raise
+    os.fsync(target)
+    return found
+
+
+def _copy_file(source: int, name: str, target: int, new: str, whole: bool) -> None:
     read = os.open(name, os.O_RDONLY | os.O_NONBLOCK | NO_FOLLOW, dir_fd=source)
     try:
         info = os.fstat(read)
@@ -55,7 +93,11 @@ def _copy_file(source: int, name: str, target: int, new: str) -> None:
                 rest = memoryview(part)
                 while rest:
                     rest = rest[os.write(write, rest) :]
+            if whole:
+                same_owner(read, write, info)
             os.fchmod(write, stat.S_IMODE(info.st_mode))
+            if whole:
+                os.utime(write, ns=(info.st_atime_ns, info.st_mtime_ns))
             os.fsync(write)
         finally:
             os.close(write)
@@ -63,13 +105,51 @@ def _copy_file(source: int, name: str, target: int, new: str) -> None:
         os.close(read)
 
 
+def same_owner(read: int, write: int, info: os.stat_result) -> None:
+    """Give one open file or folder owner and extended attributes of another, as far as the system lets us. Permissions come after it:
+    the system takes some away with the owner."""
+    now = os.fstat(write)
+    if (info.st_uid, info.st_gid) != (now.st_uid, now.st_gid):
+        with contextlib.suppress(OSError):
+            os.fchown(write, info.st_uid, info.st_gid)
+    if hasattr(os, "listxattr"):
+        with contextlib.suppress(OSError):
+            for key in os.listxattr(read):
+                with contextlib.suppress(OSError):
+                    os.setxattr(write, key, os.getxattr(read, key))
+
+
+def _same_times(folder: int, name: str, info: os.stat_result) -> None:
+    with contextlib.suppress(OSError, NotImplementedError):
+        os.chown(name, info.st_uid, info.st_gid, dir_fd=folder, follow_symlinks=False)
+    with contextlib.suppress(OSError, NotImplementedError):
+        os.utime(name, ns=(info.st_atime_ns, info.st_mtime_ns), dir_fd=folder, follow_symlinks=False)
+
+
 def delete(folder: int, name: str) -> None:
-    """Delete a file, a link itself, or a whole folder, never through a link; what is not there is no error."""
+    """Delete a file, a link itself, or a whole folder, also one with read-only folders in it; never through a link; what is not there is
+    no error."""
     with contextlib.suppress(FileNotFoundError):
-        if stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
-            shutil.rmtree(name, dir_fd=folder)
-        else:
+        if not stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
             os.unlink(name, dir_fd=folder)
+            return
+        try:
+            shutil.rmtree(name, dir_fd=folder)
+        except PermissionError:
+            _open_up(folder, name)
+            shutil.rmtree(name, dir_fd=folder)
+
+
+def _open_up(folder: int, name: str) -> None:
+    """Let the owner of folders delete what is in them."""
+    inside = os.open(name, _FOLDER | NO_FOLLOW, dir_fd=folder)
+    try:
+        os.fchmod(inside, stat.S_IMODE(os.fstat(inside).st_mode) | stat.S_IRWXU)
+        for each in os.listdir(inside):  # noqa: PTH208
+            if stat.S_ISDIR(os.stat(each, dir_fd=inside, follow_symlinks=False).st_mode):
+                _open_up(inside, each)
+    finally:
+        os.close(inside)
 
 
 def digest_of(folder: int, name: str, *, left: list[int] | None = None) -> str:

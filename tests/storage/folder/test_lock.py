@@ -16,6 +16,7 @@ from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage.copies.restore import restore
 from atelier_desk.storage.folder import lock
 from atelier_desk.storage.folder.datadir import DataDir
+from atelier_desk.storage.folder.files import write_atomic
 from atelier_desk.storage.folder.lock import FolderLock, shielded
 from atelier_desk.storage.store import Store
 from tests.storage.damage import closed_database
@@ -204,3 +205,22 @@ async def test_work_in_a_thread_is_waited_for_when_it_is_cancelled() -> None:
     with pytest.raises(asyncio.CancelledError):
         await job
     assert ended
+
+
+@pytest.mark.parametrize("way", ["renamed", "replaced"])
+async def test_no_file_is_written_beside_the_database_of_a_folder_that_was_moved(tmp_path: Path, way: str) -> None:
+    lock = await FolderLock.acquire(tmp_path / "data")
+    try:
+        write_atomic(tmp_path / "data" / "reports" / "w" / "Plan.md", b"text")
+        (tmp_path / "data").rename(tmp_path / "away")
+        if way == "replaced":
+            (tmp_path / "data").mkdir()
+        with pytest.raises(StorageError) as caught:
+            write_atomic(tmp_path / "data" / "reports" / "w" / "Plan.md", b"other")
+        assert caught.value.code == "moved"
+        assert (way == "replaced") == (tmp_path / "data").exists()
+        assert not list(tmp_path.glob("data/*"))
+        assert (tmp_path / "away" / "reports" / "w" / "Plan.md").read_bytes() == b"text"
+        write_atomic(tmp_path / "elsewhere" / "file", b"text")
+    finally:
+        lock.release()

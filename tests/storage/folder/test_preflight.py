@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from atelier_desk.domain.errors import StorageError
+from atelier_desk.storage.copies.inspect import inspect
 from atelier_desk.storage.folder import preflight
+from atelier_desk.storage.store import Store
 
 
 def test_an_empty_or_missing_directory_is_fine_and_made(tmp_path: Path) -> None:
@@ -37,3 +42,28 @@ def test_a_file_where_the_directory_should_be_is_reported(tmp_path: Path) -> Non
     (tmp_path / "database").write_text("")
     with pytest.raises(StorageError):
         preflight.check(tmp_path / "database")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
+def test_too_little_address_space_is_refused_where_the_engine_would_end_the_process(tmp_path: Path) -> None:
+    script = (
+        "import asyncio, resource, sys; from pathlib import Path\n"
+        "from atelier_desk.storage.store import Store\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (1_500_000_000, resource.RLIM_INFINITY))\n"
+        "asyncio.run(Store.open(Path(sys.argv[1])))"
+    )
+    ran = subprocess.run([sys.executable, "-c", script, str(tmp_path / "database")], capture_output=True, text=True, check=False)
+    assert ran.returncode == 1
+    assert "The limit of address space (ulimit -v) is 1500 MB" in ran.stderr.splitlines()[-1]
+    assert not (tmp_path / "database").exists()
+
+
+async def test_a_clock_before_1970_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    directory = tmp_path / "database"
+    async with await Store.open(directory):
+        pass
+    monkeypatch.setattr(time, "time", lambda: -1.0)
+    for attempt in (lambda: Store.open(directory), lambda: inspect(directory)):
+        with pytest.raises(StorageError, match="before 1970") as caught:
+            await attempt()
+        assert caught.value.code == "clock"

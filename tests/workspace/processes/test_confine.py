@@ -10,8 +10,9 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -329,10 +330,11 @@ def test_nothing_that_keeps_anything_may_be_written(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not sandbox.has_mounts(), reason="this system has no mounts for a command")
 @pytest.mark.parametrize("user", [None, 65534])
-def test_masked_files_are_empty_and_read_only_ones_stay(user: int | None) -> None:
+@pytest.mark.parametrize("where", [None, "/dev/shm"], ids=["", "shared memory"])
+def test_masked_files_are_empty_and_read_only_ones_stay(user: int | None, where: str | None) -> None:
     if user is not None and os.geteuid():
         pytest.skip("only root can become somebody else")
-    top = Path(tempfile.mkdtemp()).resolve()  # not below pytest's own folder, which its owner alone can enter
+    top = Path(tempfile.mkdtemp(dir=where)).resolve()  # not below pytest's own folder, which its owner alone can enter
     root = top / "work"
     (root / "private").mkdir(parents=True)
     for name in (".env", "private/key", "AGENTS.md", "plain"):
@@ -341,6 +343,21 @@ def test_masked_files_are_empty_and_read_only_ones_stay(user: int | None) -> Non
     assert box is not None
     for path in (top, *top.rglob("*")):
         os.chown(path, user or os.geteuid(), user or os.getegid())
+    tried = "cat .env; ls -A private; echo x > .env; echo x > AGENTS.md; mv .env gone; rm -rf private; echo made > made"
+    try:
+        assert confined(box, root, f"{tried}; cat AGENTS.md plain made", user) == "s3crets3cretmade"
+        assert [(root / name).read_text() for name in (".env", "private/key", "AGENTS.md")] == ["s3cret"] * 3
+        assert (root / "made").read_text() == "made\n"
+        reads = sandbox.reading(root, masked=[root / ".env"])
+        assert reads is not None
+        assert confined(reads, root, "cat .env plain; echo x > plain; echo x > /dev/shm/x; ls /dev/shm/x", user) == "s3cret"
+        assert (root / "plain").read_text() == "s3cret"
+    finally:
+        shutil.rmtree(top)
+
+
+def confined(box: Mapping[str, Any], root: Path, tried: str, user: int | None) -> str:
+    """What a shell says of some commands in a sandbox."""
     script = """
 import ctypes, json, os, subprocess, sys
 sys.path.insert(0, sys.argv[1])
@@ -350,16 +367,11 @@ if user:
     os.setgroups([]), os.setgid(user), os.setuid(user)
     ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)  # PR_SET_DUMPABLE: as a process that was started by this user
 confine(box)
-tried = "cat .env; ls -A private; echo x > .env; echo x > AGENTS.md; mv .env gone; rm -rf private; echo made > made"
-tried += "; cat AGENTS.md plain made"
-print(subprocess.run(tried, shell=True, text=True, capture_output=True).stdout)
+print(subprocess.run(sys.argv[3], shell=True, text=True, capture_output=True).stdout)
 """
-    try:
-        ran = subprocess.run(
-            [sys.executable, "-I", "-c", script, str(Path(confine.__file__).parent), str(user or 0)],
-            input=json.dumps(box), cwd=root, capture_output=True, text=True, timeout=60, check=False,
-        )  # fmt: skip
-        assert ran.stdout.strip() == "s3crets3cretmade", ran.stderr
-        assert [(root / name).read_text() for name in (".env", "private/key", "AGENTS.md")] == ["s3cret"] * 3
-    finally:
-        shutil.rmtree(top)
+    ran = subprocess.run(
+        [sys.executable, "-I", "-c", script, str(Path(confine.__file__).parent), str(user or 0), tried],
+        input=json.dumps(box), cwd=root, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert not ran.stderr, ran.stderr
+    return ran.stdout.strip()

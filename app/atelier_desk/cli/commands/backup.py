@@ -56,6 +56,7 @@ def register(add: Adder) -> None:
 
 
 async def create(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    """Status 1 also for a whole backup when a report or an attachment in it was damaged before it was made."""
     from atelier_desk.cli.files import path_of
     from atelier_desk.cli.progress import noted_when_slow
 
@@ -63,11 +64,11 @@ async def create(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
     async with noted_when_slow(out, _("Writing and checking the backup…")):
         info = await atelier.data.backup_create(path)
     _print(out, info, _("Backup written and checked: {path}", path=path))
-    return 0
+    return 0 if info.whole else 1
 
 
 async def verify(atelier: None, arguments: argparse.Namespace, out: Output) -> int:
-    """Status 1 also for a whole backup when a report in it was damaged before it was made."""
+    """Status as that of ``create``."""
     from atelier_desk.cli.files import path_of
     from atelier_desk.cli.progress import noted_when_slow
     from atelier_desk.engine.services.data import verify_backup
@@ -78,7 +79,7 @@ async def verify(atelier: None, arguments: argparse.Namespace, out: Output) -> i
     _print(out, info, _("The backup is whole: {path}", path=path))
     if not info.own and not out.json:
         out.note(_("It was made by an earlier version or another installation, or was changed since it was made."))
-    return 1 if info.damaged else 0
+    return 0 if info.whole else 1
 
 
 async def restore(atelier: None, arguments: argparse.Namespace, out: Output) -> int:
@@ -128,15 +129,18 @@ def _show(out: Output, grants: list[HeldGrant]) -> None:
 
 def _print(out: Output, info: BackupInfo, done: str) -> None:
     from atelier_desk.cli.output import data, line
-    from atelier_desk.row_words import rows_in_words
+    from atelier_desk.row_words import damaged_attachment, rows_in_words
 
     if out.json:
         facts = {"path": str(info.path), "schema": info.schema, "created_at": info.created_at, "size": info.size, "counts": info.counts}
+        facts |= {"damaged_attachments": [each._asdict() for each in info.attachments]}
         facts |= {"files": info.files, "damaged_files": list(info.damaged), "own": info.own}
         data(out, {**facts, "replaced": str(info.replaced) if info.replaced else None})
         return
     for name in info.damaged:
         out.note(_("The report {name} was damaged or changed by another program before the backup was made.", name=name), "warn")
+    for each in info.attachments:
+        out.note(damaged_attachment(each), "warn")
     line(out, done)
     for words in rows_in_words(info.counts):
         line(out, f"  {words}")

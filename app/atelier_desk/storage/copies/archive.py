@@ -24,7 +24,7 @@ from atelier_desk.hashing import sha256_of
 from atelier_desk.i18n import N_
 from atelier_desk.storage import errors
 from atelier_desk.storage.copies import origin
-from atelier_desk.storage.copies.inspect import inspect
+from atelier_desk.storage.copies.inspect import DamagedAttachment, inspect
 from atelier_desk.storage.folder.disk import MIN_FREE_BYTES, free_bytes
 from atelier_desk.storage.folder.files import sync_folder
 from atelier_desk.storage.folder.lock import FolderLock, shielded
@@ -59,8 +59,10 @@ class BackupInfo:
         size: bytes of the file.
         files: how many files are in it.
         damaged: reports in it (``<workflow id>/<name>.md``) that were missing, damaged or changed by another program when it was made.
+        attachments: those that were missing or not as they were kept when it was made.
         replaced: after a restore, the folder that the replaced data went to.
         own: the data folder it was looked at for made it, and it is as it was made.
+        whole: nothing in it was damaged before it was made. A file that is missing is told, and no reason to make another one.
     """
 
     path: Path
@@ -70,8 +72,13 @@ class BackupInfo:
     size: int
     files: int = 0
     damaged: tuple[str, ...] = ()
+    attachments: tuple[DamagedAttachment, ...] = ()
     replaced: Path | None = None
     own: bool = False
+
+    @property
+    def whole(self) -> bool:
+        return not self.damaged and all(each.missing for each in self.attachments)
 
 
 async def before_migration(directory: Path, backups: Path, version: int, clock: Clock, lock: FolderLock) -> BackupInfo:
@@ -131,6 +138,7 @@ async def unpack_and_check(path: Path, folder: Path, lock: FolderLock | None = N
         manifest["size"],
         files=len(manifest["files"]),
         damaged=found.damaged,
+        attachments=found.attachments,
         own=own,
     )
 
@@ -234,9 +242,7 @@ def _check_room(archive: zipfile.ZipFile, folder: Path) -> None:
     needed = sum(item.file_size for item in archive.infolist()) + MIN_FREE_BYTES
     free = free_bytes(folder)
     if needed > free:
-        raise StorageError(
-            errors.DISK_FULL, code="disk_full", recoverable=True, path=folder, free_mb=free // 1_000_000, needed_mb=needed // 1_000_000
-        )
+        raise errors.disk_full(folder, free, needed)
 
 
 def _differences(folder: Path, hashes: dict[str, str]) -> list[str]:

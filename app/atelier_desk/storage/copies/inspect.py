@@ -9,20 +9,22 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import sys
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from atelier_desk import children
 from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.errors import AtelierError, StorageError
+from atelier_desk.hashing import sha256_of
 from atelier_desk.i18n import N_
 from atelier_desk.storage import errors, schema
 from atelier_desk.storage.engine import Engine
 from atelier_desk.storage.folder import preflight
-from atelier_desk.storage.folder.files import read_hashed, report_path
+from atelier_desk.storage.folder.files import files_of, plain_name, read_hashed, report_path
 from atelier_desk.storage.folder.lock import FolderLock
 from atelier_desk.storage.schema import Migrator
 from atelier_desk.threads import in_storage_thread
@@ -31,17 +33,36 @@ Run = Callable[..., Awaitable[list[Any]]]
 """Runs statements with parameters and gives the result of each, as ``Store.query_all`` and ``Migrator.run`` do."""
 READ_PAGE = 200
 """Rows read at once: decoding one holds the event loop up for 0.1 ms, and the check-up reads while agents work."""
+NAMING = {"message": "details", "tool_execution": "parts"}
+"""The tables whose rows name files of their workflow, and the column in which they do, as JSON."""
+_HASH = re.compile("[0-9a-f]{64}")
 ABORTED = N_("the engine stopped while it read the files")
 FOREIGN = N_("its database defines something that no Atelier put there ({names})")
 
 
+class DamagedAttachment(NamedTuple):
+    """An attachment, or a file that a tool made, whose file is not as it was kept, or is not there.
+
+    Attributes:
+        workflow: its id, and ``workflow_name`` what people call it.
+        missing: there is no such file. It was deleted, or an import came without it.
+    """
+
+    workflow: str
+    workflow_name: str
+    name: str
+    sha256: str
+    missing: bool
+
+
 class Inspection(NamedTuple):
-    """What a directory holds: its schema version, the rows of each table, and the reports beside it (``<workflow id>/<name>.md``) that
-    are missing or not as their rows say."""
+    """What a directory holds: its schema version, the rows of each table, the reports beside it (``<workflow id>/<name>.md``) that
+    are missing or not as their rows say, and such attachments."""
 
     schema: int
     counts: dict[str, int]
     damaged: tuple[str, ...] = ()
+    attachments: tuple[DamagedAttachment, ...] = ()
 
 
 async def inspect(directory: Path, *, read: bool = True, lock: FolderLock | None = None, trusted: bool = True) -> Inspection:
@@ -53,8 +74,10 @@ async def inspect(directory: Path, *, read: bool = True, lock: FolderLock | None
         trusted: this data folder made it. Of another one no row is read before it is sure that nothing in it acts by itself.
 
     Raises:
-        StorageError: ``locked``, ``missing_manifest``, ``damaged`` or ``newer_schema``; a helper that was aborted counts as ``damaged``.
+        StorageError: ``locked``, ``missing_manifest``, ``damaged`` or ``newer_schema``; a helper that was aborted counts as ``damaged``;
+            ``memory_limit`` or ``clock``, and nothing was looked at.
     """
+    preflight.check_limits()
     if not preflight.has_content(directory) or not preflight.manifest_exists(directory):
         raise StorageError(errors.MISSING_MANIFEST, code="missing_manifest", path=directory)
     status, output = await _run_helper(directory, "read" if read and trusted else "read-foreign" if read else "count", lock)
@@ -62,7 +85,8 @@ async def inspect(directory: Path, *, read: bool = True, lock: FolderLock | None
         result = json.loads(output)
         if "error" in result:
             raise StorageError(result["template"], code=result["error"], **result["params"])
-        return Inspection(result["schema"], result["counts"], tuple(result["damaged"]))
+        attachments = tuple(DamagedAttachment(*each) for each in result["attachments"])
+        return Inspection(result["schema"], result["counts"], tuple(result["damaged"]), attachments)
     if status == 1:  # Python's own failure, which says nothing about the files
         raise StorageError(errors.QUERY, code="query", detail=output.strip().splitlines()[-1] if output.strip() else "")
     raise StorageError(errors.DAMAGED, code="damaged", path=directory, detail=ABORTED)
@@ -129,9 +153,10 @@ async def _read_through(directory: Path, mode: str) -> dict[str, Any]:
         names = await schema.tables(engine)
         counts = {name: await (count_by_reading(run, name) if read else count_rows(run, name)) for name in names}
         damaged = await damaged_reports(run, directory.parent / "reports") if read and "report" in names else []
+        attachments = await damaged_attachments(run, directory.parent / "attachments", names) if read else []
     finally:
         await engine.close()
-    return {"schema": version, "counts": counts, "damaged": damaged}
+    return {"schema": version, "counts": counts, "damaged": damaged, "attachments": attachments}
 
 
 async def count_rows(run: Run, table: str) -> int:
@@ -170,6 +195,61 @@ async def damaged_reports(run: Run, folder: Path) -> list[str]:
         if not whole:
             damaged.append(path.relative_to(folder).as_posix())
     return damaged
+
+
+async def damaged_attachments(
+    run: Run, folder: Path, tables: Collection[str], progress: Callable[[int], None] | None = None
+) -> list[DamagedAttachment]:
+    """The attachments of messages and the files of tools, each once in its workflow, whose file below ``folder`` is missing or other than
+    its hash. ``progress`` is told the number of files read."""
+    names = {row["id"].id: row["name"] for row in (await run("SELECT id, name FROM workflow"))[0]} if "workflow" in tables else {}
+    seen: set[tuple[str, str]] = set()
+    found = []
+    for table in sorted(NAMING.keys() & set(tables)):
+        async for workflow, text in _naming(run, table, NAMING[table]):
+            for name, sha256 in _named(json.loads(text)):
+                if (workflow, sha256) in seen:
+                    continue
+                seen.add((workflow, sha256))
+                path = files_of(folder, workflow) / plain_name(sha256)
+                try:
+                    whole, missing = await in_storage_thread(sha256_of, path) == sha256, False
+                except OSError as error:
+                    whole, missing = False, isinstance(error, FileNotFoundError)
+                if not whole:
+                    found.append(DamagedAttachment(workflow, names.get(workflow, ""), name, sha256, missing))
+                if progress:
+                    progress(len(seen))
+    return found
+
+
+async def _naming(run: Run, table: str, column: str) -> AsyncIterator[tuple[str, str]]:
+    """The workflow and the JSON of each row of a table that names a file."""
+    after = None
+    while True:
+        more = "AND id > $after" if after is not None else ""
+        statement = (
+            f"SELECT id, workflow, {column} FROM {table} WHERE string::contains({column}, 'sha256') {more} ORDER BY id LIMIT {READ_PAGE}"  # noqa: S608
+        )
+        rows = (await run(statement, after=after))[0]
+        if not rows:
+            return
+        for row in rows:
+            yield row["workflow"].id, row[column]
+        after = rows[-1]["id"]
+
+
+def _named(value: Any) -> Iterator[tuple[str, str]]:
+    """Name and hash of each file that a JSON value names."""
+    if isinstance(value, list):
+        for each in value:
+            yield from _named(each)
+    elif isinstance(value, dict):
+        for key in ("sha256", "text_sha256"):
+            if isinstance(digest := value.get(key), str) and _HASH.fullmatch(digest):
+                yield str(value.get("name", "")), digest
+        for each in value.values():
+            yield from _named(each)
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ class Artefacts:
 
         def keep() -> None:
             with self._lock:
-                if not _holds(path, data):
+                if not files.holds(path, data):
                     files.write_atomic(path, data)
                 if tentative:
                     self._tentative[path] += 1
@@ -76,7 +76,7 @@ class Artefacts:
         return data
 
     async def copy(self, source_id: str, target_id: str, part: ArtefactPart) -> None:
-        """Have another workflow keep it too; one that is missing is left missing.
+        """Have another workflow keep it too; one that is missing or damaged is missing there.
 
         Raises:
             StorageError: as ``keep``.
@@ -84,8 +84,8 @@ class Artefacts:
         source, target = self._path(source_id, part.sha256), self._path(target_id, part.sha256)
 
         def copy() -> None:
-            if source.is_file():
-                files.write_atomic(target, source.read_bytes())
+            if source.is_file() and (data := files.read_hashed(source, part.sha256)) is not None and not files.holds(target, data):
+                files.write_atomic(target, data)
 
         try:
             await in_storage_thread(copy)
@@ -145,11 +145,3 @@ class Artefacts:
 
     def _path(self, workflow_id: str, sha256: str) -> Path:
         return self._folder / files.plain_name(workflow_id) / files.plain_name(sha256)
-
-
-def _holds(path: Path, data: bytes) -> bool:
-    """Whether the file has this content already, so that a full disk is no reason to refuse it."""
-    try:
-        return path.stat().st_size == len(data) and path.read_bytes() == data
-    except OSError:
-        return False

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.i18n import N_
+from atelier_desk.storage.folder.lock import verify_held
 
 BAD_NAME = N_("{name} is not a plain file name: use letters, digits, blanks, dots, dashes and underscores, without folders.")
 _RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"com{n}" for n in range(1, 10)), *(f"lpt{n}" for n in range(1, 10))})
@@ -62,9 +63,23 @@ def files_of(folder: Path, workflow_id: str) -> Path:
     return folder / plain_name(workflow_id)
 
 
+def private_folder(folder: Path) -> None:
+    """Make a folder that its owner alone can enter, and those above it, where they are missing.
+
+    Raises:
+        StorageError: ``moved``, the data folder it lies in is not in its place any more; nothing is made there.
+    """
+    verify_held(folder)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
 def write_atomic(path: Path, data: bytes) -> None:
-    """Write a file so that a crash leaves the old content or the new, never a part; its folder is made when it is missing."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    """Write a file so that a crash leaves the old content or the new, never a part; its folder is made when it is missing.
+
+    Raises:
+        StorageError: ``moved``, as ``private_folder``.
+    """
+    private_folder(path.parent)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -76,6 +91,14 @@ def write_atomic(path: Path, data: bytes) -> None:
         Path(temporary).unlink(missing_ok=True)
         raise
     sync_folder(path.parent)
+
+
+def holds(path: Path, data: bytes) -> bool:
+    """Whether the file has just this content already, so that nothing has to be written and a full disk is no reason to refuse it."""
+    try:
+        return path.stat().st_size == len(data) and path.read_bytes() == data
+    except OSError:
+        return False
 
 
 def sha256(data: bytes) -> str:

@@ -113,6 +113,16 @@ def verify_identity(path: Path, expected: Identity) -> None:
         raise StorageError(errors.MOVED, code="moved", path=path)
 
 
+def verify_held(path: Path) -> None:
+    """Check, for every folder this process has locked, that ``path`` below it still lies in what was locked.
+
+    For whoever writes files beside the database: a folder that was moved away must not be made anew. Raises ``StorageError`` (``moved``).
+    """
+    for held in tuple(_held):
+        if path.is_relative_to(held.folder):
+            held.verify()
+
+
 def _identity(found: os.stat_result) -> Identity:
     return found.st_dev, found.st_ino
 

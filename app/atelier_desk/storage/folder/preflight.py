@@ -8,17 +8,25 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from pathlib import Path
 
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import errors
-from atelier_desk.storage.folder.disk import MIN_FREE_BYTES, free_bytes
+from atelier_desk.storage.folder.disk import MIN_FREE_BYTES, free_bytes, no_files_left
 
 PROBE = "atelier-probe.tmp"
 PROBE_BYTES = 1024 * 1024
 PROBE_FILES = 32
 OWN_FILES = frozenset({"LOCK", "atelier-commits.json", "atelier-commits.json.tmp", PROBE})
 """Files that say nothing about whether a database was ever written here."""
+
+
+ADDRESSES_BYTES = 3 * 1024**3
+ADDRESSES_BYTES_PER_CPU = 192 * 1024**2
+"""Address space the engine reserves at most while it opens a directory, with its threads; it uses a small part of it as memory. Where the
+system refuses it that, it ends the process."""
+MOST_CPUS = 16
 
 
 def has_content(directory: Path) -> bool:
@@ -43,12 +51,31 @@ def check_path(directory: Path) -> None:
         raise StorageError(errors.BAD_PATH, code="bad_path", path=directory)
 
 
-def check(directory: Path) -> None:
-    """Refuse to open a directory that cannot be written, has no room, or lost its manifest.
+def check_limits() -> None:
+    """Refuse to open a database where the engine would end the process: with too little address space, or before 1970.
 
     Raises:
-        StorageError: ``read_only``, ``disk_full`` or ``missing_manifest``.
+        StorageError: ``memory_limit`` or ``clock``.
     """
+    if time.time() < 0:
+        raise StorageError(errors.CLOCK, code="clock")
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    needed = ADDRESSES_BYTES + ADDRESSES_BYTES_PER_CPU * min(os.cpu_count() or 1, MOST_CPUS)
+    if limit != resource.RLIM_INFINITY and limit < needed:
+        raise StorageError(errors.MEMORY_LIMIT, code="memory_limit", limit_mb=limit // 1_000_000, needed_mb=needed // 1_000_000)
+
+
+def check(directory: Path) -> None:
+    """Refuse to open a directory that cannot be written, has no room, or lost its manifest, and to open any with too low a limit.
+
+    Raises:
+        StorageError: ``memory_limit``, ``clock``, ``read_only``, ``disk_full`` or ``missing_manifest``.
+    """
+    check_limits()
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
@@ -56,15 +83,8 @@ def check(directory: Path) -> None:
     if not os.access(directory, os.W_OK | os.X_OK | os.R_OK):
         raise StorageError(errors.READ_ONLY, code="read_only", path=directory)
     free = free_bytes(directory)
-    if free < MIN_FREE_BYTES:
-        raise StorageError(
-            errors.DISK_FULL,
-            code="disk_full",
-            recoverable=True,
-            path=directory,
-            free_mb=free // 1_000_000,
-            needed_mb=MIN_FREE_BYTES // 1_000_000,
-        )
+    if free < MIN_FREE_BYTES or no_files_left(directory):
+        raise errors.disk_full(directory, free)
     if has_content(directory) and not manifest_exists(directory):
         raise StorageError(errors.MISSING_MANIFEST, code="missing_manifest", path=directory)
 

@@ -93,16 +93,19 @@ class Around:
         if (before is not None and old is None) or (after is not None and new is None):
             return None
         shown = self._shown(root, path)
-        if old != new:
+        if old != new or (before is not None and after is not None and before.mode != after.mode):
             mode = before.mode if before is not None else None
-            self._files.note(author, Place(root, path, shown), old, new, mode=mode, made=self._made(root, path))
+            gone = self._modes(root, path) if after is None else {}
+            self._files.note(author, Place(root, path, shown), old, new, mode=mode, modes=gone, made=self._made(root, path))
         return file_change(shown, old, new)
 
     def _made(self, root: Path, path: str) -> tuple[str, ...]:
         """The folders above a file that were not there before, the topmost first."""
-        parts = path.split("/")[:-1]
-        above = ("/".join(parts[: end + 1]) for end in range(len(parts)))
-        return tuple(each for each in above if (root, each) not in self._found)
+        return tuple(each for each in _above(path) if (root, each) not in self._found)
+
+    def _modes(self, root: Path, path: str) -> dict[str, int]:
+        """The permission bits that the folders above a file had."""
+        return {each: found.mode for each in _above(path) if (found := self._found.get((root, each))) is not None}
 
     def _look(self) -> tuple[dict[tuple[Path, str], Found], bool, set[Path]]:
         """What is there, whether that is not everything, and the granted folders that are not there."""
@@ -129,3 +132,9 @@ class Around:
 
     def _shown(self, root: Path, path: str) -> str:
         return path if root == self._roots[0] else f"{root.as_posix().rstrip('/')}/{path}"
+
+
+def _above(path: str) -> list[str]:
+    """The folders above a file, the topmost first."""
+    parts = path.split("/")[:-1]
+    return ["/".join(parts[: end + 1]) for end in range(len(parts))]

@@ -7,36 +7,35 @@ change is found made, or not made, and a temporary file it left is deleted.
 from __future__ import annotations
 
 import contextlib
-import errno
 import logging
 import os
 import secrets
 import stat
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Protocol
 
 from atelier_desk.domain.change import Change
-from atelier_desk.domain.errors import AtelierError, ToolError
+from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundError, ToolError
 from atelier_desk.domain.held import HeldFile
 from atelier_desk.workspace import transfer
+from atelier_desk.workspace.checkpoints import trash
 from atelier_desk.workspace.checkpoints.held import HeldFiles
 from atelier_desk.workspace.checkpoints.store import CheckpointFiles
 from atelier_desk.workspace.checkpoints.taint_marks import TaintMarks
 from atelier_desk.workspace.diffs import digest
 from atelier_desk.workspace.places import Place
 from atelier_desk.workspace.root import ConfinedRoot, Found, temporary_name
-from atelier_desk.workspace.swapping import rename_new
 
 log = logging.getLogger(__name__)
 
 FILE = 50 * 1024 * 1024
 """Bytes of a file that is written or changed."""
-_TRASHED = "content"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +130,7 @@ class WorkspaceFiles:
         """Write a whole file and the folders above it; None when it holds just this already.
 
         Args:
+            mode: permission bits it gets; None keeps those it has.
             expected: the content it must still have; ``was`` the same as a hash.
 
         Raises:
@@ -143,11 +143,11 @@ class WorkspaceFiles:
             before = self._content(root, place)
             if (expected is not None and before != expected) or (was and (before is None or digest(before) != was)):
                 raise ToolError("{path} was changed meanwhile. Read it again.", code="changed", path=place.shown)
-            if before == data and not new:
+            there = root.look(place.path)
+            if before == data and not new and (mode is None or there is None or there.mode == mode):
                 return None
             if before is not None and new:
                 raise ToolError("{path} exists already.", code="exists", path=place.shown)
-            there = root.look(place.path)
             change = self._change(
                 author,
                 place,
@@ -179,26 +179,47 @@ class WorkspaceFiles:
             root.refuse_whole(place.path)
             with root.located(place.path, follow=False) as (folder, name):
                 info = os.stat(name, dir_fd=folder, follow_symlinks=False)
+                before = transfer.digest_of(folder, name)
+                if was and before != was:
+                    raise ToolError("{path} was changed meanwhile. Read it again.", code="changed", path=place.shown)
                 change = self._change(
                     author,
                     place,
                     action="deleted",
-                    before=transfer.digest_of(folder, name),
+                    before=before,
                     mode=stat.S_IMODE(info.st_mode),
                     folder=stat.S_ISDIR(info.st_mode),
+                    temporary=temporary_name(),
                 )
-                with self._recorded(change) as done, self.kept.trash_folder(change.id, make=True) as trash:
-                    _take(folder, name, trash, _TRASHED)
-                    found = transfer.digest_of(trash, _TRASHED) if was else was
-                    if found != was:
+                with self._recorded(change) as done, self.kept.trash_folder(change.id, make=True) as kept:
+                    trash.put(folder, name, kept, change.temporary)
+                    # A large folder that nobody expects to be as it was is not read a second time.
+                    found = before if change.folder and not was else transfer.digest_of(kept, trash.CONTENT)
+                    if was and found != was:
                         try:
-                            _take(trash, _TRASHED, folder, name)
+                            trash.put_back(folder, name, kept, change.temporary)
                         except FileExistsError:
                             # A third one stands there by now: what was taken is listed as deleted, and can be brought back.
-                            done(before=found, undoes="")
+                            self._give_up(folder, change, done, before=found, undoes="")
                         raise ToolError("{path} was changed meanwhile. Read it again.", code="changed", path=place.shown)
                     os.fsync(folder)
-                    return done()
+                    return self._give_up(folder, change, done, before=found)
+
+    def _give_up(self, folder: int, change: Change, done: Callable[..., Change], **facts: object) -> Change:
+        """Record that something is in the trash; what lies beside its place since it is on another disk is deleted then."""
+        self.kept.save(change.model_copy(update=facts))
+        try:
+            transfer.delete(folder, change.temporary)
+        except OSError as error:
+            done(**facts)
+            raise ToolError(
+                "{path} is in the trash, but not all of it can be deleted from its disk ({reason}): the rest is in {rest}. Tell the user.",
+                code="denied",
+                path=change.path,
+                rest=change.temporary,
+                reason=error.strerror or str(error),
+            ) from error
+        return done(**facts)
 
     def movable(self, source: Place, target: Place, *, overwrite: bool = False) -> tuple[Found, Found | None]:
         """What ``move`` would move, and what it would put into the trash; raises what it would."""
@@ -278,12 +299,16 @@ class WorkspaceFiles:
                     with other.located(target.path, follow=False) as (into, new):
                         try:
                             transfer.copy(folder, name, into, change.temporary)
+                            copied = transfer.digest_of(into, change.temporary)
+                            if copied != change.after:
+                                # Pipes were left out, or somebody wrote to the source: what counts from now on is what was copied.
+                                self.kept.begin(change.model_copy(update={"after": copied}))
                         except BaseException:
                             transfer.delete(into, change.temporary)
                             raise
                         beside = f"{target.path.rpartition('/')[0]}/{change.temporary}".lstrip("/")
                         other.rename(beside, other, target.path.rpartition("/")[0] + f"/{new}" if "/" in target.path else new)
-                    changes.append(done(made=tuple(made)))
+                    changes.append(done(made=tuple(made), after=copied))
             return changes
 
     def _carry(self, author: Author, source: Place, target: Place) -> None:
@@ -313,9 +338,13 @@ class WorkspaceFiles:
         after: bytes | None,
         *,
         mode: int | None = None,
+        modes: Mapping[str, int] = MappingProxyType({}),
         made: tuple[str, ...] = (),
     ) -> Change:
-        """Record a change of a file that was made already; None stands for no file. It can be taken back as any other."""
+        """Record a change of a file that was made already; None stands for no file. It can be taken back as any other.
+
+        ``mode``, ``modes``, ``made``: see ``Change``.
+        """
         with self.lock:
             change = self._change(
                 author,
@@ -324,11 +353,12 @@ class WorkspaceFiles:
                 before=self.kept.keep(before) if before is not None else "",
                 after=self.kept.keep(after) if after is not None else "",
                 mode=mode,
+                modes=dict(modes),
                 made=made,
             )
             if after is None and before is not None:
-                with self.kept.trash_folder(change.id, make=True) as trash:
-                    handle = os.open(_TRASHED, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=trash)
+                with self.kept.trash_folder(change.id, make=True) as kept:
+                    handle = os.open(trash.CONTENT, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=kept)
                     with os.fdopen(handle, "wb") as file:
                         file.write(before)
                         os.fchmod(handle, mode if mode is not None else 0o600)
@@ -342,13 +372,31 @@ class WorkspaceFiles:
             for change in self.kept.pending():
                 try:
                     self._settle(change)
-                except (AtelierError, OSError):
+                except (AtelierError, OSError) as error:
                     log.warning("a change of files was cut off and cannot be looked at: %s", change.path, exc_info=True)
-                    if change.action != "deleted":  # what is in the trash is not forgotten
+                    # What is in the trash is not forgotten, nor what lies on a disk that is not connected.
+                    if change.action != "deleted" and getattr(error, "code", "") != "workspace_gone":
                         self.kept.drop(change)
 
     def _settle(self, change: Change) -> None:
+        if change.action == "deleted":
+            made = trash.settle(self.kept, self.root(change.root), change)
+        else:
+            made = self._settled(change)
+        if made is None:
+            self.kept.drop(change)
+            self.kept.remove(change)
+            return
+        self.kept.finish(made)
+        if made.undoes:
+            with contextlib.suppress(NotFoundError):
+                self.complete_undo(self.kept.get(made.workflow_id, made.undoes), made)
+
+    def _settled(self, change: Change) -> Change | None:
+        """The change when it was made, None when it was not."""
         target = self.root(change.moved_root or change.root)
+        # What came back is itself, also when it is a link.
+        follow = not change.undoes
         if change.action == "changed":
             self._give_back(change)
         if change.temporary:
@@ -356,22 +404,28 @@ class WorkspaceFiles:
                 transfer.delete(folder, change.temporary)
             with contextlib.suppress(ToolError), self.root(change.root).located(change.path, follow=False) as (folder, _name):
                 transfer.delete(folder, change.temporary)
-        now = self.digest_at(target, change.moved_to or change.path)
-        old = self.digest_at(self.root(change.root), change.path)
-        trashed = (self.kept.trash(change.id) / _TRASHED).exists()
-        match change.action:
-            case "deleted":
-                # What stands at the place by now may be somebody else's: the trash is given up only when nothing was lost.
-                made = trashed and old != change.before
-            case "moved":
-                made = old == "" and now == change.after
-            case _:
-                made = now != "" and (now == change.after or (change.folder and not change.after))
-        if made:
-            self.kept.finish(change.model_copy(update={"after": change.after or now}))
+        now = self.digest_at(target, change.moved_to or change.path, follow=follow or change.action == "changed")
+        if change.action == "moved":
+            made = now == change.after and self.digest_at(self.root(change.root), change.path) == ""
         else:
-            self.kept.drop(change)
-            self.kept.remove(change)
+            made = now != "" and (now == change.after or (change.folder and not change.after))
+        return change.model_copy(update={"after": change.after or now}) if made else None
+
+    def complete_undo(self, change: Change, by: Change | None) -> None:
+        """Write down that a change was taken back, the files being as they were. Its folders go when they are empty.
+
+        Args:
+            by: the change that did it; None when nothing had to be done.
+        """
+        if not change.undone_by:
+            for made in reversed(change.made):
+                with contextlib.suppress(AtelierError):
+                    self.root(change.moved_root or change.root).remove_empty(made)
+            self.kept.save(change.model_copy(update={"undone_by": by.id if by is not None else change.id}))
+        if change.action == "deleted":
+            self.kept.empty_trash(change)
+        if by is not None:
+            self.kept.drop(by)
 
     def _give_back(self, change: Change) -> None:
         """The kill came between exchanging two files and looking at what was taken out: what somebody else wrote takes its place again."""
@@ -390,14 +444,50 @@ class WorkspaceFiles:
                 return ""
             raise
 
-    def bring_back(self, change: Change, root: ConfinedRoot) -> None:
-        """Move what a change put into the trash to its place again, which must be free."""
-        root.make_folder(change.path.rpartition("/")[0])
-        with self.kept.trash_folder(change.id) as trash, root.located(change.path, follow=False) as (folder, name):
-            if transfer.digest_of(folder, name):
-                raise ToolError("{path} exists already.", code="exists", path=change.path)
-            _take(trash, _TRASHED, folder, name)
-            os.fsync(folder)
+    def bring_back(self, author: Author, change: Change, *, force: bool = False) -> Change:
+        """Give what a change put into the trash its place again, which must be free.
+
+        Args:
+            force: also when it is not as it was deleted.
+
+        Raises:
+            ConflictError: ``damaged``, it is not as it was deleted.
+            ToolError: ``exists``; ``not_found``, it is no longer kept; what ``ConfinedRoot`` raises.
+        """
+        root = self.root(change.root)
+        place = Place(Path(change.root), change.path, change.path)
+        above = change.path.rpartition("/")[0]
+        with self.lock, self.kept.trash_folder(change.id) as kept:
+            found = change.before
+            try:
+                trash.verify(kept, change, self.kept.trash(change.id))
+            except ConflictError:
+                if not force:
+                    raise
+                found = transfer.digest_of(kept, trash.CONTENT)
+            back = self._change(
+                author,
+                place,
+                action="created",
+                after=found,
+                folder=change.folder,
+                temporary=temporary_name(),
+                made=_missing(root, above),
+            )
+            with self._recorded(back) as done:
+                made = root.make_folder(above)
+                try:
+                    for each in made:
+                        if each in change.modes:
+                            root.set_mode(each, change.modes[each])
+                    with root.located(change.path, follow=False) as (folder, name):
+                        trash.bring_back(folder, name, kept, back.temporary, found)
+                except BaseException:
+                    for each in reversed(made):
+                        with contextlib.suppress(AtelierError):
+                            root.remove_empty(each)
+                    raise
+                return done(made=tuple(made))
 
     def _content(self, root: ConfinedRoot, place: Place) -> bytes | None:
         try:
@@ -457,18 +547,3 @@ def _missing(root: ConfinedRoot, folder: str) -> tuple[str, ...]:
     parts = folder.split("/") if folder else []
     paths = ["/".join(parts[:end]) for end in range(1, len(parts) + 1)]
     return tuple(path for path in paths if root.look(path) is None)
-
-
-def _take(source: int, name: str, target: int, new: str) -> None:
-    """Move between two folders, which may be on different disks; what stands at the new name is never replaced."""
-    try:
-        rename_new(source, name, target, new)
-    except OSError as error:
-        if error.errno != errno.EXDEV:
-            raise
-        try:
-            transfer.copy(source, name, target, new)
-        except BaseException:
-            transfer.delete(target, new)
-            raise
-        transfer.delete(source, name)

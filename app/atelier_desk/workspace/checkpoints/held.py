@@ -24,8 +24,9 @@ from pydantic import ValidationError
 from atelier_desk.domain.errors import ConflictError, NotFoundError
 from atelier_desk.domain.held import HeldFile
 from atelier_desk.i18n import N_
-from atelier_desk.storage.folder.files import plain_name, sync_folder, write_atomic
+from atelier_desk.storage.folder.files import plain_name, private_folder, sync_folder, write_atomic
 from atelier_desk.workspace import transfer
+from atelier_desk.workspace.diffs import digest
 from atelier_desk.workspace.root import ConfinedRoot, temporary_name
 from atelier_desk.workspace.swapping import rename_new
 
@@ -63,7 +64,7 @@ class HeldFiles:
         however much it holds.
         """
         place = self._place(held)
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_folder(place)
         handle = os.open(place, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
         moved = False
         try:
@@ -72,7 +73,7 @@ class HeldFiles:
                 write_atomic(place.with_suffix(".json"), held.model_copy(update={"folder": True}).model_dump_json().encode())
                 moved = _renamed(source, name, handle)
             if not moved:
-                transfer.copy(source, name, handle, _CONTENT)
+                transfer.copy(source, name, handle, _CONTENT, whole=True)
             held = held.model_copy(update={"content": "" if moved else transfer.digest_of(handle, _CONTENT), "folder": _is_folder(handle)})
             os.fsync(handle)
         except BaseException:
@@ -88,11 +89,18 @@ class HeldFiles:
         return held
 
     def read(self, held: HeldFile, most: int) -> bytes | None:
-        """The bytes of a file that is held; None for a link, a folder, and more than ``most``."""
+        """The bytes of a file that is held; None for a link, a folder, and more than ``most``.
+
+        Raises:
+            ConflictError: ``damaged``, they are not those that were held.
+        """
         path = self._place(held) / _CONTENT
         if path.is_symlink() or not path.is_file() or path.stat().st_size > most:
             return None
-        return path.read_bytes()
+        data = path.read_bytes()
+        if held.content and digest(data) != held.content:
+            raise self._damaged(held)
+        return data
 
     def mode(self, held: HeldFile) -> int:
         return (self._place(held) / _CONTENT).lstat().st_mode & 0o777
@@ -101,7 +109,7 @@ class HeldFiles:
         """Put a link, a folder or a large file where it belongs. Nothing that stands there is replaced.
 
         Raises:
-            ConflictError: ``changed``, something stands there.
+            ConflictError: ``changed``, something stands there; ``damaged``, it is not what was held.
         """
         root.make_folder(held.path.rpartition("/")[0])
         source = os.open(self._place(held), os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
@@ -109,7 +117,9 @@ class HeldFiles:
             with root.located(held.path, follow=False) as (folder, name):
                 beside = temporary_name()
                 try:
-                    transfer.copy(source, _CONTENT, folder, beside)
+                    transfer.copy(source, _CONTENT, folder, beside, whole=True)
+                    if held.content and transfer.digest_of(folder, beside) != held.content:
+                        raise self._damaged(held)
                     rename_new(folder, beside, folder, name)
                 except FileExistsError as error:
                     raise in_the_way(held) from error
@@ -135,7 +145,7 @@ class HeldFiles:
 
     def begin(self, id: str, about: dict[str, Any]) -> None:
         """Remember a program that starts, so that a kill of Atelier loses nothing; not synced, a kill leaves what was written."""
-        (self.folder / _OPEN).mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_folder(self.folder / _OPEN)
         (self.folder / _OPEN / f"{plain_name(id)}.json").write_text(json.dumps(about))
 
     def end(self, id: str) -> None:
@@ -147,6 +157,14 @@ class HeldFiles:
         for path in sorted((self.folder / _OPEN).glob("*.json")):
             with contextlib.suppress(OSError, ValueError):
                 yield path.stem, json.loads(path.read_text())
+
+    def _damaged(self, held: HeldFile) -> ConflictError:
+        return ConflictError(
+            N_("{path}: the held file in {folder} is not as it was: the disk is damaged, or a program wrote to it. Nothing was changed."),
+            code="damaged",
+            path=held.path,
+            folder=self._place(held),
+        )
 
     def _place(self, held: HeldFile) -> Path:
         return self.folder / plain_name(held.workflow_id or _NOBODY) / plain_name(held.id)

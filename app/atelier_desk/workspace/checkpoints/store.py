@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import NotFoundError, ToolError
 from atelier_desk.i18n import N_
-from atelier_desk.storage.folder.files import plain_name, sync_folder, write_atomic
+from atelier_desk.storage.folder.files import holds, plain_name, private_folder, sync_folder, write_atomic
 from atelier_desk.workspace.diffs import digest
 
 
@@ -30,10 +30,10 @@ class CheckpointFiles:
         self.folder = folder
 
     def keep(self, data: bytes) -> str:
-        """Store a content; gives its hash."""
+        """Store a content; gives its hash. One that is stored already and was damaged is replaced."""
         name = digest(data)
         path = self._object(name)
-        if not path.exists():
+        if not holds(path, data):
             write_atomic(path, data)
         return name
 
@@ -41,14 +41,16 @@ class CheckpointFiles:
         """A stored content.
 
         Raises:
-            NotFoundError: it was cleaned away, or is damaged.
+            NotFoundError: it was cleaned away; ``damaged``: it is not as it was kept.
         """
         try:
             data = self._object(name).read_bytes()
         except OSError as error:
             raise NotFoundError(N_("What the file held before is no longer kept.")) from error
         if digest(data) != name:
-            raise NotFoundError(N_("What the file held before is no longer kept."))
+            raise NotFoundError(
+                N_("What is kept of the file is damaged ({path}): nothing was changed."), code="damaged", path=self._object(name)
+            )
         return data
 
     def has(self, name: str) -> bool:
@@ -58,22 +60,30 @@ class CheckpointFiles:
         write_atomic(self.folder / "pending" / f"{change.id}.json", change.model_dump_json().encode())
 
     def finish(self, change: Change) -> None:
-        """The change is done: its record is among the others from now on."""
-        waiting = self.folder / "pending" / f"{change.id}.json"
+        """The change is done: its record is among the others from now on. That of an undo waits, too, until all of the undo is done."""
         self.save(change)
-        waiting.unlink(missing_ok=True)
+        if not change.undoes:
+            self.drop(change)
 
     def drop(self, change: Change) -> None:
-        """The change was not made."""
+        """The change was not made, or nothing of it is left to do."""
         (self.folder / "pending" / f"{change.id}.json").unlink(missing_ok=True)
 
     def save(self, change: Change) -> None:
         write_atomic(self._record(change), change.model_dump_json().encode())
 
+    def recorded(self, change: Change) -> bool:
+        """Whether its record is among those of the changes that were made."""
+        return self._record(change).exists()
+
     def remove(self, change: Change) -> None:
         """Forget a change and what is in the trash for it."""
-        shutil.rmtree(self.trash(change.id), ignore_errors=True)
+        self.empty_trash(change)
         self._record(change).unlink(missing_ok=True)
+
+    def empty_trash(self, change: Change) -> None:
+        """Delete what is in the trash for a change."""
+        shutil.rmtree(self.trash(change.id), ignore_errors=True)
 
     def pending(self) -> list[Change]:
         return list(self._read(self.folder / "pending"))
@@ -110,7 +120,7 @@ class CheckpointFiles:
         """
         path = self.trash(id)
         if make:
-            path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            private_folder(path)
         try:
             handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
         except FileNotFoundError as error:

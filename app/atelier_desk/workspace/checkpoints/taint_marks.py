@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atelier_desk.domain.paths import within
-from atelier_desk.storage.folder.files import write_atomic
+from atelier_desk.storage.folder.files import private_folder, write_atomic
 from atelier_desk.workspace.checkpoints.touched import SLACK_NS, touched
 
 WHOLE = "*"
@@ -254,7 +254,7 @@ class TaintMarks:
     def _append(self, lines: Sequence[str]) -> None:
         if not lines:
             return
-        self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_folder(self._file.parent)
         handle = os.open(self._file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         with os.fdopen(handle, "ab") as file:
             file.write("".join(f"{line}\n" for line in lines).encode())

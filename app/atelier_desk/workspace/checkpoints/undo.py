@@ -47,8 +47,7 @@ def undo(files: WorkspaceFiles, changes: Iterable[Change], *, force: bool = Fals
             if change.undone_by:
                 continue
             try:
-                by = take_back(files, change, force=force)
-                files.kept.save(change.model_copy(update={"undone_by": by}))
+                take_back(files, change, force=force)
                 done.append(Undone(change))
             except AtelierError as error:
                 done.append(Undone(change, _gone(change) if error.code == "workspace_gone" else error))
@@ -56,10 +55,10 @@ def undo(files: WorkspaceFiles, changes: Iterable[Change], *, force: bool = Fals
 
 
 def take_back(files: WorkspaceFiles, change: Change, *, force: bool = False) -> str:
-    """Take one change back; gives the id of the change that did it, or its own.
+    """Take one change back, and write that down; gives the id of the change that did it, or its own.
 
     Raises:
-        ConflictError: ``changed``, the file is not as the change left it; never with ``force``.
+        ConflictError: ``changed``, the file is not as the change left it; ``damaged``, what is kept is not as it was; never with ``force``.
         NotFoundError: what it held is no longer kept.
         AtelierError: the file cannot be written.
     """
@@ -75,6 +74,8 @@ def take_back(files: WorkspaceFiles, change: Change, *, force: bool = False) -> 
 
 def _taken_back(files: WorkspaceFiles, change: Change, force: bool) -> str:
     author = Author(change.workflow_id, undoes=change.id)
+    other = Author(change.workflow_id)
+    """What somebody else wrote is given up by a change that is listed, and can be undone."""
     here = Place(Path(change.root), change.path, change.path)
     by: Change | None = None
     match change.action:
@@ -82,22 +83,21 @@ def _taken_back(files: WorkspaceFiles, change: Change, force: bool) -> str:
             # A kill came before it was written down that it was taken back, or somebody did it by hand.
             by = next((each for each in files.kept.of(change.workflow_id) if each.undoes == change.id), None)
         case "created":
-            _expect(files, change.root, change.path, change.after, force)
-            by = files.delete(author, here, was="" if force else change.after)
+            own = _expect(files, change.root, change.path, change.after, force)
+            by = files.delete(author if own else other, here, was=change.after if own else "")
         case "changed":
-            _expect(files, change.root, change.path, change.after, force, follow=True)
-            by = files.write(author, here, files.kept.content(change.before), mode=change.mode, was="" if force else change.after)
+            own = _expect(files, change.root, change.path, change.after, force, follow=True)
+            content = files.kept.content(change.before)
+            by = files.write(author if own else other, here, content, mode=change.mode, was=change.after if own else "")
         case "deleted":
             _make_room(files, here, force, change)
-            files.bring_back(change, files.root(change.root))
+            by = files.bring_back(author, change, force=force)
         case "moved":
             there = Place(Path(change.moved_root), change.moved_to, change.moved_to)
             _expect(files, change.moved_root, change.moved_to, change.after, force)
             _make_room(files, here, force, change)
             by = files.move(author, there, here)[-1]
-    for made in reversed(change.made):
-        with contextlib.suppress(AtelierError):
-            files.root(change.moved_root or change.root).remove_empty(made)
+    files.complete_undo(change, by)
     return by.id if by is not None else change.id
 
 
@@ -110,9 +110,12 @@ def _is_as_before(files: WorkspaceFiles, change: Change) -> bool:
     return now == change.before and (change.action != "changed" or change.before != change.after)
 
 
-def _expect(files: WorkspaceFiles, root: str, path: str, wanted: str, force: bool, *, follow: bool = False) -> None:
-    if not force and files.digest_at(files.root(root), path, follow=follow) != wanted:
+def _expect(files: WorkspaceFiles, root: str, path: str, wanted: str, force: bool, *, follow: bool = False) -> bool:
+    """Whether it is as the change left it. Raises ``ConflictError`` when it is not, without ``force``."""
+    own = files.digest_at(files.root(root), path, follow=follow) == wanted
+    if not own and not force:
         raise _conflict(path)
+    return own
 
 
 def _make_room(files: WorkspaceFiles, place: Place, force: bool, change: Change) -> None:

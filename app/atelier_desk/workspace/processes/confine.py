@@ -67,7 +67,7 @@ def confine(order: dict[str, Any], forked: Any = None) -> None:
     if works or order.get("masked"):
         masked = {path: str(order["empty_folder" if os.path.isdir(path) else "empty_file"]) for path in order.get("masked", ())}  # noqa: PTH112
         keep, pinned = list(order.get("keep", ())), list(order.get("pinned", ()))
-        view = namespaces.View(list(order["write"]), keep, str(order["shared"]), masked, pinned)
+        view = namespaces.View(list(order["write"]), list(order["read"]), keep, str(order["shared"]), masked, pinned)
         mounted = forked.mounts(view) if alone else namespaces.mounts(view)
         if masked and not mounted:
             raise OSError(errno.EPERM, "the sandbox cannot hide the files that a rule denies")

@@ -25,7 +25,7 @@ _MOUNT_SETATTR, _AT_RECURSIVE, _AT_FDCWD, _READ_ONLY = 442, 0x8000, -100, 1
 _CLONE = {"x86_64": 56, "aarch64": 220}
 _CAPSET = {"x86_64": 126, "aarch64": 91}
 _PR_SET_PDEATHSIG = 1
-_SHARED = "/dev/shm"  # noqa: S108 (a folder of its own is mounted over it)
+SHARED = "/dev/shm"  # noqa: S108 (a folder of its own is mounted over it)
 _LOOK_S = 0.1
 
 MOUNTS, PROCESSES, PROC = 1, 2, 4
@@ -89,14 +89,17 @@ class View:
         write: folders that stay writable; ``keep`` what is read-only in them; ``shared`` stands in for shared memory.
         pinned: folders in them that keep their names.
         masked: what is seen in the place of each path, the outermost first; one in a masked folder is gone with it.
+        in_memory: folders on the disk of shared memory that are seen all the same, the outermost first.
     """
 
-    def __init__(self, write: list[str], keep: list[str], shared: str, masked: dict[str, str], pinned: list[str]) -> None:
+    def __init__(self, write: list[str], read: list[str], keep: list[str], shared: str, masked: dict[str, str], pinned: list[str]) -> None:
         self.write = [path for path in write if os.path.isdir(path)]  # noqa: PTH112
         self.keep = keep
         self.shared = shared
         self.masked = masked
         self.pinned = pinned
+        above = SHARED + "/"
+        self.in_memory = sorted(path for path in {*self.write, *read} if path.startswith(above) and os.path.isdir(path))  # noqa: PTH112
 
 
 def fork(launcher: int) -> Forked:
@@ -206,9 +209,9 @@ def _see(libc: ctypes.CDLL, view: View) -> None:
     _mount(libc, "none", "/", _RECURSIVE | _PRIVATE)
     for path in view.write:
         _mount(libc, path, path, _BIND | _RECURSIVE)
-    _mount(libc, view.shared, _SHARED, _BIND)
+    _share(libc, view)
     _set(libc, "/", put=_READ_ONLY)
-    for path in [*view.write, _SHARED]:
+    for path in [*view.write, SHARED]:
         _set(libc, path, take=_READ_ONLY)
     for path in sorted(view.pinned):
         # What something is mounted on cannot be renamed.
@@ -226,6 +229,20 @@ def _see(libc: ctypes.CDLL, view: View) -> None:
             _set(libc, path, put=_READ_ONLY)
     # The folder it is in is still the one of the view before.
     os.chdir(here)
+
+
+def _share(libc: ctypes.CDLL, view: View) -> None:
+    """Have the command's own folder stand in for shared memory; a workspace that lies there stays in its place."""
+    seen = [(path, os.open(path, os.O_PATH | os.O_CLOEXEC)) for path in view.in_memory]
+    if seen and view.shared not in view.write:
+        # What nobody can write in has no place for others.
+        _mount(libc, "none", SHARED, 0, "tmpfs")
+    else:
+        _mount(libc, view.shared, SHARED, _BIND)
+    for path, folder in seen:
+        os.makedirs(path, exist_ok=True)  # noqa: PTH103
+        _mount(libc, f"/proc/self/fd/{folder}", path, _BIND | _RECURSIVE)
+        os.close(folder)
 
 
 def _own_proc(libc: ctypes.CDLL) -> None:
@@ -268,7 +285,7 @@ def try_all() -> int:
     child = fork(read)
     if child.pid == 0:
         found = PROCESSES if child.alone else 0
-        view = View([], [], _SHARED, {}, [])
+        view = View([], [], [], SHARED, {}, [])
         if child.mounts(view) if child.alone else mounts(view):
             found |= MOUNTS
         if child.alone and os.readlink("/proc/self") == str(os.getpid()):  # noqa: PTH115

@@ -155,7 +155,7 @@ def working(
         "network": network,
         **guard,
         "read": [*(found for each in readable for found in _without(each, closed)), *DEVICES, *opened],
-        "write": [*(found for root in written for found in _without(root, closed)), *map(realpath, own), *NOWHERE],
+        "write": [*(found for root in written for found in _without(root, _closed_in(root, closed))), *map(realpath, own), *NOWHERE],
         "keep": keep,
         "pinned": sorted(pins),
         "shared": realpath(temporary / "shm"),
@@ -221,6 +221,11 @@ def _namespaces() -> int:
 
 def _below(path: Path, folders: Iterable[str]) -> bool:
     return any(path.is_relative_to(folder) for folder in folders)
+
+
+def _closed_in(root: str, closed: set[str]) -> set[str]:
+    """What is closed of a workspace: one in shared memory lies among the devices, and is none."""
+    return closed - {"/dev"} if root.startswith(f"{namespaces.SHARED}/") else closed
 
 
 def _without(path: str, closed: set[str]) -> list[str]:

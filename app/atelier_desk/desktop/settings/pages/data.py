@@ -22,7 +22,7 @@ from atelier_desk.desktop.widgets.words import Text
 from atelier_desk.figures import NARROW
 from atelier_desk.file_words import cleaned_words, kept_words
 from atelier_desk.i18n import N_, _, ngettext
-from atelier_desk.row_words import rows_in_words
+from atelier_desk.row_words import damaged_attachment, rows_in_words
 
 if TYPE_CHECKING:
     from atelier_desk.workspace.checkpoints.cleaning import Cleaned
@@ -139,8 +139,8 @@ class DataPage(RowsPage):
             except Exception as error:
                 busy.note(error_text(error), "error")
             else:
-                damaged = getattr(result, "damaged", ())
-                busy.note("\n".join([done(result), *map(_damaged, damaged)]), "error" if damaged else "ok")
+                damaged = [*map(_damaged, getattr(result, "damaged", ())), *map(damaged_attachment, getattr(result, "attachments", ()))]
+                busy.note("\n".join([done(result), *damaged]), "error" if damaged else "ok")
 
         if not busy.running:
             busy.watch(self.jobs.start(job()), what)

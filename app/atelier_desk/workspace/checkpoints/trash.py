@@ -1,0 +1,152 @@
+"""The way of a file or folder into the trash and back: a rename, or between two disks a copy that is compared and then takes its name.
+
+Between two disks nothing is ever seen half. On the way in the copy is made first; then the original is renamed beside itself, and deleted
+once the change is recorded. On the way back the copy gets a temporary name, and its own when it is whole.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from pathlib import Path
+
+from atelier_desk.domain.change import Change
+from atelier_desk.domain.errors import ConflictError, ToolError
+from atelier_desk.i18n import N_
+from atelier_desk.workspace import transfer
+from atelier_desk.workspace.checkpoints.store import CheckpointFiles
+from atelier_desk.workspace.root import ConfinedRoot
+from atelier_desk.workspace.swapping import rename_new
+
+CONTENT = "content"
+"""Name of what a change deleted, in the change's own folder."""
+
+
+def put(folder: int, name: str, trash: int, beside: str) -> None:
+    """Take something out of an open folder into the trash.
+
+    Args:
+        beside: its name in ``folder`` afterwards when the trash is on another disk, where it stays until it is given up.
+
+    Raises:
+        OSError; ToolError: it is where it was.
+    """
+    try:
+        rename_new(folder, name, trash, CONTENT)
+        return
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+    copied = transfer.copy_verified(folder, name, trash, CONTENT)
+    try:
+        rename_new(folder, name, folder, beside)
+        if transfer.digest_of(folder, beside) != copied:
+            # Somebody wrote to it during the copy.
+            transfer.delete(trash, CONTENT)
+            transfer.copy_verified(folder, beside, trash, CONTENT)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            rename_new(folder, beside, folder, name)
+        transfer.delete(trash, CONTENT)
+        raise
+
+
+def put_back(folder: int, name: str, trash: int, beside: str) -> None:
+    """Undo ``put``. Raises ``FileExistsError``: the name is taken by now, and what was taken out stays in the trash."""
+    if _there(folder, beside):
+        rename_new(folder, beside, folder, name)
+        transfer.delete(trash, CONTENT)
+    else:
+        rename_new(trash, CONTENT, folder, name)
+
+
+def bring_back(folder: int, name: str, trash: int, beside: str, expected: str) -> None:
+    """Give what is in the trash its place again; nothing that stands there is replaced. From another disk it stays in the trash, too.
+
+    Args:
+        beside: its name in ``folder`` until it is whole.
+        expected: the hash it must have.
+
+    Raises:
+        OSError: EEXIST when something stands there; EIO when the copy is not the same: nothing was changed.
+    """
+    try:
+        rename_new(trash, CONTENT, folder, name)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        transfer.copy_verified(trash, CONTENT, folder, beside, expected=expected)
+        try:
+            rename_new(folder, beside, folder, name)
+        except BaseException:
+            transfer.delete(folder, beside)
+            raise
+    os.fsync(folder)
+
+
+def settle(kept: CheckpointFiles, root: ConfinedRoot, change: Change) -> Change | None:
+    """Settle a deletion that a kill cut off, or an error: gives the change when it was made, None when everything is where it was.
+
+    In doubt what is in the trash stays there. Raises ``ToolError``: the workspace is not there, or the disk fails.
+    """
+    recorded = kept.recorded(change)
+    try:
+        with root.located(change.path, follow=False) as (folder, name), kept.trash_folder(change.id, make=True) as trash:
+            if change.temporary and _there(folder, change.temporary):
+                made = change if recorded else _settle_beside(folder, name, trash, change)
+                if made is not None:
+                    kept.save(made)
+                    transfer.delete(folder, change.temporary)
+                return made
+            if recorded or not _there(trash, CONTENT):
+                return change if recorded else None
+            if not _there(folder, name):
+                return change
+            # The copy may have been cut off, or somebody else took the name: then the trash has the only one.
+            copied = change.temporary and os.fstat(folder).st_dev != os.fstat(trash).st_dev
+            return None if copied or transfer.digest_of(folder, name) == change.before else change
+    except ToolError as error:
+        if error.code not in ("not_found", "not_a_folder"):
+            raise
+        return change if recorded or os.path.lexists(kept.trash(change.id) / CONTENT) else None
+
+
+def _settle_beside(folder: int, name: str, trash: int, change: Change) -> Change | None:
+    """As ``settle``, for what lies beside its place: whether it is what should be deleted, and its copy whole, is not written down yet."""
+    found = transfer.digest_of(folder, change.temporary)
+    if found == change.before and transfer.digest_of(trash, CONTENT) == found:
+        return change
+    try:
+        rename_new(folder, change.temporary, folder, name)
+    except FileExistsError:
+        # Somebody took the name: what was taken out is listed as deleted, and can be brought back.
+        transfer.delete(trash, CONTENT)
+        transfer.copy_verified(folder, change.temporary, trash, CONTENT)
+        return change.model_copy(update={"before": found, "undoes": change.undoes if found == change.before else ""})
+    return None
+
+
+def verify(trash: int, change: Change, where: Path) -> None:
+    """Compare what is in the trash with what was deleted. Raises ``ConflictError`` (``damaged``)."""
+    found = transfer.digest_of(trash, CONTENT)
+    if not found:
+        raise ToolError(N_("What was deleted is no longer kept."), code="not_found")
+    if found != change.before:
+        raise ConflictError(
+            N_(
+                "{path}: what is kept of it in {folder} is not as it was deleted: the disk is damaged, or a program wrote to it. Look at "
+                "it there; to have it back as it is, undo anyway."
+            ),
+            code="damaged",
+            path=change.path,
+            folder=where,
+        )
+
+
+def _there(folder: int, name: str) -> bool:
+    try:
+        os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True

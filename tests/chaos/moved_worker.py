@@ -1,0 +1,44 @@
+"""The command line with models that follow a script, in a data folder that somebody renames, replaces or deletes meanwhile.
+
+    python -m tests.chaos.moved_worker EFFECTS_FILE ARGUMENTS…
+
+Every durable event is acknowledged on standard output once it is committed, after ``open``.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from atelier_desk.__main__ import main
+from atelier_desk.engine.atelier import Atelier
+from atelier_desk.llm.secrets import KeyVault
+from tests.chaos import team_worker, worker
+
+
+def patch(effects: Path) -> None:
+    """Have the program open data folders with the script's models and one tool more."""
+    real = Atelier.open
+
+    @asynccontextmanager
+    async def opened(root: Path, **given: Any) -> AsyncIterator[Atelier]:
+        async with real(root, model_factory=model, vault=KeyVault(environ={}), **given) as atelier:
+            atelier.registry.register(worker.AppendLine(effects))
+            atelier.bus.subscribe(worker.acknowledge)
+            os.write(1, b"open\n")
+            yield atelier
+
+    vars(sys.modules[Atelier.__module__])["Atelier"] = type("Opened", (), {"open": staticmethod(opened)})
+
+
+def model(config: Any) -> Any:
+    return worker.Model() if config.name == "Worker" else team_worker.Model(config.name)
+
+
+if __name__ == "__main__":
+    patch(Path(sys.argv[1]))
+    sys.exit(main(sys.argv[2:]))

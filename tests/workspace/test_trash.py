@@ -1,0 +1,203 @@
+"""The trash: what comes back is as it was, also from another disk, and only when it is what went in."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from atelier_desk.domain.change import Change
+from atelier_desk.domain.errors import ConflictError, NotFoundError, ToolError
+from atelier_desk.workspace import swapping, transfer
+from atelier_desk.workspace.checkpoints import trash
+from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
+from atelier_desk.workspace.checkpoints.undo import undo
+from atelier_desk.workspace.places import Place, place
+from tests.chaos.undo_kills import kill_at_steps, kill_deletions, look
+from tests.chaos.undo_worker import as_on_two_disks
+
+AUTHOR = Author("w", "run", "call", "Ada")
+MTIME_NS = 1_500_000_000_123_456_789
+
+
+@pytest.fixture
+def ws(tmp_path: Path) -> Path:
+    folder = tmp_path / "ws"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> WorkspaceFiles:
+    return WorkspaceFiles(tmp_path / "checkpoints")
+
+
+@pytest.fixture(params=["one disk", "two disks"])
+def disks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setitem(vars(trash), "rename_new", swapping.rename_new)
+    if request.param == "two disks":
+        as_on_two_disks()
+    return str(request.param)
+
+
+def at(ws: Path, path: str) -> Place:
+    return place(path, (ws,))
+
+
+def names(ws: Path) -> list[str]:
+    return sorted(path.name for path in ws.iterdir())
+
+
+@pytest.mark.usefixtures("disks")
+def test_what_comes_back_is_as_it_was_with_permissions_and_times(files: WorkspaceFiles, ws: Path) -> None:
+    tree = ws / "tree"
+    (tree / "inner").mkdir(parents=True)
+    (tree / "inner" / "run.sh").write_text("#!/bin/sh\n")
+    (tree / "inner" / "run.sh").chmod(0o751)
+    (tree / "link").symlink_to("inner/run.sh")
+    os.mkfifo(tree / "pipe")
+    for path in (*tree.rglob("*"), tree):
+        os.utime(path, ns=(MTIME_NS, MTIME_NS), follow_symlinks=False)
+    (tree / "inner").chmod(0o550)
+    before = look(ws)
+    change = files.delete(AUTHOR, at(ws, "tree"))
+    assert names(ws) == []
+    assert undo(files, [change])[0].problem is None
+    assert look(ws) == before
+    assert (tree / "inner").stat().st_mtime_ns == MTIME_NS
+    assert not files.kept.trash(change.id).exists()
+    assert not files.kept.pending()
+
+
+@pytest.mark.usefixtures("disks")
+def test_a_damaged_one_does_not_come_back_unless_a_person_says_so(files: WorkspaceFiles, ws: Path) -> None:
+    (ws / "a").write_text("precious")
+    change = files.delete(AUTHOR, at(ws, "a"))
+    kept = files.kept.trash(change.id) / "content"
+    kept.write_text("preciouz")
+    (left,) = undo(files, [change])
+    assert isinstance(left.problem, ConflictError)
+    assert left.problem.code == "damaged"
+    assert str(kept.parent) in str(left.problem)
+    assert names(ws) == []
+    assert kept.read_text() == "preciouz"
+    assert undo(files, [change], force=True)[0].problem is None
+    assert (ws / "a").read_text() == "preciouz"
+
+
+def test_what_is_gone_from_the_trash_says_so(files: WorkspaceFiles, ws: Path) -> None:
+    (ws / "a").write_text("precious")
+    change = files.delete(AUTHOR, at(ws, "a"))
+    (files.kept.trash(change.id) / "content").unlink()
+    (left,) = undo(files, [change], force=True)
+    assert left.problem is not None
+    assert left.problem.code == "not_found"
+
+
+def test_a_damaged_content_is_neither_put_in_place_nor_left_so_when_it_comes_again(files: WorkspaceFiles, ws: Path) -> None:
+    (ws / "a").write_bytes(b"old")
+    change = files.write(AUTHOR, at(ws, "a"), b"new")
+    assert change is not None
+    stored = files.kept.folder / "objects" / change.before[:2] / change.before[2:]
+    stored.write_bytes(b"odd")
+    for force in (False, True):
+        (left,) = undo(files, [change], force=force)
+        assert isinstance(left.problem, NotFoundError)
+        assert left.problem.code == "damaged"
+        assert (ws / "a").read_bytes() == b"new"
+    files.kept.keep(b"old")
+    assert stored.read_bytes() == b"old"
+    assert undo(files, [change])[0].problem is None
+    assert (ws / "a").read_bytes() == b"old"
+
+
+def test_a_copy_that_is_not_the_same_replaces_nothing(files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that writes other bytes than it was given."""
+    monkeypatch.setitem(vars(trash), "rename_new", swapping.rename_new)
+    as_on_two_disks()
+    (ws / "a").write_text("precious")
+    real = transfer.copy
+
+    def wrong(source: int, name: str, target: int, new: str, *, whole: bool = False) -> None:
+        real(source, name, target, new, whole=whole)
+        handle = os.open(new, os.O_WRONLY, dir_fd=target)
+        os.write(handle, b"P")
+        os.close(handle)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(transfer, "copy", wrong)
+        with pytest.raises(ToolError):
+            files.delete(AUTHOR, at(ws, "a"))
+    assert (ws / "a").read_text() == "precious"
+    assert files.kept.of("w") == []
+    change = files.delete(AUTHOR, at(ws, "a"))
+    with monkeypatch.context() as patch:
+        patch.setattr(transfer, "copy", wrong)
+        (left,) = undo(files, [change])
+    assert left.problem is not None
+    assert names(ws) == []
+    assert undo(files, [change])[0].problem is None
+    assert (ws / "a").read_text() == "precious"
+
+
+def test_what_cannot_be_deleted_whole_on_its_disk_is_in_the_trash_whole(
+    files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(vars(trash), "rename_new", swapping.rename_new)
+    as_on_two_disks()
+    (ws / "d").mkdir()
+    for name in ("one", "two"):
+        (ws / "d" / name).write_text(name)
+
+    def in_part(folder: int, name: str) -> None:
+        if name.startswith(".atelier-"):
+            os.unlink(f"{name}/one", dir_fd=folder)
+            raise PermissionError(13, "denied")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(transfer, "delete", in_part)
+        with pytest.raises(ToolError, match="not all of it can be deleted"):
+            files.delete(AUTHOR, at(ws, "d"))
+    (change,) = files.kept.of("w")
+    assert not files.kept.pending()
+    assert undo(files, [change])[0].problem is None
+    assert {path.name: path.read_text() for path in (ws / "d").iterdir()} == {"one": "one", "two": "two"}
+
+
+def test_the_mode_of_a_file_that_a_command_made_runnable_comes_back(files: WorkspaceFiles, ws: Path) -> None:
+    (ws / "a").write_bytes(b"same")
+    change = files.note(AUTHOR, at(ws, "a"), b"same", b"same", mode=0o640)
+    (ws / "a").chmod(0o755)
+    assert undo(files, [change])[0].problem is None
+    assert stat.S_IMODE((ws / "a").stat().st_mode) == 0o640
+
+
+def test_the_folders_of_a_deleted_file_come_back_with_their_modes(files: WorkspaceFiles, ws: Path) -> None:
+    change = files.note(AUTHOR, at(ws, "d/e/a"), b"text", None, mode=0o600, modes={"d": 0o700, "d/e": 0o2755})
+    assert undo(files, [change])[0].problem is None
+    assert [stat.S_IMODE((ws / each).stat().st_mode) for each in ("d", "d/e", "d/e/a")] == [0o700, 0o2755, 0o600]
+
+
+def test_a_deletion_whose_disk_is_not_connected_waits(files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kill, and then the disk with the workspace is not there when it is settled."""
+    (ws / "a").write_text("precious")
+    change = files.delete(AUTHOR, at(ws, "a"))
+    back = Change(**{**change.model_dump(), "id": change.id + "1", "action": "created", "undoes": change.id, "temporary": ".atelier-1.tmp"})
+    files.kept.begin(back)
+    (ws / ".atelier-1.tmp").write_text("preci")
+    ws.rename(ws.with_name("away"))
+    files.recover()
+    assert [each.id for each in files.kept.pending()] == [back.id]
+    ws.with_name("away").rename(ws)
+    files.recover()
+    assert names(ws) == []
+    assert files.kept.pending() == []
+    assert undo(files, [change])[0].problem is None
+
+
+def test_kills_at_some_steps_across_disks(tmp_path: Path) -> None:
+    for figures in (kill_at_steps(tmp_path, tmp_path, 131), kill_deletions(tmp_path, tmp_path, 71)):
+        assert figures.cut_off
+        assert (figures.lost, figures.half, figures.silent) == (0, 0, 0), figures
