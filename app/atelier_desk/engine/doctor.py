@@ -18,6 +18,7 @@ from atelier_desk.llm.registry import provider_type
 
 if TYPE_CHECKING:
     from atelier_desk.domain.provider import ProviderConfig
+    from atelier_desk.engine.services.files import FileService
     from atelier_desk.engine.services.own_tools import OwnToolService
     from atelier_desk.engine.services.providers import ProviderService
     from atelier_desk.engine.services.reports import ReportService
@@ -62,6 +63,7 @@ class Opened(Protocol):
     embedder: Embedder | None
     providers: ProviderService
     reports: ReportService
+    files: FileService
     own_tools: OwnToolService
 
 
@@ -89,6 +91,7 @@ async def checks(
         return found
     found.append(await _guarded("database", _database(atelier, progress)))
     found.append(await _guarded("reports", _reports(atelier, progress)))
+    found.append(await _guarded("checkpoints", _checkpoints(atelier)))
     found.append(await _guarded("own_tools", _own_tools(atelier)))
     found.append(await _guarded("models", _models(atelier, progress)))
     found.append(await _guarded("keyring", _keyring(atelier)))
@@ -110,6 +113,7 @@ def _titles() -> dict[str, str]:
     return {
         "database": _("Database"),
         "reports": _("Reports"),
+        "checkpoints": _("Undo data"),
         "own_tools": _("Own tools"),
         "models": _("Downloaded models"),
         "keyring": _("Keyring"),
@@ -312,6 +316,20 @@ async def _reports(atelier: Opened, progress: Callable[[int, int], None] | None)
         ),
         fix=_("Look at them. To keep one as it is now: atelier reports accept WORKFLOW NAME"),
     )
+
+
+async def _checkpoints(atelier: Opened) -> Check:
+    from atelier_desk.file_words import kept_words, leftovers_words, lost_words
+
+    title = _("Undo data")
+    leftovers = await atelier.files.leftovers()
+    problems = leftovers_words(leftovers)
+    if lost := lost_words(await atelier.files.lost()):
+        problems.append(lost)
+    if not problems:
+        return Check(name="checkpoints", title=title, status="ok", message=kept_words(await atelier.files.kept()))
+    fix = _("List them, and delete what you do not need: atelier files leftovers") if leftovers else ""
+    return Check(name="checkpoints", title=title, status="warn", message=" ".join(problems), fix=fix)
 
 
 async def _own_tools(atelier: Opened) -> Check:

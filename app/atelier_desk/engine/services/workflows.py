@@ -271,10 +271,12 @@ class WorkflowService:
         self._changed(workflow_id)
         return removed
 
-    async def purge_expired(self) -> int:
-        """Purge the workflows, and the branches of others, that were deleted more than ``DELETED_DAYS`` ago; gives how many workflows."""
+    async def purge_expired(self, most: int = limits.LIST_MAX) -> int:
+        """Purge the workflows (at most ``most``), and the branches of others, that were deleted more than ``DELETED_DAYS`` ago; gives how
+        many workflows."""
         oldest = self._context.clock.now() - timedelta(days=limits.DELETED_DAYS)
         expired = [each for each in await self.list(limit=limits.LIST_MAX, deleted=True) if each.deleted_at and each.deleted_at <= oldest]
+        expired = expired[:most]
         for workflow in expired:
             await self.purge(workflow.id)
         for workflow_id in {run.workflow_id for run in await self._context.repos.runs.deleted_before(oldest)}:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Sequence
 
 from atelier_desk.domain import limits
@@ -75,6 +77,20 @@ class ExecutionRepository(Repository[ToolExecution]):
             workflow=record("workflow", workflow_id),
             limit=page_size(limit),
         )
+
+    async def file_changes(self, workflow_id: str = "") -> dict[str, int]:
+        """By workflow (this one alone, if one is named), how many changes of files its own calls made; what came with a copy or an import
+        happened before the workflow was there, and does not count."""
+        rows = await self._store.query(
+            "SELECT VALUE [record::id(workflow), parts] FROM tool_execution WHERE "  # noqa: S608
+            f"{'workflow = $workflow AND ' if workflow_id else ''}string::contains(parts, $kind) AND started_at >= workflow.created_at",
+            workflow=record("workflow", workflow_id),
+            kind='"file_change"',
+        )
+        found: Counter[str] = Counter()
+        for id, parts in rows:
+            found[id] += sum(part.get("type") == "file_change" for part in json.loads(parts))
+        return dict(found)
 
     async def of_server(self, server: str, limit: int = 100) -> list[ToolExecution]:
         """The newest calls of an MCP server's tools in all workflows, newest first."""

@@ -94,6 +94,8 @@ class WorkspaceFiles:
         self.running: list[Running] = []
         """The programs that run, each with the protected files that were there before it."""
         self._last = 0
+        self._unsettled: set[str] = set()
+        """Changes that were cut off and could not be looked at, which was logged."""
 
     def sweep(self) -> set[str]:
         """Settle what programs that still run did to protected files, before anything obeys those; the workflows of what is held."""
@@ -337,15 +339,15 @@ class WorkspaceFiles:
             return change
 
     def recover(self) -> None:
-        """Settle what a kill left unfinished."""
+        """Settle what a kill left unfinished. What cannot be looked at, in a folder that is not there, waits until it can be."""
         with self.lock:
             for change in self.kept.pending():
                 try:
                     self._settle(change)
                 except (AtelierError, OSError):
-                    log.warning("a change of files was cut off and cannot be looked at: %s", change.path, exc_info=True)
-                    if change.action != "deleted":  # what is in the trash is not forgotten
-                        self.kept.drop(change)
+                    if change.id not in self._unsettled:
+                        log.warning("a change of files was cut off and cannot be looked at: %s", change.path, exc_info=True)
+                    self._unsettled.add(change.id)
 
     def _settle(self, change: Change) -> None:
         target = self.root(change.moved_root or change.root)
