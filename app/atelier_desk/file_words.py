@@ -122,7 +122,7 @@ def leftovers_words(leftovers: Sequence[Leftover]) -> list[str]:
 def lost_words(count: int) -> str:
     """What is said when the checkpoints of changes were deleted; empty for none."""
     words = ngettext("Undo is no longer possible for {n} change", "Undo is no longer possible for {n} changes", count)
-    return _("{lost}: the data it needs was deleted, or did not come with a backup.", lost=words) if count else ""
+    return _("{lost}: the data it needs was deleted, or is on another machine.", lost=words) if count else ""
 
 
 def mark_words(sources: Sequence[str]) -> str:

@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Sequence
 
 from atelier_desk.domain import limits
+from atelier_desk.domain.ids import is_id, made_at
 from atelier_desk.domain.workflow import QUEUED, Message, ToolExecution
 from atelier_desk.storage import tables
 from atelier_desk.storage.repositories.base import Repository, page_size
-from atelier_desk.storage.rows import record
+from atelier_desk.storage.rows import plain_time, record
 
 
 class MessageRepository(Repository[Message]):
@@ -79,17 +80,18 @@ class ExecutionRepository(Repository[ToolExecution]):
         )
 
     async def file_changes(self, workflow_id: str = "") -> dict[str, int]:
-        """By workflow (this one alone, if one is named), how many changes of files its own calls made; what came with a copy or an import
-        happened before the workflow was there, and does not count."""
+        """By workflow (this one alone, if one is named), how many changes of files its calls made. Those of a copy were made by another
+        workflow, before the runs of the copy got their ids, and do not count."""
         rows = await self._store.query(
-            "SELECT VALUE [record::id(workflow), parts] FROM tool_execution WHERE "  # noqa: S608
-            f"{'workflow = $workflow AND ' if workflow_id else ''}string::contains(parts, $kind) AND started_at >= workflow.created_at",
+            "SELECT VALUE [record::id(workflow), record::id(run), started_at, parts] FROM tool_execution WHERE "  # noqa: S608
+            f"{'workflow = $workflow AND ' if workflow_id else ''}string::contains(parts, $kind)",
             workflow=record("workflow", workflow_id),
             kind='"file_change"',
         )
         found: Counter[str] = Counter()
-        for id, parts in rows:
-            found[id] += sum(part.get("type") == "file_change" for part in json.loads(parts))
+        for id, run_id, started_at, parts in rows:
+            if not is_id(run_id) or plain_time(started_at).timestamp() * 1000 >= made_at(run_id):
+                found[id] += sum(part.get("type") == "file_change" for part in json.loads(parts))
         return dict(found)
 
     async def of_server(self, server: str, limit: int = 100) -> list[ToolExecution]:
