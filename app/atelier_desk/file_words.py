@@ -119,6 +119,17 @@ def leftovers_words(leftovers: Sequence[Leftover]) -> list[str]:
     return found
 
 
+def unreadable_words(count: int) -> str:
+    """What is said beside a list of changes that goes without records it cannot read; empty for none."""
+    if not count:
+        return ""
+    return ngettext(
+        "{n} record of changes cannot be read and is left out. See: atelier files leftovers",
+        "{n} records of changes cannot be read and are left out. See: atelier files leftovers",
+        count,
+    )
+
+
 def lost_words(count: int) -> str:
     """What is said when the checkpoints of changes were deleted; empty for none."""
     words = ngettext("Undo is no longer possible for {n} change", "Undo is no longer possible for {n} changes", count)

@@ -183,6 +183,7 @@ def test_leftovers_are_listed_and_deleted(cli: Cli, project: Path, workflow: str
     key = f"changes/{workflow}/{record.name}"
     assert [(each["id"], each["kind"]) for each in found][:2] == [(key, "unreadable"), ("objects", "contents")]
     assert found[0]["bytes"] == 50
+    assert "1 record of changes cannot be read and is left out" in cli("files", "list", workflow).err
     assert "kept until you delete it" in cli("files", "leftovers").out
     assert cli("files", "delete-leftovers").status == 2
     assert cli("files", "delete-leftovers", "changes/nothing.json").status == 2

@@ -133,7 +133,8 @@ async def test_undo_data_that_cannot_be_read_is_a_warning_with_its_size(open_ate
     async with open_atelier() as atelier:
         assert by_name(await checks(atelier))["checkpoints"].status == "ok"
         files = atelier.workspace_files
-        for workflow in ((await atelier.workflows.create()).id, "unknown"):
+        for workflow in ("unknown", (await atelier.workflows.create()).id):
+            assert by_name(await checks(atelier))["checkpoints"].status == "ok", "what is unknown goes by itself"
             (tmp_path / "folder").mkdir()
             (tmp_path / "folder/file").write_text("x" * 2000)
             change = files.delete(Author(workflow), place("folder", (tmp_path,)))

@@ -292,6 +292,16 @@ def test_a_change_that_was_cut_off_waits_for_its_folder(files: WorkspaceFiles, w
     assert (ws / "text").read_text() == "text as it was"
 
 
+def test_a_change_that_was_done_when_the_kill_came_stays_though_the_file_changed_since(files: WorkspaceFiles, ws: Path) -> None:
+    change = edit(files, ws)
+    files.kept.begin(change)  # its record was there, and that it had begun was not yet forgotten
+    (ws / "text").write_text("by a person")
+    clean_hard(files, set())
+    assert is_kept(files, change)
+    assert files.kept.of("w") == [change]
+    assert files.kept.pending() == []
+
+
 def test_a_cleaning_that_is_stopped_leaves_the_rest(files: WorkspaceFiles, ws: Path) -> None:
     changes = [edit(files, ws, "w", f"file {number}") for number in range(20)]
     answers = iter([False] * 30)

@@ -19,6 +19,7 @@ from atelier_desk.file_words import (
     mark_words,
     state_words,
     undo_words,
+    unreadable_words,
 )
 from atelier_desk.i18n import N_, _
 
@@ -89,9 +90,15 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
         for change in changes
     ]
     table(out, rows, (_("id"), _("date"), _("action"), _("path"), _("agent"), _("state")))
-    if lost := lost_words(await atelier.files.lost(workflow.id)):
-        out.note(lost, "warn")
+    await _tell_missing(atelier, workflow.id, out)
     return 0
+
+
+async def _tell_missing(atelier: Atelier, workflow_id: str, out: Output) -> None:
+    """What a list of changes goes without."""
+    for words in (unreadable_words(await atelier.files.unreadable(workflow_id)), lost_words(await atelier.files.lost(workflow_id))):
+        if words:
+            out.note(words, "warn")
 
 
 async def diff(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
@@ -147,6 +154,7 @@ async def undo(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
         # What is in the way of all of them is said once.
         for reason in dict.fromkeys(in_words(each.problem) for each in done if each.problem is not None):
             out.note(_("Left: {reason}", reason=reason), "warn")
+        await _tell_missing(atelier, workflow.id, out)
         if not done:
             line(out, _("There is nothing to undo."))
         elif stays := undo_words(each.change for each in done if each.problem is None):

@@ -159,6 +159,10 @@ class FileService:
         """
         return await self._cleaning.delete(keys)
 
+    async def unreadable(self, workflow_id: str) -> int:
+        """How many records of a workflow's changes cannot be read: the list goes without them."""
+        return len((await in_storage_thread(self._files.kept.read, workflow_id))[1])
+
     async def lost(self, workflow_id: str = "") -> int:
         """How many changes of a workflow, or of all, cannot be undone because the records of their checkpoints are gone."""
         return sum((await self._cleaning.lost(workflow_id)).values())

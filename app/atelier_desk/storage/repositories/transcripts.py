@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.ids import is_id, made_at
@@ -91,9 +92,14 @@ class ExecutionRepository(Repository[ToolExecution]):
         found: Counter[str] = Counter()
         for id, run_id, started_at, parts in rows:
             if not is_id(run_id) or plain_time(started_at).timestamp() * 1000 >= made_at(run_id):
-                found[id] += sum(part.get("type") == "file_change" for part in json.loads(parts))
-        return dict(found)
+                found[id] += sum(_changes_a_file(part) for part in json.loads(parts))
+        return {id: count for id, count in found.items() if count}
 
     async def of_server(self, server: str, limit: int = 100) -> list[ToolExecution]:
         """The newest calls of an MCP server's tools in all workflows, newest first."""
         return await self._select("WHERE server = $server ORDER BY recency LIMIT $limit", server=server, limit=page_size(limit))
+
+
+def _changes_a_file(part: dict[str, Any]) -> bool:
+    """Not so a file that was written as it was."""
+    return part.get("type") == "file_change" and (part.get("action") == "moved" or part.get("before") != part.get("after"))

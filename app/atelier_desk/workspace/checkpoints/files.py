@@ -343,7 +343,10 @@ class WorkspaceFiles:
         with self.lock:
             for change in self.kept.pending():
                 try:
-                    self._settle(change)
+                    if self.kept.record(change).exists():
+                        self.kept.drop(change)  # the kill came after it was done, and the file may have changed since
+                    else:
+                        self._settle(change)
                 except (AtelierError, OSError):
                     if change.id not in self._unsettled:
                         log.warning("a change of files was cut off and cannot be looked at: %s", change.path, exc_info=True)

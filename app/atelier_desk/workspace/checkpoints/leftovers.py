@@ -19,7 +19,7 @@ from atelier_desk.domain.errors import NotFoundError, StorageError, UsageError
 from atelier_desk.i18n import N_
 from atelier_desk.storage.folder.files import plain_name
 from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
-from atelier_desk.workspace.checkpoints.records import References, Unread, delete_tree, size_below
+from atelier_desk.workspace.checkpoints.records import ENDING, References, Unread, delete_tree, size_below
 
 DAYS = 30
 """For so long what is unknown stays."""
@@ -127,11 +127,7 @@ def _delete(files: WorkspaceFiles, leftover: Leftover) -> None:
         for name in _unnamed_contents(files, records):
             files.kept.drop_content(name)
     elif leftover.kind == "unknown":
-        for change in _of(records, leftover.key):
-            delete_tree(files.kept.trash(change.id))
-            files.kept.drop(change)
-        for above in ("changes", "held"):
-            _delete_records(files, files.kept.folder / above / plain_name(leftover.key))
+        _forget(files, records, leftover.key)
     elif leftover.kind == "unnamed":
         delete_tree(path)
     elif not os.path.lexists(path):
@@ -142,6 +138,24 @@ def _delete(files: WorkspaceFiles, leftover: Leftover) -> None:
         delete_tree(path)
 
 
+def forget(files: WorkspaceFiles, workflow_id: str) -> None:
+    """A person deleted the workflow for good: its undo data goes too, but for records that cannot be read. Blocks.
+
+    Raises:
+        OSError: something stays; cleaning deletes it later.
+    """
+    with files.lock:
+        _forget(files, files.kept.references(), workflow_id)
+
+
+def _forget(files: WorkspaceFiles, records: References, workflow_id: str) -> None:
+    for change in _of(records, workflow_id):
+        delete_tree(files.kept.trash(change.id))
+        files.kept.drop(change)
+    for above in ("changes", "held"):
+        _delete_records(files, files.kept.folder / above / plain_name(workflow_id))
+
+
 def _delete_records(files: WorkspaceFiles, folder: Path) -> None:
     """All of an unknown workflow, but for records that cannot be read: these are leftovers of their own."""
     keep = {each.path.stem for each in (*files.kept.references().unread, *files.held.unread()) if each.path.parent == folder}
@@ -149,7 +163,7 @@ def _delete_records(files: WorkspaceFiles, folder: Path) -> None:
         delete_tree(folder)
         return
     for each in list(folder.iterdir()):
-        if each.stem not in keep:
+        if each.name.removesuffix(ENDING) not in keep:
             delete_tree(each)
 
 

@@ -106,9 +106,9 @@ class CheckpointFiles:
         pending, problems = read_folder(self.folder / "pending", Change, stop)
         return References(changes, {change.id: change for change in pending}, (*unread, *problems))
 
-    def with_records(self) -> set[str] | None:
-        """The ids of the workflows that have records; None when that cannot be told."""
-        workflows, problem = listed(self.folder / "changes")
+    def with_records(self, workflow_id: str = "") -> set[str] | None:
+        """The ids of the workflows that have records (this one alone, if one is named); None when that cannot be told."""
+        workflows, problem = ([plain_name(workflow_id)], []) if workflow_id else listed(self.folder / "changes")
         found = {name: listed(self.folder / "changes" / name) for name in workflows}
         if problem or any(problems for _names, problems in found.values()):
             return None

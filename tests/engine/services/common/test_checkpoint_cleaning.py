@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -162,7 +163,7 @@ async def test_a_listing_that_meets_an_unreadable_record_tells_the_pane(open_ate
 def writes(ws: Path) -> list[object]:
     call = ToolCall(id="c1", name="write_file", arguments={"path": "a.txt", "content": "new"})
     again = ToolCall(id="c2", name="write_file", arguments={"path": "b.txt", "content": "new"})
-    return [[call, again], "done"]
+    return [[call, again], "done", [call], "done"]
 
 
 async def test_the_journal_knows_what_can_no_longer_be_undone(open_atelier: Opener, ws: Path, tmp_path: Path) -> None:
@@ -172,6 +173,8 @@ async def test_the_journal_knows_what_can_no_longer_be_undone(open_atelier: Open
         async for _event in atelier.run("go", workflow_id=mine.id):
             pass
         assert (ws / "b.txt").read_text() == "new"
+        async for _event in atelier.run("again", workflow_id=mine.id):
+            pass  # it wrote a.txt as it was
         assert await atelier.files.lost() == await atelier.files.lost(mine.id) == 0
         copy = await atelier.workflows.duplicate(mine.id)
         assert await atelier.files.lost(copy.id) == 0, "what came along was never undone there"
@@ -205,3 +208,44 @@ async def test_cleaning_after_a_command_stops_when_its_time_is_over(open_atelier
         state = await atelier.repos.housekeeping.load()
         assert state.cleaned_at == clock.now(), "it is not tried again with each command"
         assert (await atelier.files.kept()).changes <= 1
+
+
+async def test_a_workflow_that_a_person_deletes_for_good_takes_its_undo_data_along(open_atelier: Opener, ws: Path) -> None:
+    async with open_atelier() as atelier:
+        mine, other = (await atelier.workflows.create()).id, (await atelier.workflows.create()).id
+        gone, stays = delete_folder(atelier, ws, mine, "first"), delete_folder(atelier, ws, other, "second")
+        await atelier.workflows.purge(mine)
+        assert not atelier.workspace_files.kept.trash(gone.id).exists()
+        assert await atelier.files.leftovers() == []
+        assert atelier.workspace_files.kept.of(other) == [stays]
+
+
+async def test_a_bin_that_is_emptied_by_itself_does_not(open_atelier: Opener, ws: Path) -> None:
+    """The database may be an old backup: the newer one has the workflow out of the bin."""
+    clock = ManualClock(TODAY)
+    async with open_atelier(clock=clock) as atelier:
+        mine = (await atelier.workflows.create()).id
+        change = delete_folder(atelier, ws, mine, "first")
+        await atelier.workflows.delete(mine)
+        await clock.advance(400 * DAY)
+        await atelier.workflows.purge_expired()
+        await atelier.files.clean(asked=True)
+        assert (atelier.workspace_files.kept.trash(change.id) / "content/file").exists()
+        assert [each.key for each in await atelier.files.leftovers()] == [mine]
+
+
+async def test_a_full_disk_is_cleaned_all_the_same(open_atelier: Opener, ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_atelier() as atelier:
+        delete_folder(atelier, ws, (await atelier.workflows.create()).id, "first")
+        unused = atelier.workspace_files.kept.folder / "objects/ab/cdef"
+        unused.parent.mkdir(parents=True)
+        unused.write_text("no record names it")
+        unknown = delete_folder(atelier, ws, "unknown", "second")
+
+        def full(_token: str) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr(atelier.workspace_files.kept, "set_cleaned_by", full)
+        assert (await atelier.files.clean(asked=True)).freed > 0
+        assert not unused.exists()
+        assert (atelier.workspace_files.kept.trash(unknown.id) / "content/file").exists()

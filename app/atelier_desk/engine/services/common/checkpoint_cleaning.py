@@ -53,7 +53,11 @@ class CheckpointCleaning:
         # A first time that lies ahead is of a clock that was wrong.
         before = {key: min(first, now) for key, first in state.first_missed.items()} if same else {}
         missed = {key: before.get(key, now) for key in found}
-        await self._remember(state, missed, now)
+        try:
+            await self._remember(state, missed, now)
+        except (AtelierError, OSError):
+            log.warning("the days of what is unknown cannot be counted: all of it stays", exc_info=True)  # a full disk: free what can be
+            missed = {}
         days = settings.checkpoint_days
         limited = same or asked
         done = await in_storage_thread(
@@ -119,7 +123,7 @@ class CheckpointCleaning:
     async def lost(self, workflow_id: str = "") -> dict[str, int]:
         """By workflow (this one alone, if one is named), how many changes the journal has whose records are all gone: their folder was
         deleted, or did not come along with a backup. Nothing while the folder cannot be read."""
-        present = await in_storage_thread(self._files.kept.with_records)
+        present = await in_storage_thread(self._files.kept.with_records, workflow_id)
         if present is None or workflow_id in present:
             return {}
         changes = await self._context.repos.executions.file_changes(workflow_id)
