@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from atelier_desk.cli.main import _tidy
 from atelier_desk.domain.chat import ToolCall
+from atelier_desk.ending import CANCELLED
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.storage.folder.datadir import default_data_dir
@@ -217,6 +219,8 @@ def test_a_command_cleans_once_a_day_and_not_when_it_is_interrupted(cli: Cli, wo
     assert unused.exists(), "it was cleaned today"
     asyncio.run(_opened(forget_the_day))
     assert cleaned[0] is not None, "the run did"
+    asyncio.run(_opened(lambda atelier: _tidy(atelier, CANCELLED, started=False)))
+    assert unused.exists(), "the command was interrupted"
     assert cli("workflows", "list").status == 0
     assert not unused.exists()
 

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 EVERY = timedelta(days=1)
-BRIEF_S = 1.0
-"""Longest time that cleaning takes after a command; what is left is for another day, or for ``atelier files clean``."""
+BRIEF_S = 2.0
+"""Longest time that cleaning takes after a command, which is enough to read some ten thousand records; what is left is for another day,
+or for ``atelier files clean``."""
 PURGED_AT_ONCE = 10
 """Workflows of the bin that go after one command."""
 

@@ -69,7 +69,7 @@ def clean(
             cleaning.forget_expired()
             if before is not None:
                 cleaning.give_up_before(before)
-            if most is not None:
+            if most is not None and size > most:
                 cleaning.give_up_down_to(most)
             cleaning.drop_unused()
         except Stopped:

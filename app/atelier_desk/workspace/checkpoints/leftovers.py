@@ -8,7 +8,7 @@ may know it. What cannot be read stays until a person deletes it.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Container, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -53,14 +53,15 @@ class Leftover:
     until: datetime | None = None
 
 
-def unclaimed(files: WorkspaceFiles, known: Container[str], stop: Callable[[], bool] = lambda: False) -> set[str]:
-    """The keys of what this database does not know: workflows, and trash without a record. Blocks.
-
-    Raises:
-        Stopped: ``stop`` said so.
-    """
+def unclaimed(files: WorkspaceFiles, known: Container[str]) -> set[str]:
+    """The keys of what this database does not know: workflows, and trash without a record. Told by the names of files, so that it takes
+    a moment alone however many there are. Blocks."""
     with files.lock:
-        return _unclaimed(files, files.kept.references(stop), known)
+        names, complete = files.kept.record_names()
+        pending = {change.workflow_id for change in files.kept.pending()}
+        owners = {workflow for workflow, ids in names.items() if ids} | pending | files.held.workflows()
+        unnamed = files.kept.trashed().difference(*names.values()) if complete else set()
+        return _unknown(owners, known) | {TRASH + id for id in unnamed if _is_plain(id)}
 
 
 def survey(files: WorkspaceFiles, known: Container[str], first_missed: Mapping[str, datetime]) -> list[Leftover]:
@@ -181,8 +182,11 @@ def _key(checkpoints: Path, path: Path) -> str:
 
 def _unclaimed(files: WorkspaceFiles, records: References, known: Container[str]) -> set[str]:
     owners = {change.workflow_id for change in (*records.changes.values(), *records.pending.values())} | files.held.workflows()
-    unknown = {each for each in owners if each and each not in known and _is_plain(each)}
-    return unknown | {TRASH + id for id in records.unnamed_trash(files.kept.trashed()) if _is_plain(id)}
+    return _unknown(owners, known) | {TRASH + id for id in records.unnamed_trash(files.kept.trashed()) if _is_plain(id)}
+
+
+def _unknown(owners: Iterable[str], known: Container[str]) -> set[str]:
+    return {each for each in owners if each and each not in known and _is_plain(each)}
 
 
 def _is_plain(name: str) -> bool:

@@ -18,7 +18,16 @@ from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import NotFoundError, ToolError
 from atelier_desk.i18n import N_
 from atelier_desk.storage.folder.files import plain_name, sync_folder, write_atomic
-from atelier_desk.workspace.checkpoints.records import References, Unread, delete_tree, listed, read_folder, size_below, write_record
+from atelier_desk.workspace.checkpoints.records import (
+    ENDING,
+    References,
+    Unread,
+    delete_tree,
+    listed,
+    read_folder,
+    size_below,
+    write_record,
+)
 from atelier_desk.workspace.diffs import digest
 
 MISSING = N_("it is missing")
@@ -106,13 +115,29 @@ class CheckpointFiles:
         pending, problems = read_folder(self.folder / "pending", Change, stop)
         return References(changes, {change.id: change for change in pending}, (*unread, *problems))
 
+    def record_names(self) -> tuple[dict[str, set[str]], bool]:
+        """The ids of all records by workflow, readable or not (pending ones under an empty id), and whether these are all."""
+        folder = self.folder / "changes"
+        workflows, problems = listed(folder)
+        found = {"": self._ids(self.folder / "pending", problems)}
+        found |= {workflow: self._ids(folder / workflow, problems) for workflow in workflows}
+        return found, not problems and folder.is_dir()
+
+    @staticmethod
+    def _ids(folder: Path, problems: list[Unread]) -> set[str]:
+        names, problem = listed(folder)
+        problems += problem
+        return {name.removesuffix(ENDING) for name in names if name.endswith(ENDING) and not name.startswith(".")}
+
     def with_records(self, workflow_id: str = "") -> set[str] | None:
         """The ids of the workflows that have records (this one alone, if one is named); None when that cannot be told."""
-        workflows, problem = ([plain_name(workflow_id)], []) if workflow_id else listed(self.folder / "changes")
-        found = {name: listed(self.folder / "changes" / name) for name in workflows}
-        if problem or any(problems for _names, problems in found.values()):
-            return None
-        return {name for name, (names, _problems) in found.items() if names}
+        problems: list[Unread] = []
+        if workflow_id:
+            found = {workflow_id} if self._ids(self.folder / "changes" / plain_name(workflow_id), problems) else set()
+        else:
+            workflows, problems = listed(self.folder / "changes")
+            found = {name for name in workflows if self._ids(self.folder / "changes" / name, problems)}
+        return None if problems else found
 
     def stored(self) -> set[str]:
         """The hashes of the contents that are stored."""

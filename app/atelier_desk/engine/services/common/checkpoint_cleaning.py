@@ -15,7 +15,6 @@ from atelier_desk.threads import in_storage_thread
 from atelier_desk.workspace.checkpoints.cleaning import Cleaned, clean
 from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
 from atelier_desk.workspace.checkpoints.leftovers import DAYS, Leftover, delete, survey, unclaimed
-from atelier_desk.workspace.checkpoints.records import Stopped
 
 log = logging.getLogger(__name__)
 MB = 1024 * 1024
@@ -45,11 +44,7 @@ class CheckpointCleaning:
         known = await context.repos.workflows.ids()
         state = await context.repos.housekeeping.load()
         same = await in_storage_thread(self._files.kept.cleaned_by) == state.token
-        try:
-            found = await in_storage_thread(unclaimed, self._files, known, stop)
-        except Stopped:
-            await context.repos.housekeeping.save(state.model_copy(update={"cleaned_at": now}))
-            return Cleaned(finished=False)
+        found = await in_storage_thread(unclaimed, self._files, known)
         # A first time that lies ahead is of a clock that was wrong.
         before = {key: min(first, now) for key, first in state.first_missed.items()} if same else {}
         missed = {key: before.get(key, now) for key in found}
