@@ -12,8 +12,11 @@ if TYPE_CHECKING:
     from atelier_desk.domain.change import Change
     from atelier_desk.domain.held import HeldFile
     from atelier_desk.workspace.checkpoints.cleaning import Cleaned, Kept
+    from atelier_desk.workspace.checkpoints.leftovers import Leftover
 
 ACTIONS = {"created": N_("created"), "changed": N_("edited"), "deleted": N_("deleted"), "moved": N_("moved")}
+LEFTOVER_DAYS = 30
+"""As ``checkpoints.leftovers.DAYS``, which listings need not load."""
 NAMED = 5
 """Files that a sentence names; the others are counted."""
 
@@ -66,6 +69,71 @@ def cleaned_words(done: Cleaned) -> str:
         return _("{freed} Every change can still be undone.", freed=freed)
     lost = ngettext("{n} change can no longer be undone.", "{n} changes can no longer be undone.", done.given_up)
     return f"{freed} {lost}"
+
+
+def leftover_name(leftover: Leftover) -> str:
+    """What it is, for a person: ``Workflow 0192… (3 changes)``."""
+    match leftover.kind:
+        case "unknown":
+            changes = ngettext("{n} change", "{n} changes", leftover.changes)
+            return _("Unknown workflow {id} ({changes})", id=leftover.key, changes=changes)
+        case "unnamed":
+            return _("Deleted files without a record ({id})", id=leftover.key.rpartition("/")[2])
+        case "contents":
+            return _("File contents that unreadable records may need")
+        case "cut_off":
+            return _("Interrupted change ({path})", path=leftover.key)
+        case _:
+            return _("Unreadable record ({path})", path=leftover.key)
+
+
+def leftover_facts(leftover: Leftover) -> str:
+    """Its size, why it is kept, and until when."""
+    until = _("kept until {date}", date=f"{leftover.until:%Y-%m-%d}") if leftover.until else _("kept until you delete it")
+    return " · ".join(part for part in (size(leftover.size), _(leftover.reason) if leftover.reason else "", until) if part)
+
+
+def leftovers_words(leftovers: Sequence[Leftover]) -> list[str]:
+    """A sentence for each of the two kinds, what cannot be read and what is unknown; none where there is nothing of it."""
+    unknown = [each for each in leftovers if each.kind in ("unknown", "unnamed")]
+    unread = [each for each in leftovers if each not in unknown]
+    found = []
+    if unread:
+        count = sum(each.kind != "contents" for each in unread)
+        words = ngettext(
+            "{n} record of changes cannot be read. All it may name is kept: {size}.",
+            "{n} records of changes cannot be read. All they may name is kept: {size}.",
+            count,
+            size=size(sum(each.size for each in unread)),
+        )
+        found.append(words)
+    if unknown:
+        words = ngettext(
+            "{n} set of undo data belongs to a workflow that is not in this database: {size}. It is kept for {days} days.",
+            "{n} sets of undo data belong to workflows that are not in this database: {size}. Each is kept for {days} days.",
+            len(unknown),
+            size=size(sum(each.size for each in unknown)),
+            days=LEFTOVER_DAYS,
+        )
+        found.append(words)
+    return found
+
+
+def unreadable_words(count: int) -> str:
+    """What is said beside a list of changes that goes without records it cannot read; empty for none."""
+    if not count:
+        return ""
+    return ngettext(
+        "{n} record of changes cannot be read and is left out. See: atelier files leftovers",
+        "{n} records of changes cannot be read and are left out. See: atelier files leftovers",
+        count,
+    )
+
+
+def lost_words(count: int) -> str:
+    """What is said when the checkpoints of changes were deleted; empty for none."""
+    words = ngettext("Undo is no longer possible for {n} change", "Undo is no longer possible for {n} changes", count)
+    return _("{lost}: the data it needs was deleted, or is on another machine.", lost=words) if count else ""
 
 
 def mark_words(sources: Sequence[str]) -> str:

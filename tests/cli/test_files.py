@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import shutil
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
+from atelier_desk.cli.main import _tidy
 from atelier_desk.domain.chat import ToolCall
+from atelier_desk.ending import CANCELLED
+from atelier_desk.engine.atelier import Atelier
 from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.storage.folder.datadir import default_data_dir
 from atelier_desk.workspace.processes import sandbox
 from tests.cli.conftest import Cli, Result
 
@@ -167,3 +174,57 @@ def test_files_written_after_reading_from_outside_are_listed_and_marked_as_read(
     assert f"Marked as read: {path}" in cli("files", "mark-read", path).out
     assert cli("files", "marked", "--json").json == []
     assert "None of them is marked" in cli("files", "mark-read", path).out
+
+
+def test_leftovers_are_listed_and_deleted(cli: Cli, project: Path, workflow: str) -> None:
+    checkpoints = default_data_dir() / "checkpoints"
+    assert cli("files", "leftovers", "--json").json == []
+    record = next(path for path in (checkpoints / "changes" / workflow).iterdir() if b"docs/b.md" in path.read_bytes())
+    record.write_bytes(record.read_bytes()[:50])
+    found = cli("files", "leftovers", "--json").json
+    key = f"changes/{workflow}/{record.name}"
+    assert [(each["id"], each["kind"]) for each in found][:2] == [(key, "unreadable"), ("objects", "contents")]
+    assert found[0]["bytes"] == 50
+    assert "1 record of changes cannot be read and is left out" in cli("files", "list", workflow).err
+    assert "kept until you delete it" in cli("files", "leftovers").out
+    assert cli("files", "delete-leftovers").status == 2
+    assert cli("files", "delete-leftovers", "changes/nothing.json").status == 2
+    assert (checkpoints / key).exists()
+    assert cli("files", "delete-leftovers", key, "--json").json["deleted"] == [key]
+    assert cli("files", "delete-leftovers", "--all").status == 0
+    assert cli("files", "leftovers", "--json").json == []
+    assert cli("files", "undo", workflow, "--all").status == 0
+    assert (project / "a.py").read_text() == "x = 1\n"
+
+
+def test_a_list_without_its_undo_data_says_so(cli: Cli, workflow: str) -> None:
+    shutil.rmtree(default_data_dir() / "checkpoints")
+    listed = cli("files", "list", workflow)
+    assert listed.status == 0
+    assert "Undo is no longer possible for 2 changes" in listed.err
+
+
+def test_a_command_cleans_once_a_day_and_not_when_it_is_interrupted(cli: Cli, workflow: str) -> None:
+    (default_data_dir() / "checkpoints/objects/zz").mkdir(parents=True)
+    unused = default_data_dir() / "checkpoints/objects/zz/unused"
+    unused.write_text("no record names it")
+    cleaned = []
+
+    async def forget_the_day(atelier: Atelier) -> None:
+        state = await atelier.repos.housekeeping.load()
+        cleaned.append(state.cleaned_at)
+        await atelier.repos.housekeeping.save(state.model_copy(update={"cleaned_at": None}))
+
+    assert cli("workflows", "list").status == 0
+    assert unused.exists(), "it was cleaned today"
+    asyncio.run(_opened(forget_the_day))
+    assert cleaned[0] is not None, "the run did"
+    asyncio.run(_opened(lambda atelier: _tidy(atelier, CANCELLED, started=False)))
+    assert unused.exists(), "the command was interrupted"
+    assert cli("workflows", "list").status == 0
+    assert not unused.exists()
+
+
+async def _opened(work: Callable[[Atelier], Awaitable[None]]) -> None:
+    async with Atelier.open(default_data_dir(), start=False, fsync=False) as atelier:
+        await work(atelier)

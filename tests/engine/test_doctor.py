@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,12 +10,15 @@ from typing import Any
 
 import pytest
 
+from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.errors import ProviderError, StorageError
 from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.engine import doctor
 from atelier_desk.engine.doctor import Check, checks
 from atelier_desk.hashing import sha256_of
 from atelier_desk.llm.local.models import ModelStore
+from atelier_desk.workspace.checkpoints.files import Author
+from atelier_desk.workspace.places import place
 from atelier_desk.workspace.processes import sandbox
 from tests.chaos.flips import flip
 from tests.engine.conftest import Opener, WordEmbedder
@@ -123,6 +127,39 @@ async def test_an_own_tool_that_changed_is_a_warning(open_atelier: Opener) -> No
         file.write_text("x = 3")
         check = by_name(await checks(atelier))["own_tools"]
         assert (check.status, "mine.py" in check.message, "tools own confirm" in check.fix) == ("warn", True, True)
+
+
+async def test_undo_data_that_cannot_be_read_is_a_warning_with_its_size(open_atelier: Opener, tmp_path: Path) -> None:
+    async with open_atelier() as atelier:
+        assert by_name(await checks(atelier))["checkpoints"].status == "ok"
+        files = atelier.workspace_files
+        for workflow in ("unknown", (await atelier.workflows.create()).id):
+            assert by_name(await checks(atelier))["checkpoints"].status == "ok", "what is unknown goes by itself"
+            (tmp_path / "folder").mkdir()
+            (tmp_path / "folder/file").write_text("x" * 2000)
+            change = files.delete(Author(workflow), place("folder", (tmp_path,)))
+            if workflow != "unknown":
+                files.kept.record(change).write_bytes(b"?")
+        check = by_name(await checks(atelier))["checkpoints"]
+        assert check.status == "warn"
+        assert "1 record of changes cannot be read" in check.message
+        assert "2\u202fkB" in check.message
+        assert "1 set of undo data belongs to a workflow that is not in this database" in check.message
+        assert "atelier files leftovers" in check.fix
+
+
+async def test_changes_whose_undo_data_was_deleted_are_a_warning(open_atelier: Opener, tmp_path: Path) -> None:
+    call = ToolCall(id="c1", name="write_file", arguments={"path": "a.txt", "content": "new"})
+    async with open_atelier([[call], "done"]) as atelier:
+        await atelier.settings.set("approvals.flags.file_ops", False)
+        (tmp_path / "ws").mkdir()
+        mine = await atelier.workflows.create(workspace=(str(tmp_path / "ws"),))
+        async for _event in atelier.run("go", workflow_id=mine.id):
+            pass
+        assert by_name(await checks(atelier))["checkpoints"].status == "ok"
+        shutil.rmtree(atelier.datadir.checkpoints)
+        check = by_name(await checks(atelier))["checkpoints"]
+        assert (check.status, "Undo is no longer possible for 1 change" in check.message) == ("warn", True)
 
 
 async def test_a_downloaded_model_the_disk_damaged_fails_though_its_time_is_the_same(open_atelier: Opener) -> None:

@@ -50,6 +50,8 @@ _DEFAULTS: dict[str, Any] = {
     "commands.list": [],
     "files.by_turn": {},
     "files.kept": Kept(),
+    "files.leftovers": [],
+    "files.lost": 0,
     "files.told": [],
     "files.marked": [],
     "files.missing": (),

@@ -60,7 +60,7 @@ def test_old_changes_are_given_up_and_say_so(files: WorkspaceFiles, ws: Path, cl
     clock.now += timedelta(days=31)
     write(files, ws, "a", "third")
     assert kept(files).changes == 3
-    done = clean(files, before=clock.now - timedelta(days=30), most=PLENTY, workflows={"w"})
+    done = clean(files, before=clock.now - timedelta(days=30), most=PLENTY, known={"w"})
     assert done.given_up == 2
     assert done.freed > 0
     old, deleted, new = files.kept.of("w")
@@ -71,7 +71,7 @@ def test_old_changes_are_given_up_and_say_so(files: WorkspaceFiles, ws: Path, cl
     assert (ws / "a").read_text() == "second"
     assert all(isinstance(each.problem, NotFoundError) for each in (second, third))
     assert kept(files).changes == 0
-    again = clean(files, before=clock.now - timedelta(days=30), most=PLENTY, workflows={"w"})
+    again = clean(files, before=clock.now - timedelta(days=30), most=PLENTY, known={"w"})
     assert again.given_up == 0, "nobody is told twice"
 
 
@@ -82,12 +82,12 @@ def test_over_the_size_what_no_undo_needs_goes_before_what_one_needs(files: Work
     undo(files, files.kept.of("w")[1:])
     assert not (ws / "b").exists()
     # What undoing b put into the trash is needed by nobody; the change of a is.
-    done = clean(files, before=None, most=130_000, workflows={"w"})
+    done = clean(files, before=None, most=130_000, known={"w"})
     assert done.given_up == 0
     assert files.kept.size() <= 130_000
     alive = [change for change in files.kept.of("w") if change.undoable]
     assert [change.path for change in alive] == ["a"]
-    assert clean(files, before=None, most=10_000, workflows={"w"}).given_up == 1
+    assert clean(files, before=None, most=10_000, known={"w"}).given_up == 1
     assert files.kept.size() <= 10_000
 
 
@@ -97,7 +97,7 @@ def test_a_content_that_a_kept_change_shares_stays(files: WorkspaceFiles, ws: Pa
     write(files, ws, "a", "x")
     clock.now += timedelta(days=40)
     write(files, ws, "b", "y")
-    clean(files, before=clock.now - timedelta(days=30), most=PLENTY, workflows={"w"})
+    clean(files, before=clock.now - timedelta(days=30), most=PLENTY, known={"w"})
     assert [each.problem for each in undo(files, files.kept.of("w")[1:])] == [None]
     assert (ws / "b").read_text() == "same"
 
@@ -105,7 +105,7 @@ def test_a_content_that_a_kept_change_shares_stays(files: WorkspaceFiles, ws: Pa
 def test_what_belongs_to_a_workflow_that_is_gone_is_forgotten(files: WorkspaceFiles, ws: Path) -> None:
     write(files, ws, "a", "x", "gone")
     write(files, ws, "b", "y", "here")
-    assert clean(files, before=None, most=PLENTY, workflows={"here"}).given_up == 0
+    assert clean(files, before=None, most=PLENTY, known={"here"}, expired={"gone"}).given_up == 0
     assert files.kept.of("gone") == []
     assert [change.path for change in files.kept.of("here")] == ["b"]
 
@@ -116,8 +116,8 @@ def test_held_files_stay_until_their_workflow_goes(files: WorkspaceFiles, ws: Pa
         held = files.held.take(files.held_record(Author("w"), ws, "AGENTS.md"), folder, name)
     assert not (ws / "AGENTS.md").exists()
     clock.now = NOW + timedelta(days=400)
-    clean(files, before=clock.now, most=0, workflows={"w"})
+    clean(files, before=clock.now, most=0, known={"w"})
     assert files.held.of("w") == [held]
     assert kept(files).size == 0, "nobody gives it up, so it is not counted among what is given up by size"
-    clean(files, before=None, most=PLENTY, workflows=set())
+    clean(files, before=None, most=PLENTY, known=set(), expired={"w"})
     assert files.held.of("w") == []

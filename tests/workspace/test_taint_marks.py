@@ -139,6 +139,22 @@ def test_a_line_that_cannot_be_read_costs_no_other(marks: TaintMarks, root: Path
     assert (again(damaged).of(str(path)), again(damaged).of(str(other))) == (WHO, WHO)
 
 
+def test_a_line_that_cannot_be_read_stays_when_the_list_is_written_anew(
+    marks: TaintMarks, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(taint_marks, "_SPARE_LINES", 2)
+    marks._file.parent.mkdir(parents=True)
+    marks._file.write_bytes(b'{"path": "/x", "content": "of a newer Atelier"}\n')
+    path = write(marks, root, "a.md")
+    for number in range(10):
+        write(marks, root, "b.md", str(number))
+        marks.clear([str(root / "b.md")])
+    assert again(marks).of(str(path)) == WHO
+    lines = marks._file.read_bytes().splitlines()
+    assert len(lines) == 2
+    assert b"of a newer Atelier" in lines[0]
+
+
 def test_the_list_is_shortened_and_private(marks: TaintMarks, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(taint_marks, "_SPARE_LINES", 5)
     path = write(marks, root, "a.md")

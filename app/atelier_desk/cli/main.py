@@ -231,9 +231,21 @@ async def _hold(root: Path, arguments: argparse.Namespace, argv: Sequence[str], 
         async with serving(atelier) as server:
             try:
                 watch.status = await perform(atelier, arguments, terminal)
+                await _tidy(atelier, watch.status, started=start)
                 return watch.status
             finally:
                 await _stay(server, terminal)
+
+
+async def _tidy(atelier: Atelier, status: int, *, started: bool) -> None:
+    """What the window does in the background: once a day, and not after a command that was interrupted."""
+    from atelier_desk.engine.housekeeping import once_a_day
+
+    task = asyncio.current_task()
+    if status == CANCELLED or (task is not None and task.cancelling()):
+        return
+    with suppress(asyncio.CancelledError):  # the command itself is done, and its status stays
+        await once_a_day(atelier, started=started)
 
 
 async def _stay(server: IpcServer, terminal: Terminal) -> None:

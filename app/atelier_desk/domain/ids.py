@@ -16,3 +16,8 @@ def new_id() -> str:
 def is_id(text: str) -> bool:
     """Whether a text has the shape of an identifier: 32 hexadecimal digits in lower case. It is then a plain file name too."""
     return len(text) == 32 and set(text) <= _DIGITS
+
+
+def made_at(id: str) -> int:
+    """When an identifier was made, in milliseconds since 1970."""
+    return int(id[:12], 16)

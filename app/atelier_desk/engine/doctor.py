@@ -20,6 +20,7 @@ from atelier_desk.storage.folder.disk import no_files_left
 
 if TYPE_CHECKING:
     from atelier_desk.domain.provider import ProviderConfig
+    from atelier_desk.engine.services.files import FileService
     from atelier_desk.engine.services.own_tools import OwnToolService
     from atelier_desk.engine.services.providers import ProviderService
     from atelier_desk.engine.services.reports import ReportService
@@ -64,6 +65,7 @@ class Opened(Protocol):
     embedder: Embedder | None
     providers: ProviderService
     reports: ReportService
+    files: FileService
     own_tools: OwnToolService
 
 
@@ -93,6 +95,7 @@ async def checks(
     found.append(await _guarded("database", _database(atelier, progress)))
     found.append(await _guarded("reports", _reports(atelier, progress)))
     found.append(await _guarded("attachments", _attachments(atelier, progress)))
+    found.append(await _guarded("checkpoints", _checkpoints(atelier)))
     found.append(await _guarded("own_tools", _own_tools(atelier)))
     found.append(await _guarded("models", _models(atelier, progress)))
     found.append(await _guarded("keyring", _keyring(atelier)))
@@ -115,6 +118,7 @@ def _titles() -> dict[str, str]:
         "database": _("Database"),
         "reports": _("Reports"),
         "attachments": _("Attachments"),
+        "checkpoints": _("Undo data"),
         "own_tools": _("Own tools"),
         "models": _("Downloaded models"),
         "keyring": _("Keyring"),
@@ -348,6 +352,21 @@ async def _attachments(atelier: Opened, progress: Callable[[int, int], None] | N
         message=" ".join([*named, *more]),
         fix=_("Attach it again, or restore a backup that has it: atelier backup restore FILE"),
     )
+
+
+async def _checkpoints(atelier: Opened) -> Check:
+    from atelier_desk.file_words import kept_words, leftovers_words, lost_words
+
+    title = _("Undo data")
+    leftovers = await atelier.files.leftovers()
+    problems = leftovers_words(leftovers)
+    if lost := lost_words(await atelier.files.lost()):
+        problems.append(lost)
+    if not problems:
+        return Check(name="checkpoints", title=title, status="ok", message=kept_words(await atelier.files.kept()))
+    fix = _("List them, and delete what you do not need: atelier files leftovers") if leftovers else ""
+    unknown = not lost and all(each.kind in ("unknown", "unnamed") for each in leftovers)  # it goes by itself when its days are over
+    return Check(name="checkpoints", title=title, status="ok" if unknown else "warn", message=" ".join(problems), fix=fix)
 
 
 async def _own_tools(atelier: Opened) -> Check:

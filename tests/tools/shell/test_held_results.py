@@ -654,7 +654,7 @@ async def test_what_was_held_before_a_kill_is_found_and_survives_cleaning(bench:
     (left / "config").write_text("[core]\n\tfsmonitor = x\n")
     (left.parent / "1-2-1").mkdir()
     files = WorkspaceFiles(data / "checkpoints", (data,))
-    files.held.drop_all_but(())
+    files.held.forget_workflows(files.held.workflows())
     settle_all(files)
     (held,) = files.held.of("w")
     assert (held.path, held.workflow_id) == ("lib/.git/config", "")

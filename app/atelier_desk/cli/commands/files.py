@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING
 from atelier_desk import figures
 from atelier_desk.cli.ids import add_id
 from atelier_desk.cli.parser import Adder
-from atelier_desk.file_words import ACTIONS, cleaned_words, held_words, kept_words, mark_words, state_words, undo_words
+from atelier_desk.file_words import (
+    ACTIONS,
+    cleaned_words,
+    held_words,
+    kept_words,
+    leftover_facts,
+    leftover_name,
+    lost_words,
+    mark_words,
+    state_words,
+    undo_words,
+    unreadable_words,
+)
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -43,6 +55,10 @@ def register(add: Adder) -> None:
     read.add_argument("path", metavar="PATH", nargs="+", help=_("a file or folder on this machine"))
     group.command("kept", _("how much is kept so that changes can be undone"), "files:kept")
     group.command("clean", _("give up what is older or larger than the settings checkpoint_days and checkpoint_mb allow"), "files:clean")
+    group.command("leftovers", _("undo data that cannot be read, or whose workflow is not in this database"), "files:leftovers")
+    delete = group.command("delete-leftovers", _("delete such undo data for good"), "files:delete_leftovers")
+    delete.add_argument("leftover", metavar="LEFTOVER", nargs="*", help=_("ids as the list of leftovers shows them"))
+    delete.add_argument("--all", action="store_true", help=_("all leftovers"))
     for name, words in (
         ("trust", _("let what the files of folders tell agents (AGENTS.md) go into their prompts")),
         ("distrust", _("leave out what the files of folders tell agents")),
@@ -74,7 +90,15 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
         for change in changes
     ]
     table(out, rows, (_("id"), _("date"), _("action"), _("path"), _("agent"), _("state")))
+    await _tell_missing(atelier, workflow.id, out)
     return 0
+
+
+async def _tell_missing(atelier: Atelier, workflow_id: str, out: Output) -> None:
+    """What a list of changes goes without."""
+    for words in (unreadable_words(await atelier.files.unreadable(workflow_id)), lost_words(await atelier.files.lost(workflow_id))):
+        if words:
+            out.note(words, "warn")
 
 
 async def diff(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
@@ -130,6 +154,7 @@ async def undo(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
         # What is in the way of all of them is said once.
         for reason in dict.fromkeys(in_words(each.problem) for each in done if each.problem is not None):
             out.note(_("Left: {reason}", reason=reason), "warn")
+        await _tell_missing(atelier, workflow.id, out)
         if not done:
             line(out, _("There is nothing to undo."))
         elif stays := undo_words(each.change for each in done if each.problem is None):
@@ -243,6 +268,42 @@ async def clean(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
 
     done = await atelier.files.clean()
     outcome(out, {"freed_bytes": done.freed, "given_up": done.given_up}, cleaned_words(done))
+    return 0
+
+
+async def leftovers(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import data, table
+
+    found = await atelier.files.leftovers()
+    if out.json:
+        data(
+            out,
+            [
+                {
+                    "id": each.key,
+                    "kind": each.kind,
+                    "bytes": each.size,
+                    "changes": each.changes,
+                    "reason": each.reason,
+                    "until": each.until.isoformat() if each.until else None,
+                }
+                for each in found
+            ],
+        )
+        return 0
+    table(out, [(each.key, leftover_name(each), leftover_facts(each)) for each in found], (_("id"), _("what"), _("why")))
+    return 0
+
+
+async def delete_leftovers(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import outcome
+    from atelier_desk.domain.errors import UsageError
+
+    if bool(arguments.leftover) == arguments.all:
+        raise UsageError(N_("Say which leftovers: ids as the list shows them, or --all."))
+    keys = [each.key for each in await atelier.files.leftovers()] if arguments.all else list(dict.fromkeys(arguments.leftover))
+    freed = await atelier.files.delete_leftovers(keys)
+    outcome(out, {"deleted": keys, "freed_bytes": freed}, _("{size} freed.", size=figures.size(freed)))
     return 0
 
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import builtins
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
-from functools import partial
 from pathlib import Path
 
 from atelier_desk.domain.change import Change
@@ -17,14 +15,17 @@ from atelier_desk.domain.held import HeldFile
 from atelier_desk.domain.instructions import FolderInstructions
 from atelier_desk.domain.parts import FileChange
 from atelier_desk.domain.permission import PermissionRule
+from atelier_desk.engine.services.common.checkpoint_cleaning import CheckpointCleaning
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.i18n import N_
 from atelier_desk.policy.permissions import denying
 from atelier_desk.threads import in_storage_thread, in_tool_thread
 from atelier_desk.workspace.checkpoints import answering
-from atelier_desk.workspace.checkpoints.cleaning import Cleaned, Kept, clean, kept
+from atelier_desk.workspace.checkpoints.cleaning import Cleaned, Kept, kept
 from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
+from atelier_desk.workspace.checkpoints.leftovers import Leftover
 from atelier_desk.workspace.checkpoints.protected_files import settle_all
+from atelier_desk.workspace.checkpoints.records import Unread
 from atelier_desk.workspace.checkpoints.taint_marks import Mark
 from atelier_desk.workspace.checkpoints.undo import undo
 from atelier_desk.workspace.denials import Denials
@@ -36,7 +37,6 @@ from atelier_desk.workspace.skills.find import in_project
 
 log = logging.getLogger(__name__)
 
-MB = 1024 * 1024
 CLEANED_EVERY_S = 12 * 3600.0
 
 
@@ -53,6 +53,7 @@ class FileService:
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
+        self._cleaning = CheckpointCleaning(context)
         self._gone: set[str] = set()
         """Granted folders that were not there when they were looked at last."""
 
@@ -62,7 +63,9 @@ class FileService:
 
     async def list(self, workflow_id: str) -> list[Change]:
         """The changes of a workflow's files, the newest first; those that only took others back are left out."""
-        changes = await in_storage_thread(self._listed, workflow_id)
+        changes, unread = await in_storage_thread(self._listed, workflow_id)
+        if not self._cleaning.knows([each.path.relative_to(self._files.kept.folder).as_posix() for each in unread]):
+            self._cleaning.forget()
         return [change for change in reversed(changes) if not change.undoes]
 
     async def diff(self, workflow_id: str, change_id: str) -> FileChange:
@@ -137,27 +140,36 @@ class FileService:
         """How much is kept so that changes can be undone."""
         return await in_storage_thread(kept, self._files)
 
-    async def clean(self) -> Cleaned:
-        """Give up checkpoints over the age and size of the settings, and those of workflows that are gone. Changes that cannot be undone
-        any more say so in the list."""
-        settings = await self._context.settings.get()
-        days = settings.checkpoint_days
-        before = self._context.clock.now() - timedelta(days=days) if days else None
-        workflows = await self._context.repos.workflows.ids()
-        done = await in_storage_thread(partial(clean, self._files, before=before, most=settings.checkpoint_mb * MB, workflows=workflows))
-        if done.given_up:
-            log.info("%d changes of files can no longer be undone: they are older or larger than what is kept", done.given_up)
-            self._context.bus.changed("file", "")
-        return done
+    async def clean(self, *, asked: bool = True, stop: Callable[[], bool] = lambda: False) -> Cleaned:
+        """Give up checkpoints over the age and size of the settings; see ``CheckpointCleaning.clean``. Changes that cannot be undone any
+        more say so in the list."""
+        return await self._cleaning.clean(asked=asked, stop=stop)
 
     async def keep_clean(self) -> None:
         """Clean at once and then twice a day, until it is cancelled."""
-        while True:
-            try:
-                await self.clean()
-            except (AtelierError, OSError):
-                log.exception("checkpoints were not cleaned")
-            await self._context.clock.sleep(CLEANED_EVERY_S)
+        await self._cleaning.keep_clean(CLEANED_EVERY_S)
+
+    async def leftovers(self, *, again: bool = True) -> builtins.list[Leftover]:
+        """What cleaning keeps and no workflow shows: records that cannot be read, and what belongs to workflows that are not in the
+        database. ``again``: read all records for it; else what was found last will do."""
+        return await self._cleaning.leftovers(again=again)
+
+    async def delete_leftovers(self, keys: Sequence[str]) -> int:
+        """Delete leftovers for good, by their keys; gives the bytes that were freed.
+
+        Raises:
+            NotFoundError: a key names none; nothing was deleted.
+            StorageError: one of them cannot be deleted.
+        """
+        return await self._cleaning.delete(keys)
+
+    async def unreadable(self, workflow_id: str) -> int:
+        """How many records of a workflow's changes cannot be read: the list goes without them."""
+        return len((await in_storage_thread(self._files.kept.read, workflow_id))[1])
+
+    async def lost(self, workflow_id: str = "") -> int:
+        """How many changes of a workflow, or of all, cannot be undone because the records of their checkpoints are gone."""
+        return sum((await self._cleaning.lost(workflow_id)).values())
 
     async def trust(self, folder: str, trusted: bool) -> None:
         """Keep what a person decided of a folder: whether what its files tell agents (``AGENTS.md``) goes into their prompts.
@@ -258,9 +270,9 @@ class FileService:
             raise NotFoundError(N_("There is no message {id} in this workflow."), id=message_id)
         return [change for change in await self.list(workflow_id) if change.at >= message.created_at and change.undoable]
 
-    def _listed(self, workflow_id: str) -> builtins.list[Change]:
+    def _listed(self, workflow_id: str) -> tuple[builtins.list[Change], builtins.list[Unread]]:
         self._files.recover()
-        return self._files.kept.of(workflow_id)
+        return self._files.kept.read(workflow_id)
 
     def _diff(self, workflow_id: str, change_id: str) -> FileChange:
         kept = self._files.kept

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.workflow.file import WorkflowFile
     from atelier_desk.engine.services.workflow.transcript import Branch, TranscriptEntry, TranscriptReader
     from atelier_desk.storage.repositories import SearchHit
+
+log = logging.getLogger(__name__)
 
 DRAFT = limits.MESSAGE
 
@@ -261,8 +264,18 @@ class WorkflowService:
         return await self.get(workflow_id)
 
     async def purge(self, workflow_id: str) -> dict[str, int]:
-        """Remove all its rows in one transaction, then its report files; gives the number of rows by table. What it used stays in the sums
-        of usage, under no name."""
+        """Remove all its rows in one transaction, then its report files and its undo data; gives the number of rows by table. What it used
+        stays in the sums of usage, under no name."""
+        from atelier_desk.workspace.checkpoints.leftovers import forget
+
+        removed = await self._purge(workflow_id)
+        try:
+            await in_storage_thread(forget, self._context.workspace_files, workflow_id)
+        except (OSError, UsageError):
+            log.warning("the undo data of a workflow was not deleted: cleaning does it", exc_info=True)
+        return removed
+
+    async def _purge(self, workflow_id: str) -> dict[str, int]:
         await self._stop(workflow_id)
         repos = self._context.repos
         removed = await repos.workflows.purge(workflow_id, await spent_by(repos, [run.id for run in await repos.runs.list(workflow_id)]))
@@ -271,12 +284,14 @@ class WorkflowService:
         self._changed(workflow_id)
         return removed
 
-    async def purge_expired(self) -> int:
-        """Purge the workflows, and the branches of others, that were deleted more than ``DELETED_DAYS`` ago; gives how many workflows."""
+    async def purge_expired(self, most: int = limits.LIST_MAX) -> int:
+        """Purge the workflows (at most ``most``), and the branches of others, that were deleted more than ``DELETED_DAYS`` ago; gives how
+        many workflows."""
         oldest = self._context.clock.now() - timedelta(days=limits.DELETED_DAYS)
         expired = [each for each in await self.list(limit=limits.LIST_MAX, deleted=True) if each.deleted_at and each.deleted_at <= oldest]
+        expired = expired[:most]
         for workflow in expired:
-            await self.purge(workflow.id)
+            await self._purge(workflow.id)  # its undo data stays for a while: after a restore another database may know it
         for workflow_id in {run.workflow_id for run in await self._context.repos.runs.deleted_before(oldest)}:
             await self._context.journal.purge_branches(workflow_id, oldest)
             self._transcripts.forget(workflow_id)

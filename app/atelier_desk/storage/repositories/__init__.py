@@ -29,6 +29,7 @@ from atelier_desk.storage.repositories.workflows import SearchHit, WorkflowRepos
 from atelier_desk.storage.store import Store
 
 if TYPE_CHECKING:
+    from atelier_desk.storage.repositories.housekeeping import HousekeepingRepository
     from atelier_desk.storage.repositories.runs import JournalRepository, RunRepository
 
 __all__ = [
@@ -88,6 +89,12 @@ class Repositories:
         self.used = UsedRepository(store)
 
     # Made when they are first used: the events of the journal take a while to load, and a listing needs none of them.
+
+    @cached_property
+    def housekeeping(self) -> HousekeepingRepository:
+        from atelier_desk.storage.repositories.housekeeping import HousekeepingRepository
+
+        return HousekeepingRepository(self.store)
 
     @cached_property
     def journal(self) -> JournalRepository:

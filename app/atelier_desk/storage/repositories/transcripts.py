@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 from atelier_desk.domain import limits
+from atelier_desk.domain.ids import is_id, made_at
 from atelier_desk.domain.workflow import QUEUED, Message, ToolExecution
 from atelier_desk.storage import tables
 from atelier_desk.storage.repositories.base import Repository, page_size
-from atelier_desk.storage.rows import record
+from atelier_desk.storage.rows import plain_time, record
 
 
 class MessageRepository(Repository[Message]):
@@ -76,6 +80,26 @@ class ExecutionRepository(Repository[ToolExecution]):
             limit=page_size(limit),
         )
 
+    async def file_changes(self, workflow_id: str = "") -> dict[str, int]:
+        """By workflow (this one alone, if one is named), how many changes of files its calls made. Those of a copy were made by another
+        workflow, before the runs of the copy got their ids, and do not count."""
+        rows = await self._store.query(
+            "SELECT VALUE [record::id(workflow), record::id(run), started_at, parts] FROM tool_execution WHERE "  # noqa: S608
+            f"{'workflow = $workflow AND ' if workflow_id else ''}string::contains(parts, $kind)",
+            workflow=record("workflow", workflow_id),
+            kind='"file_change"',
+        )
+        found: Counter[str] = Counter()
+        for id, run_id, started_at, parts in rows:
+            if not is_id(run_id) or plain_time(started_at).timestamp() * 1000 >= made_at(run_id):
+                found[id] += sum(_changes_a_file(part) for part in json.loads(parts))
+        return {id: count for id, count in found.items() if count}
+
     async def of_server(self, server: str, limit: int = 100) -> list[ToolExecution]:
         """The newest calls of an MCP server's tools in all workflows, newest first."""
         return await self._select("WHERE server = $server ORDER BY recency LIMIT $limit", server=server, limit=page_size(limit))
+
+
+def _changes_a_file(part: dict[str, Any]) -> bool:
+    """Not so a file that was written as it was."""
+    return part.get("type") == "file_change" and (part.get("action") == "moved" or part.get("before") != part.get("after"))

@@ -1,20 +1,22 @@
 """Which checkpoints are given up, by age and by size: first what no offered undo needs, then the oldest changes.
 
-A change whose content was given up stays in the list and says that it cannot be undone any more.
+A change whose content was given up stays in the list and says that it cannot be undone any more. What a record that cannot
+be read may name stays, and so does what belongs to workflows that the database does not know, until their time is over
+(``leftovers``): neither is counted among what is given up by size.
 """
 
 from __future__ import annotations
 
-import shutil
+import contextlib
 from collections import Counter
-from collections.abc import Container
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 
 from atelier_desk.domain.change import Change
 from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
-from atelier_desk.workspace.checkpoints.store import CheckpointFiles
+from atelier_desk.workspace.checkpoints.leftovers import TRASH
+from atelier_desk.workspace.checkpoints.records import References, Stopped, delete_tree, size_below
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,79 +30,149 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Cleaned:
-    """What a cleaning did: bytes it freed, and how many changes that could be undone no longer can."""
+    """What a cleaning did: bytes it freed, how many changes that could be undone no longer can, and whether it came to its end."""
 
     freed: int = 0
     given_up: int = 0
+    finished: bool = True
 
 
 def kept(files: WorkspaceFiles) -> Kept:
     """Look how much is kept; blocks."""
-    undoable = [change for change in _all(files.kept) if change.undoable]
+    undoable = [change for change in files.kept.references().changes.values() if change.undoable]
     return Kept(files.kept.size(), len(undoable), min((change.at for change in undoable), default=None))
 
 
-def clean(files: WorkspaceFiles, *, before: datetime | None, most: int, workflows: Container[str]) -> Cleaned:
-    """Give checkpoints up; blocks, and holds up changes meanwhile.
+def clean(
+    files: WorkspaceFiles,
+    *,
+    before: datetime | None,
+    most: int | None,
+    known: Container[str],
+    expired: Container[str] = (),
+    stop: Callable[[], bool] = lambda: False,
+) -> Cleaned:
+    """Give checkpoints up; blocks, and holds up changes meanwhile. It may be cut off at any moment.
 
     Args:
-        before: changes from before this time are given up; None keeps them for ever.
-        most: bytes of all that is kept at the end, as long as giving changes up can reach it.
-        workflows: the ids of those that exist; what belongs to another is forgotten with its records.
+        before: changes of known workflows from before this time are given up; None keeps them.
+        most: bytes that known workflows keep at the end, as long as giving changes up can reach it; None keeps all.
+        known: the ids of the workflows in the database.
+        expired: keys of leftovers whose time is over: these are forgotten. What is in neither of the two stays as it is.
+        stop: asked often; from its first True on nothing more is done.
     """
     with files.lock:
+        cleaning = _Cleaning(files, known, expired, stop)
         size = files.kept.size()
-        files.recover()
-        given_up = 0
-        files.held.drop_all_but(workflows)
-        for change in _all(files.kept):
-            if change.workflow_id not in workflows:
-                files.kept.remove(change)
-            elif before is not None and change.at < before:
-                given_up += change.undoable
-                _give_up(files.kept, change)
-        files.kept.drop_unused()
-        held = files.kept.size()
-        if held > most:
-            given_up += _down_to(files.kept, held, most)
-            files.kept.drop_unused()
-        return Cleaned(max(0, size - files.kept.size()), given_up)
+        finished = True
+        try:
+            cleaning.forget_expired()
+            if before is not None:
+                cleaning.give_up_before(before)
+            if most is not None and size > most:
+                cleaning.give_up_down_to(most)
+            cleaning.drop_unused()
+        except Stopped:
+            finished = False
+        return Cleaned(max(0, size - files.kept.size()), cleaning.given_up, finished)
 
 
-def _down_to(store: CheckpointFiles, held: int, most: int) -> int:
-    """Give up what no offered undo needs, the oldest first, then the oldest changes; gives how many could still be undone."""
-    changes = [change for change in _all(store) if not change.cleaned]
-    uses = Counter(name for change in changes for name in _contents(change))
-    given_up = 0
-    for change in sorted(changes, key=lambda each: (each.undoable, each.id)):
-        if held <= most:
-            break
-        held -= _size(store.trash(change.id))
-        for name in _contents(change):
-            uses[name] -= 1
-            if not uses[name]:
-                held -= store.size_of(name)
-        given_up += change.undoable
-        _give_up(store, change)
-    return given_up
+class _Cleaning:
+    """One cleaning. ``records`` is kept as the files are while it goes on."""
 
+    def __init__(self, files: WorkspaceFiles, known: Container[str], expired: Container[str], stop: Callable[[], bool]) -> None:
+        self._files, self._store = files, files.kept
+        self._known, self._expired, self._stop = known, expired, stop
+        self._records = References()
+        self.given_up = 0
 
-def _give_up(store: CheckpointFiles, change: Change) -> None:
-    if change.undoes:
-        # It only took another change back and stands in no list: nobody misses its record.
-        store.remove(change)
-    elif not change.cleaned:
-        store.save(change.model_copy(update={"cleaned": True}))
-        shutil.rmtree(store.trash(change.id), ignore_errors=True)
+    def _go_on(self) -> None:
+        if self._stop():
+            raise Stopped
 
+    def forget_expired(self) -> None:
+        """Forget what belongs to workflows whose time is over, but for records that cannot be read."""
+        self._go_on()
+        self._files.recover()
+        self._records = self._store.references(self._stop)
+        self._files.held.forget_workflows([each for each in self._files.held.workflows() if each in self._expired])
+        for change in self._of_expired(self._records.changes):
+            self._go_on()
+            self._store.remove(change)
+            del self._records.changes[change.id]
+            with contextlib.suppress(OSError):
+                self._store.record(change).parent.rmdir()  # when it was the last one
+        for change in self._of_expired(self._records.pending):
+            self._store.drop(change)
+            self._drop_trash(change.id)
+            del self._records.pending[change.id]
+        for id in self._records.unnamed_trash(self._store.trashed()):
+            if TRASH + id in self._expired:
+                self._drop_trash(id)
 
-def _contents(change: Change) -> set[str]:
-    return {name for name in (change.before, change.after) if name}
+    def _of_expired(self, changes: dict[str, Change]) -> list[Change]:
+        return [change for change in changes.values() if change.workflow_id in self._expired and change.workflow_id not in self._known]
 
+    def give_up_before(self, before: datetime) -> None:
+        for change in self._candidates():
+            if change.at < before and self._frees(change):
+                self._give_up(change)
 
-def _all(store: CheckpointFiles) -> list[Change]:
-    return sorted((change for workflow in store.workflows() for change in store.of(workflow)), key=lambda each: each.id)
+    def give_up_down_to(self, most: int) -> None:
+        """Give up what no offered undo needs, the oldest first, then the oldest changes."""
+        every = [*self._records.changes.values(), *self._records.pending.values()]
+        uses = Counter(name for change in every if not change.cleaned for name in self._contents(change))
+        candidates = self._candidates()
+        own = Counter(name for change in candidates for name in self._contents(change))
+        held = sum(self._store.size_of(name) for name, count in own.items() if uses[name] == count)
+        held += sum(size_below(self._store.trash(change.id)) for change in candidates)
+        known = (change for change in self._records.changes.values() if change.workflow_id in self._known)
+        held += sum(size_below(self._store.record(change)) for change in known)
+        for change in sorted(candidates, key=lambda each: (each.undoable, each.id)):
+            if held <= most:
+                return
+            if not self._frees(change):
+                continue
+            held -= size_below(self._store.trash(change.id))
+            for name in self._contents(change):
+                uses[name] -= 1
+                if not uses[name]:
+                    held -= self._store.size_of(name)
+            self._give_up(change)
 
+    def _candidates(self) -> list[Change]:
+        found = [change for change in self._records.changes.values() if change.workflow_id in self._known and not change.cleaned]
+        return sorted(found, key=lambda each: each.id)
 
-def _size(folder: Path) -> int:
-    return sum(each.lstat().st_size for each in folder.rglob("*") if not each.is_dir()) if folder.is_dir() else 0
+    def _frees(self, change: Change) -> bool:
+        """Whether giving it up can free anything: while a record cannot be read, no content is deleted, so none is given up for it."""
+        return not self._records.unread or self._store.trash(change.id).exists()
+
+    def _contents(self, change: Change) -> set[str]:
+        """What it needs of the contents that may be deleted."""
+        return set() if self._records.unread else {name for name in (change.before, change.after) if name}
+
+    def _give_up(self, change: Change) -> None:
+        self._go_on()
+        self.given_up += change.undoable
+        if change.undoes:
+            # It only took another change back and stands in no list: nobody misses its record.
+            self._store.remove(change)
+            del self._records.changes[change.id]
+            return
+        self._records.changes[change.id] = given_up = change.model_copy(update={"cleaned": True})
+        self._store.save(given_up)
+        self._drop_trash(change.id)
+
+    def drop_unused(self) -> None:
+        """Delete contents that no record names, and what is in the trash for changes that were given up."""
+        for id in sorted(self._records.unused_trash(self._store.trashed())):
+            self._go_on()
+            self._drop_trash(id)
+        for name in sorted(self._records.unused_contents(self._store.stored())):
+            self._go_on()
+            self._store.drop_content(name)
+
+    def _drop_trash(self, id: str) -> None:
+        with contextlib.suppress(OSError):
+            delete_tree(self._store.trash(id))

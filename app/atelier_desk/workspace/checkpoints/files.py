@@ -93,6 +93,8 @@ class WorkspaceFiles:
         self.running: list[Running] = []
         """The programs that run, each with the protected files that were there before it."""
         self._last = 0
+        self._unsettled: set[str] = set()
+        """Changes that were cut off and could not be looked at, which was logged."""
 
     def sweep(self) -> set[str]:
         """Settle what programs that still run did to protected files, before anything obeys those; the workflows of what is held."""
@@ -367,16 +369,18 @@ class WorkspaceFiles:
             return change
 
     def recover(self) -> None:
-        """Settle what a kill left unfinished."""
+        """Settle what a kill left unfinished. What cannot be looked at, in a folder that is not there, waits until it can be."""
         with self.lock:
             for change in self.kept.pending():
                 try:
-                    self._settle(change)
-                except (AtelierError, OSError) as error:
-                    log.warning("a change of files was cut off and cannot be looked at: %s", change.path, exc_info=True)
-                    # What is in the trash is not forgotten, nor what lies on a disk that is not connected.
-                    if change.action != "deleted" and getattr(error, "code", "") != "workspace_gone":
-                        self.kept.drop(change)
+                    if not change.undoes and self.kept.record(change).exists():
+                        self.kept.drop(change)  # the kill came after it was done, and the file may have changed since
+                    else:
+                        self._settle(change)
+                except (AtelierError, OSError):
+                    if change.id not in self._unsettled:
+                        log.warning("a change of files was cut off and cannot be looked at: %s", change.path, exc_info=True)
+                    self._unsettled.add(change.id)
 
     def _settle(self, change: Change) -> None:
         if change.action == "deleted":

@@ -15,17 +15,16 @@ import json
 import os
 import shutil
 import stat
-from collections.abc import Container, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
-
-from pydantic import ValidationError
 
 from atelier_desk.domain.errors import ConflictError, NotFoundError
 from atelier_desk.domain.held import HeldFile
 from atelier_desk.i18n import N_
-from atelier_desk.storage.folder.files import plain_name, private_folder, sync_folder, write_atomic
+from atelier_desk.storage.folder.files import plain_name, private_folder, sync_folder
 from atelier_desk.workspace import transfer
+from atelier_desk.workspace.checkpoints.records import Unread, delete_tree, listed, read_folder, write_record
 from atelier_desk.workspace.diffs import digest
 from atelier_desk.workspace.root import ConfinedRoot, temporary_name
 from atelier_desk.workspace.swapping import rename_new
@@ -47,7 +46,7 @@ class HeldFiles:
     def of(self, workflow_id: str) -> list[HeldFile]:
         """What waits for an answer in a workflow, the oldest first; what belongs to no workflow waits in all of them."""
         names = dict.fromkeys((plain_name(workflow_id or _NOBODY), _NOBODY))
-        return sorted((held for name in names for held in self._read(self.folder / name)), key=lambda held: held.id)
+        return sorted((held for name in names for held in read_folder(self.folder / name, HeldFile)[0]), key=lambda held: held.id)
 
     def get(self, workflow_id: str, id: str) -> HeldFile:
         """Raises ``NotFoundError``: it was kept or discarded already."""
@@ -70,7 +69,7 @@ class HeldFiles:
         try:
             moved = stat.S_ISDIR(os.stat(name, dir_fd=source, follow_symlinks=False).st_mode)
             if moved:
-                write_atomic(place.with_suffix(".json"), held.model_copy(update={"folder": True}).model_dump_json().encode())
+                write_record(place.with_suffix(".json"), held.model_copy(update={"folder": True}))
                 moved = _renamed(source, name, handle)
             if not moved:
                 transfer.copy(source, name, handle, _CONTENT, whole=True)
@@ -82,7 +81,7 @@ class HeldFiles:
             raise
         finally:
             os.close(handle)
-        write_atomic(place.with_suffix(".json"), held.model_dump_json().encode())
+        write_record(place.with_suffix(".json"), held)
         sync_folder(place.parent)
         if not moved:
             transfer.delete(source, name)
@@ -135,13 +134,26 @@ class HeldFiles:
         place.with_suffix(".json").unlink(missing_ok=True)
         shutil.rmtree(place, ignore_errors=True)
 
-    def drop_all_but(self, workflows: Container[str]) -> None:
-        """Forget what belongs to workflows that are gone. ``workflows``: a container of the ids of those that exist."""
-        with contextlib.suppress(FileNotFoundError):
-            for each in list(self.folder.iterdir()):
-                # No workflow's id begins with a dash.
-                if not each.name.startswith("-") and each.name not in workflows:
-                    shutil.rmtree(each, ignore_errors=True)
+    def workflows(self) -> set[str]:
+        """The ids of the workflows that something was held for."""
+        # No workflow's id begins with a dash.
+        return {name for name in listed(self.folder)[0] if not name.startswith("-")}
+
+    def unread(self) -> list[Unread]:
+        """The records that cannot be read: what they are about is held, and no list shows it."""
+        folders, problem = listed(self.folder)
+        names = [name for name in folders if name == _NOBODY or not name.startswith("-")]
+        return [*problem, *(each for name in names for each in read_folder(self.folder / name, HeldFile)[1])]
+
+    def forget_workflows(self, ids: Iterable[str]) -> None:
+        """Delete all that is held for these workflows, but for what a record that cannot be read is about."""
+        for workflow_id in ids:
+            records, unread = read_folder(self.folder / plain_name(workflow_id), HeldFile)
+            for held in records:
+                self.forget(held)
+            if not unread:
+                with contextlib.suppress(OSError):
+                    delete_tree(self.folder / plain_name(workflow_id))
 
     def begin(self, id: str, about: dict[str, Any]) -> None:
         """Remember a program that starts, so that a kill of Atelier loses nothing; not synced, a kill leaves what was written."""
@@ -168,12 +180,6 @@ class HeldFiles:
 
     def _place(self, held: HeldFile) -> Path:
         return self.folder / plain_name(held.workflow_id or _NOBODY) / plain_name(held.id)
-
-    @staticmethod
-    def _read(folder: Path) -> Iterator[HeldFile]:
-        for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
-            with contextlib.suppress(OSError, ValidationError):
-                yield HeldFile.model_validate_json(path.read_bytes())
 
 
 def _renamed(source: int, name: str, target: int) -> bool:

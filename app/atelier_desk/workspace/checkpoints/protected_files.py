@@ -338,8 +338,7 @@ class ProtectedFiles:
         now = self._files.digest_at(self._files.root(key[0]), key[1], follow=False)
         return any(
             change.at >= since and not change.command and now == change.after and (change.moved_to or change.path) == key[1]
-            for workflow in self._files.kept.workflows()
-            for change in self._files.kept.of(workflow)
+            for change in self._files.kept.references().changes.values()
         )
 
     def _accept(self, key: tuple[Path, str], after: FileState | None) -> None:

@@ -4,23 +4,33 @@ objects/ab/cdef…      a content, named by its SHA-256
 pending/<id>.json     a change that began; it is moved below when it is done, so after a kill it tells what has to be looked at
 changes/<workflow>/<id>.json
 trash/<id>/content    a file or folder that was deleted
+cleaned-by            which state of which database cleaned here last
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-
-from pydantic import ValidationError
 
 from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import NotFoundError, ToolError
 from atelier_desk.i18n import N_
 from atelier_desk.storage.folder.files import holds, plain_name, private_folder, sync_folder, write_atomic
+from atelier_desk.workspace.checkpoints.records import (
+    ENDING,
+    References,
+    Unread,
+    delete_tree,
+    listed,
+    read_folder,
+    size_below,
+    write_record,
+)
 from atelier_desk.workspace.diffs import digest
+
+MISSING = N_("it is missing")
 
 
 class CheckpointFiles:
@@ -57,7 +67,7 @@ class CheckpointFiles:
         return self._object(name).exists()
 
     def begin(self, change: Change) -> None:
-        write_atomic(self.folder / "pending" / f"{change.id}.json", change.model_dump_json().encode())
+        write_record(self.folder / "pending" / f"{change.id}.json", change)
 
     def finish(self, change: Change) -> None:
         """The change is done: its record is among the others from now on. That of an undo waits, too, until all of the undo is done."""
@@ -70,32 +80,93 @@ class CheckpointFiles:
         (self.folder / "pending" / f"{change.id}.json").unlink(missing_ok=True)
 
     def save(self, change: Change) -> None:
-        write_atomic(self._record(change), change.model_dump_json().encode())
+        write_record(self.record(change), change)
 
     def recorded(self, change: Change) -> bool:
         """Whether its record is among those of the changes that were made."""
-        return self._record(change).exists()
+        return self.record(change).exists()
 
     def remove(self, change: Change) -> None:
         """Forget a change and what is in the trash for it."""
         self.empty_trash(change)
-        self._record(change).unlink(missing_ok=True)
+        self.record(change).unlink(missing_ok=True)
 
     def empty_trash(self, change: Change) -> None:
         """Delete what is in the trash for a change."""
-        shutil.rmtree(self.trash(change.id), ignore_errors=True)
+        with contextlib.suppress(OSError):
+            delete_tree(self.trash(change.id))
 
     def pending(self) -> list[Change]:
-        return list(self._read(self.folder / "pending"))
+        return read_folder(self.folder / "pending", Change)[0]
 
     def of(self, workflow_id: str) -> list[Change]:
-        """The changes of a workflow, the oldest first."""
-        return sorted(self._read(self.folder / "changes" / plain_name(workflow_id)), key=lambda each: each.id)
+        """The changes of a workflow that can be read, the oldest first."""
+        return self.read(workflow_id)[0]
 
-    def workflows(self) -> list[str]:
-        with contextlib.suppress(FileNotFoundError):
-            return sorted(each.name for each in (self.folder / "changes").iterdir())
-        return []
+    def read(self, workflow_id: str) -> tuple[list[Change], list[Unread]]:
+        """The changes of a workflow, the oldest first, and the records that cannot be read."""
+        changes, unread = read_folder(self.folder / "changes" / plain_name(workflow_id), Change)
+        return sorted(changes, key=lambda each: each.id), unread
+
+    def references(self, stop: Callable[[], bool] = lambda: False) -> References:
+        """What the records of all changes name.
+
+        Raises:
+            Stopped: ``stop`` said so.
+        """
+        workflows, unread = listed(self.folder / "changes")
+        if not unread and not os.path.isdir(self.folder / "changes") and (self.stored() or self.trashed()):  # noqa: PTH112
+            unread.append(Unread(self.folder / "changes", MISSING, folder=True))
+        changes: dict[str, Change] = {}
+        for workflow in workflows:
+            found, problems = read_folder(self.folder / "changes" / workflow, Change, stop)
+            changes |= {change.id: change for change in found}
+            unread += problems
+        pending, problems = read_folder(self.folder / "pending", Change, stop)
+        return References(changes, {change.id: change for change in pending}, (*unread, *problems))
+
+    def record_names(self) -> tuple[dict[str, set[str]], bool]:
+        """The ids of all records by workflow, readable or not (pending ones under an empty id), and whether these are all."""
+        folder = self.folder / "changes"
+        workflows, problems = listed(folder)
+        found = {"": self._ids(self.folder / "pending", problems)}
+        found |= {workflow: self._ids(folder / workflow, problems) for workflow in workflows}
+        return found, not problems and folder.is_dir()
+
+    @staticmethod
+    def _ids(folder: Path, problems: list[Unread]) -> set[str]:
+        names, problem = listed(folder)
+        problems += problem
+        return {name.removesuffix(ENDING) for name in names if name.endswith(ENDING) and not name.startswith(".")}
+
+    def with_records(self, workflow_id: str = "") -> set[str] | None:
+        """The ids of the workflows that have records (this one alone, if one is named); None when that cannot be told."""
+        problems: list[Unread] = []
+        if workflow_id:
+            found = {workflow_id} if self._ids(self.folder / "changes" / plain_name(workflow_id), problems) else set()
+        else:
+            workflows, problems = listed(self.folder / "changes")
+            found = {name for name in workflows if self._ids(self.folder / "changes" / name, problems)}
+        return None if problems else found
+
+    def stored(self) -> set[str]:
+        """The hashes of the contents that are stored."""
+        folders = listed(self.folder / "objects")[0]
+        return {first + rest for first in folders for rest in listed(self.folder / "objects" / first)[0]}
+
+    def trashed(self) -> set[str]:
+        """The ids of changes that have something in the trash."""
+        return set(listed(self.folder / "trash")[0])
+
+    def cleaned_by(self) -> str:
+        """What ``set_cleaned_by`` was given last; empty when nothing was, or it cannot be read."""
+        try:
+            return (self.folder / "cleaned-by").read_text("ascii")
+        except (OSError, ValueError):
+            return ""
+
+    def set_cleaned_by(self, token: str) -> None:
+        write_atomic(self.folder / "cleaned-by", token.encode("ascii"))
 
     def get(self, workflow_id: str, id: str) -> Change:
         """A change.
@@ -135,9 +206,8 @@ class CheckpointFiles:
 
     def size(self) -> int:
         """Bytes of all that is kept."""
-        held = self.folder / "held"  # waits for a person, and is given up by nobody else
-        kept = (each for each in self.folder.rglob("*") if not each.is_relative_to(held))
-        return sum(each.stat().st_size for each in kept if each.is_file() and not each.is_symlink())
+        # What is held waits for a person, and is given up by nobody else.
+        return sum(size_below(self.folder / name) for name in ("changes", "objects", "pending", "trash"))
 
     def size_of(self, name: str) -> int:
         """Bytes of a stored content, 0 when it is not kept."""
@@ -145,32 +215,12 @@ class CheckpointFiles:
             return self._object(name).stat().st_size
         return 0
 
-    def drop_unused(self) -> None:
-        """Delete contents that no change names, and what is in the trash for none."""
-        used: set[str] = set()
-        ids: set[str] = set()
-        for workflow in self.workflows():
-            for change in self.of(workflow):
-                if not change.cleaned:
-                    used |= {change.before, change.after}
-                    ids.add(change.id)
-        for change in self.pending():
-            used |= {change.before, change.after}
-            ids.add(change.id)
-        for path in (self.folder / "objects").glob("*/*"):
-            if path.parent.name + path.name not in used:
-                path.unlink(missing_ok=True)
-        for path in (self.folder / "trash").glob("*"):
-            if path.name not in ids:
-                shutil.rmtree(path, ignore_errors=True)
+    def drop_content(self, name: str) -> None:
+        """Delete a stored content."""
+        self._object(name).unlink(missing_ok=True)
 
     def _object(self, name: str) -> Path:
         return self.folder / "objects" / name[:2] / name[2:]
 
-    def _record(self, change: Change) -> Path:
+    def record(self, change: Change) -> Path:
         return self.folder / "changes" / plain_name(change.workflow_id) / f"{plain_name(change.id)}.json"
-
-    def _read(self, folder: Path) -> Iterator[Change]:
-        for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
-            with contextlib.suppress(OSError, ValidationError):
-                yield Change.model_validate_json(path.read_bytes())

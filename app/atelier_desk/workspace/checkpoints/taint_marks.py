@@ -13,7 +13,6 @@ The list is a file of lines in the data folder. It is no part of a backup: the f
 from __future__ import annotations
 
 import builtins
-import contextlib
 import hashlib
 import json
 import os
@@ -267,12 +266,15 @@ class TaintMarks:
             data = self._file.read_bytes()
         except FileNotFoundError:
             return
+        unread: builtins.list[bytes] = []
         for line in data.split(b"\n"):
-            with contextlib.suppress(ValueError, KeyError, TypeError):
+            try:
                 said = json.loads(line)
                 mark = Mark(str(said["path"]), str(said["content"]), tuple(map(str, said["sources"] or ())))
                 self._forget(mark) if said["sources"] is None else self._learn(mark)
                 self._lines += 1
+            except (ValueError, KeyError, TypeError):
+                unread += [line] if line else []
         kept = [*self._folders.values(), *(mark for held in self._marks.values() for mark in held.values())]
         if len(kept) > MOST_MARKS:
             gone = {each for each in kept if not os.path.lexists(each.path)}
@@ -281,7 +283,8 @@ class TaintMarks:
             kept = [each for each in kept if each not in gone]
         if self._lines > 2 * len(kept) + _SPARE_LINES or not data.endswith(b"\n"):
             # Also after a kill in the middle of a line, onto which the next one would be written.
-            write_atomic(self._file, "".join(f"{_line(mark)}\n" for mark in kept).encode())
+            # What cannot be read stays: a newer Atelier may read it, and a person see which file it names.
+            write_atomic(self._file, b"".join(line + b"\n" for line in (*unread, *(_line(mark).encode() for mark in kept))))
             self._lines = len(kept)
 
     def _content_of(self, path: str) -> str:

@@ -21,6 +21,7 @@ from atelier_desk.domain.held import HeldFile
 from atelier_desk.domain.parts import FileChange
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.services.files import UndoneChange
+from atelier_desk.workspace.checkpoints.leftovers import Leftover
 from atelier_desk.workspace.checkpoints.taint_marks import WHOLE, Mark
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
@@ -282,3 +283,60 @@ async def test_files_written_after_reading_from_outside_are_shown_and_marked_as_
     await settle()
     said = [paths for (paths,), _named in atelier.calls("files.mark_read")]
     assert said == [("/p/a.py",), ("/p/build", "/p/by/command.md"), ("/p/a.py", "/p/build", "/p/by/command.md")]
+
+
+LEFT = [
+    Leftover("changes/w/1.json", "unreadable", 5 * 1024 * 1024, 1, "Input/output error"),
+    Leftover("0192", "unknown", 2 * 1024 * 1024, 3, until=WHEN),
+]
+
+
+async def test_undo_data_that_no_workflow_shows_is_listed_with_its_size_and_deleted(
+    pane: FilesPane, atelier: FakeAtelier, qtbot: QtBot
+) -> None:
+    assert pane.leftovers.isHidden()
+    atelier.set("files", "leftovers", LEFT)
+    atelier.set("files", "delete_leftovers", 5_000_000)
+    pane.reload()
+    await settle()
+    view = pane.leftovers.list
+    rows = [view.item(number) for number in range(view.count())]
+    assert pane.leftovers.isVisible()
+    assert [item.text() for item in rows] == ["Unreadable record (changes/w/1.json)", "Unknown workflow 0192 (3 changes)"]
+    assert rows[0].data(FactsRole) == "5\u202fMB · Input/output error · kept until you delete it"
+    assert rows[1].data(FactsRole) == "2\u202fMB · kept until 2026-11-22"
+    rows[0].setSelected(True)
+    qtbot.mouseClick(button(pane, "files-leftovers-delete"), Qt.MouseButton.LeftButton)
+    question = pane.findChild(QMessageBox, "files-leftovers-question")
+    assert question is not None
+    assert "5\u202fMB" in question.text()
+    question.reject()
+    await settle()
+    assert atelier.calls("files.delete_leftovers") == []
+    qtbot.mouseClick(button(pane, "files-leftovers-delete"), Qt.MouseButton.LeftButton)
+    atelier.set("files", "leftovers", LEFT[1:])
+    boxes = [each for each in pane.findChildren(QMessageBox, "files-leftovers-question") if each.isVisible()]
+    boxes[-1].findChild(QPushButton, "confirm-yes").click()
+    await settle()
+    assert atelier.calls("files.delete_leftovers") == [((("changes/w/1.json",),), {})]
+    assert view.count() == 1
+
+
+async def test_leftovers_in_french(pane: FilesPane, atelier: FakeAtelier) -> None:
+    atelier.set("files", "leftovers", LEFT)
+    pane.reload()
+    await settle()
+    switch_language("fr")
+    await settle()
+    assert pane.leftovers.list.item(0).text() == "Enregistrement illisible (changes/w/1.json)"
+    assert button(pane, "files-leftovers-delete").text() == "Tout supprimer…"
+
+
+async def test_undo_data_that_was_deleted_as_a_whole_is_told(pane: FilesPane, atelier: FakeAtelier) -> None:
+    atelier.set("files", "list", [])
+    atelier.set("files", "lost", 3)
+    pane.reload()
+    await settle()
+    assert pane.leftovers.lost.isVisible()
+    assert pane.leftovers.lost.text().startswith("Undo is no longer possible for 3 changes")
+    assert pane.leftovers.list.isHidden()

@@ -15,6 +15,7 @@ from atelier_desk.desktop.folders.held_row import WHY, HeldRow
 from atelier_desk.desktop.folders.rows import FolderRows
 from atelier_desk.desktop.folders.undoing import can_be_forced, left_words, take_back, tell_left
 from atelier_desk.desktop.panes.base import Pane, toast
+from atelier_desk.desktop.panes.files.leftovers import Leftovers
 from atelier_desk.desktop.panes.files.marked import MarkedFiles
 from atelier_desk.desktop.panes.files.tree import ChangeTree, facts, marked_path
 from atelier_desk.desktop.panes.wording import number
@@ -23,6 +24,7 @@ from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, FlowLayout, Ic
 from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.held import HeldFile
+from atelier_desk.figures import size
 from atelier_desk.file_words import held_words, path_words, undo_words
 from atelier_desk.i18n import N_, _, ngettext
 from atelier_desk.workspace.checkpoints.taint_marks import Mark
@@ -75,12 +77,15 @@ class FilesPane(Pane):
         self._marks: list[Mark] = []
         self.marked = MarkedFiles(self)
         self.marked.read.connect(self._mark_read)
+        self.leftovers = Leftovers(self)
+        self.leftovers.deleting.connect(self._delete_leftovers)
         self._stack = QStackedWidget(self)
         for page in (self.empty, self.list, self._build_reader()):
             self._stack.addWidget(page)
         self._stack.setMinimumHeight(theme().px(46))  # in a low pane the list gives way first, and scrolls
         self.column.addWidget(self.marked)
         self.column.addWidget(self._stack, 1)
+        self.column.addWidget(self.leftovers)
         self.add_key("Escape", self.close_change, self._reader)
         say(self.list, name=N_("Changed files"))
         self.desk.changed.connect(self._show)
@@ -124,10 +129,12 @@ class FilesPane(Pane):
             changes = await self.bridge.engine.files.list(workflow_id)
             held = await self.bridge.engine.files.held(workflow_id)
             marks = await self.bridge.engine.files.marked(workflow.workspace)
+        leftovers, lost = await self.leftovers.load(self.bridge, workflow_id, bool(changes))
         if workflow_id != self.workflow_id:
             return
         self._changes, self._marks = changes, marks
         self._show_held(held)
+        self.leftovers.show_leftovers(leftovers, lost)
         if self._held_open is not None and all(each.id != self._held_open.id for each in held):
             self._held_open = None
         self.was_read()
@@ -172,6 +179,7 @@ class FilesPane(Pane):
 
     def retranslate(self) -> None:
         self._show()
+        self.leftovers.retranslate()
 
     def _show_held(self, held: list[HeldFile]) -> None:
         """The files that wait for the person, above the list."""
@@ -276,6 +284,14 @@ class FilesPane(Pane):
 
     async def _say_read(self, workflow_id: str, paths: tuple[str, ...]) -> None:
         await self.bridge.engine.files.mark_read(paths)
+        await self._load(workflow_id)
+
+    def _delete_leftovers(self, keys: Sequence[str]) -> None:
+        self.jobs.once("delete-leftovers", lambda: self._delete(self.workflow_id, tuple(keys)))
+
+    async def _delete(self, workflow_id: str, keys: tuple[str, ...]) -> None:
+        freed = await self.bridge.engine.files.delete_leftovers(keys)
+        toast(self, _("{size} freed.", size=size(freed)))
         await self._load(workflow_id)
 
     def _leave_it(self) -> None:

@@ -1,0 +1,134 @@
+"""Cleaning of checkpoints as the database remembers it, and what cleaning keeps that no workflow shows."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection
+from datetime import datetime, timedelta
+from functools import partial
+
+from atelier_desk.domain.base import new_id
+from atelier_desk.domain.errors import AtelierError
+from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.storage.repositories.housekeeping import Housekeeping
+from atelier_desk.threads import in_storage_thread
+from atelier_desk.workspace.checkpoints.cleaning import Cleaned, clean
+from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
+from atelier_desk.workspace.checkpoints.leftovers import DAYS, Leftover, delete, survey, unclaimed
+
+log = logging.getLogger(__name__)
+MB = 1024 * 1024
+
+
+class CheckpointCleaning:
+    """The cleaning of one open data folder. ``_leftovers`` is what was found last: looking reads every record."""
+
+    def __init__(self, context: ServiceContext) -> None:
+        self._context = context
+        self._leftovers: list[Leftover] | None = None
+
+    @property
+    def _files(self) -> WorkspaceFiles:
+        return self._context.workspace_files
+
+    async def clean(self, *, asked: bool, stop: Callable[[], bool] = lambda: False) -> Cleaned:
+        """Give up checkpoints over the age and size of the settings, and what the database has not known for ``DAYS``.
+
+        Args:
+            asked: a person wants it now. Else nothing is given up by age or size when another database cleaned here last: after a
+                restore its settings, and what it knows, may be of long ago.
+            stop: asked often, in another thread; from its first True on nothing more is done.
+        """
+        context, now = self._context, self._context.clock.now()
+        settings = await context.settings.get()
+        known = await context.repos.workflows.ids()
+        state = await context.repos.housekeeping.load()
+        same = await in_storage_thread(self._files.kept.cleaned_by) == state.token
+        found = await in_storage_thread(unclaimed, self._files, known)
+        # A first time that lies ahead is of a clock that was wrong.
+        before = {key: min(first, now) for key, first in state.first_missed.items()} if same else {}
+        missed = {key: before.get(key, now) for key in found}
+        try:
+            await self._remember(state, missed, now)
+        except (AtelierError, OSError):
+            log.warning("the days of what is unknown cannot be counted: all of it stays", exc_info=True)  # a full disk: free what can be
+            missed = {}
+        days = settings.checkpoint_days
+        limited = same or asked
+        done = await in_storage_thread(
+            partial(
+                clean,
+                self._files,
+                before=now - timedelta(days=days) if days and limited else None,
+                most=settings.checkpoint_mb * MB if limited else None,
+                known=known,
+                expired={key for key, first in missed.items() if now - first >= timedelta(days=DAYS)},
+                stop=stop,
+            )
+        )
+        if done.given_up:
+            log.info("%d changes of files can no longer be undone: they are older or larger than what is kept", done.given_up)
+        if not stop():
+            await self._look(known, missed, tell=bool(done.given_up))
+        return done
+
+    async def _remember(self, state: Housekeeping, missed: dict[str, datetime], now: datetime) -> None:
+        """The database first: a kill before the folder has the token only makes the days begin again."""
+        there = await in_storage_thread(self._files.kept.folder.is_dir)
+        token = new_id() if there else ""
+        changed = state.model_copy(update={"token": token, "first_missed": missed, "cleaned_at": now})
+        await self._context.repos.housekeeping.save(changed)
+        if there:
+            await in_storage_thread(self._files.kept.set_cleaned_by, token)
+
+    async def leftovers(self, *, again: bool = False) -> list[Leftover]:
+        """What is kept and shown by no workflow, as it was found last. ``again``: look anew."""
+        if again or self._leftovers is None:
+            state = await self._context.repos.housekeeping.load()
+            same = await in_storage_thread(self._files.kept.cleaned_by) == state.token
+            await self._look(await self._context.repos.workflows.ids(), state.first_missed if same else {})
+        return self._leftovers or []
+
+    async def _look(self, known: Collection[str], missed: dict[str, datetime], *, tell: bool = False) -> None:
+        before, self._leftovers = self._leftovers, await in_storage_thread(survey, self._files, known, missed)
+        if tell or (before is not None and before != self._leftovers) or (before is None and self._leftovers):
+            self._context.bus.changed("file", "")
+
+    async def delete(self, keys: Collection[str]) -> int:
+        """Delete leftovers; gives the bytes that were freed.
+
+        Raises:
+            NotFoundError: a key names none.
+            StorageError: one cannot be deleted.
+        """
+        try:
+            return await in_storage_thread(delete, self._files, keys, await self._context.repos.workflows.ids())
+        finally:
+            self._leftovers = None
+            self._context.bus.changed("file", "")
+
+    def forget(self) -> None:
+        """A listing met a record that cannot be read: look anew."""
+        self._leftovers = None
+
+    def knows(self, keys: Collection[str]) -> bool:
+        """Whether these are among what was found last."""
+        return set(keys) <= {each.key for each in self._leftovers or ()}
+
+    async def lost(self, workflow_id: str = "") -> dict[str, int]:
+        """By workflow (this one alone, if one is named), how many changes the journal has whose records are all gone: their folder was
+        deleted, or did not come along with a backup. Nothing while the folder cannot be read."""
+        present = await in_storage_thread(self._files.kept.with_records, workflow_id)
+        if present is None or workflow_id in present:
+            return {}
+        changes = await self._context.repos.executions.file_changes(workflow_id)
+        return {id: count for id, count in changes.items() if id not in present}
+
+    async def keep_clean(self, every_s: float) -> None:
+        """Clean at once and then again and again, until it is cancelled."""
+        while True:
+            try:
+                await self.clean(asked=False)
+            except (AtelierError, OSError):
+                log.exception("checkpoints were not cleaned")
+            await self._context.clock.sleep(every_s)

@@ -1,0 +1,219 @@
+"""What cleaning keeps though no workflow shows it: records that cannot be read with all they may name, and what belongs to
+workflows that the database does not know. A person looks at it and deletes it.
+
+What is unknown stays for ``DAYS`` from the day on which this database first missed it: another database, of a newer backup,
+may know it. What cannot be read stays until a person deletes it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Container, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Literal
+
+from atelier_desk.domain.change import Change
+from atelier_desk.domain.errors import NotFoundError, StorageError, UsageError
+from atelier_desk.i18n import N_
+from atelier_desk.storage.folder.files import plain_name
+from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
+from atelier_desk.workspace.checkpoints.records import ENDING, References, Unread, delete_tree, size_below
+
+DAYS = 30
+"""For so long what is unknown stays."""
+TRASH = "trash/"
+"""Begins the key of something in the trash that has no record."""
+CONTENTS = "objects"
+"""The key of the contents that a record which cannot be read may name."""
+Kind = Literal["unreadable", "cut_off", "contents", "unknown", "unnamed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """Something that is kept and shown by no workflow.
+
+    Attributes:
+        key: names it, for deleting: a path below the checkpoints, or the id of a workflow.
+        kind: ``unreadable``: a record, with what belongs to it by its name; ``cut_off``: a change that was cut off in a folder that
+            cannot be looked at; ``contents``: contents that unreadable records may name; ``unknown``: all of a workflow that the
+            database does not know; ``unnamed``: something in the trash without a record.
+        size: bytes.
+        changes: how many changes of an unknown workflow; 1 for a record, 0 for the others.
+        reason: why it cannot be read: the system's words, or a text to be translated.
+        until: from when on cleaning deletes it; None for what stays until a person does.
+    """
+
+    key: str
+    kind: Kind
+    size: int
+    changes: int = 0
+    reason: str = ""
+    until: datetime | None = None
+
+
+def unclaimed(files: WorkspaceFiles, known: Container[str]) -> set[str]:
+    """The keys of what this database does not know: workflows, and trash without a record. Told by the names of files, so that it takes
+    a moment alone however many there are. Blocks."""
+    with files.lock:
+        names, complete = files.kept.record_names()
+        pending = {change.workflow_id for change in files.kept.pending()}
+        owners = {workflow for workflow, ids in names.items() if ids} | pending | files.held.workflows()
+        unnamed = files.kept.trashed().difference(*names.values()) if complete else set()
+        return _unknown(owners, known) | {TRASH + id for id in unnamed if _is_plain(id)}
+
+
+def survey(files: WorkspaceFiles, known: Container[str], first_missed: Mapping[str, datetime]) -> list[Leftover]:
+    """All leftovers: what cannot be read first, then what is unknown. Blocks.
+
+    Args:
+        first_missed: by key, when this database first missed it.
+    """
+    with files.lock:
+        files.recover()
+        records = files.kept.references()
+        checkpoints = files.kept.folder
+        found = [_unread(files, each) for each in (*records.unread, *files.held.unread())]
+        for change in records.pending.values():
+            if change.workflow_id in known:
+                path = checkpoints / "pending" / f"{change.id}.json"
+                size = size_below(path) + size_below(files.kept.trash(change.id))
+                found.append(Leftover(_key(checkpoints, path), "cut_off", size, 1, N_("its folder cannot be looked at")))
+        if records.unread:
+            size = sum(map(files.kept.size_of, _unnamed_contents(files, records)))
+            found += [Leftover(CONTENTS, "contents", size)] if size else []
+        for key in sorted(_unclaimed(files, records, known)):
+            until = first_missed[key] + timedelta(days=DAYS) if key in first_missed else None
+            if key.startswith(TRASH):
+                found.append(Leftover(key, "unnamed", size_below(checkpoints / key), until=until))
+            else:
+                own = _of(records, key)
+                found.append(Leftover(key, "unknown", _size_of_workflow(files, records, key, own), len(own), until=until))
+        return found
+
+
+def delete(files: WorkspaceFiles, keys: Collection[str], known: Container[str]) -> int:
+    """Delete leftovers that a person chose; gives the bytes that were freed. Blocks.
+
+    Raises:
+        NotFoundError: a key names none; then nothing is deleted.
+        StorageError: ``read_only``, one of them cannot be deleted.
+    """
+    with files.lock:
+        there = {each.key: each for each in survey(files, known, {})}
+        if unknown := [key for key in keys if key not in there]:
+            raise NotFoundError(N_("There is no leftover {key}: list them with atelier files leftovers."), key=unknown[0])
+        size = _size(files)
+        for key in keys:
+            try:
+                _delete(files, there[key])
+            except OSError as error:
+                raise StorageError(
+                    N_("{path} cannot be deleted: {reason}"),
+                    code="read_only",
+                    path=files.kept.folder / key,
+                    reason=error.strerror or str(error),
+                ) from error
+        records = files.kept.references()
+        for name in records.unused_contents(files.kept.stored()):
+            files.kept.drop_content(name)
+        return max(0, size - _size(files))
+
+
+def _delete(files: WorkspaceFiles, leftover: Leftover) -> None:
+    records = files.kept.references()
+    path = files.kept.folder / leftover.key
+    if leftover.kind == "contents":
+        for name in _unnamed_contents(files, records):
+            files.kept.drop_content(name)
+    elif leftover.kind == "unknown":
+        _forget(files, records, leftover.key)
+    elif leftover.kind == "unnamed":
+        delete_tree(path)
+    elif not os.path.lexists(path):
+        path.mkdir(mode=0o700, parents=True)  # a missing folder of records: from now on there are none
+    else:
+        # What is named like the record first: after a kill in between the record still tells of it.
+        delete_tree(path.with_suffix("") if path.is_relative_to(files.held.folder) else files.kept.trash(path.stem))
+        delete_tree(path)
+
+
+def forget(files: WorkspaceFiles, workflow_id: str) -> None:
+    """A person deleted the workflow for good: its undo data goes too, but for records that cannot be read. Blocks.
+
+    Raises:
+        OSError: something stays; cleaning deletes it later.
+    """
+    with files.lock:
+        _forget(files, files.kept.references(), workflow_id)
+
+
+def _forget(files: WorkspaceFiles, records: References, workflow_id: str) -> None:
+    for change in _of(records, workflow_id):
+        delete_tree(files.kept.trash(change.id))
+        files.kept.drop(change)
+    for above in ("changes", "held"):
+        _delete_records(files, files.kept.folder / above / plain_name(workflow_id))
+
+
+def _delete_records(files: WorkspaceFiles, folder: Path) -> None:
+    """All of an unknown workflow, but for records that cannot be read: these are leftovers of their own."""
+    keep = {each.path.stem for each in (*files.kept.references().unread, *files.held.unread()) if each.path.parent == folder}
+    if not keep:
+        delete_tree(folder)
+        return
+    for each in list(folder.iterdir()):
+        if each.name.removesuffix(ENDING) not in keep:
+            delete_tree(each)
+
+
+def _unread(files: WorkspaceFiles, unread: Unread) -> Leftover:
+    size = size_below(unread.path)
+    if not unread.folder:
+        held = unread.path.is_relative_to(files.held.folder)
+        size += size_below(unread.path.with_suffix("") if held else files.kept.trash(unread.path.stem))
+    return Leftover(_key(files.kept.folder, unread.path), "unreadable", size, int(not unread.folder), unread.reason)
+
+
+def _key(checkpoints: Path, path: Path) -> str:
+    return path.relative_to(checkpoints).as_posix()
+
+
+def _unclaimed(files: WorkspaceFiles, records: References, known: Container[str]) -> set[str]:
+    owners = {change.workflow_id for change in (*records.changes.values(), *records.pending.values())} | files.held.workflows()
+    return _unknown(owners, known) | {TRASH + id for id in records.unnamed_trash(files.kept.trashed()) if _is_plain(id)}
+
+
+def _unknown(owners: Iterable[str], known: Container[str]) -> set[str]:
+    return {each for each in owners if each and each not in known and _is_plain(each)}
+
+
+def _is_plain(name: str) -> bool:
+    try:
+        return plain_name(name) == name
+    except UsageError:
+        return False
+
+
+def _of(records: References, workflow_id: str) -> list[Change]:
+    every = (*records.changes.values(), *records.pending.values())
+    return [change for change in every if change.workflow_id == workflow_id]
+
+
+def _size_of_workflow(files: WorkspaceFiles, records: References, workflow_id: str, own: Iterable[Change]) -> int:
+    """Bytes of its records, its trash, what is held for it, and the contents that it alone names."""
+    mine = {change.id for change in own}
+    others = (change for change in (*records.changes.values(), *records.pending.values()) if change.id not in mine)
+    alone = records.contents(own) - records.contents(others)
+    size = sum(files.kept.size_of(name) for name in alone) + sum(size_below(files.kept.trash(id)) for id in mine)
+    size += sum(size_below(files.kept.folder / "pending" / f"{id}.json") for id in mine)
+    return size + sum(size_below(files.kept.folder / above / workflow_id) for above in ("changes", "held"))
+
+
+def _unnamed_contents(files: WorkspaceFiles, records: References) -> set[str]:
+    return files.kept.stored() - records.contents()
+
+
+def _size(files: WorkspaceFiles) -> int:
+    return files.kept.size() + size_below(files.held.folder)

@@ -1,0 +1,192 @@
+"""Records of checkpoints: JSON with its SHA-256 in the line below, so that no changed byte passes for another record.
+
+What is named is known only when every record that could name something was read. ``References`` is asked before anything
+is deleted as unused: a record that cannot be read (damaged, half written, of a newer Atelier, or refused by the system)
+keeps all that it may name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import stat
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from atelier_desk.domain.base import Model
+from atelier_desk.domain.change import Change
+from atelier_desk.i18n import N_
+from atelier_desk.storage.folder.files import sha256, write_atomic
+
+M = TypeVar("M", bound=Model)
+DAMAGED = N_("it is damaged, incomplete, or written by a newer Atelier")
+ENDING = ".json"
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A record, or a folder of records, that could not be read. ``reason``: the system's words, or a text to be translated."""
+
+    path: Path
+    reason: str
+    folder: bool = False
+
+
+class UnreadableRecord(Exception):
+    """``args[0]`` is the reason."""
+
+
+def write_record(path: Path, record: Model) -> None:
+    """Write a record with its hash; it is whole or as it was before."""
+    body = record.model_dump_json().encode()
+    write_atomic(path, body + b"\n" + sha256(body).encode() + b"\n")
+
+
+def read_record(path: Path, kind: type[M]) -> M:
+    """A record as it was written. One without a hash is of an Atelier that wrote none.
+
+    Raises:
+        FileNotFoundError: there is none.
+        UnreadableRecord: it cannot be read, or its bytes are not those that were written.
+    """
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise UnreadableRecord(error.strerror or str(error)) from error
+    body, line, digest = data.partition(b"\n")
+    if line and digest != sha256(body).encode() + b"\n":
+        raise UnreadableRecord(DAMAGED)
+    try:
+        record = kind.model_validate_json(body)
+    except ValueError as error:
+        raise UnreadableRecord(DAMAGED) from error
+    if getattr(record, "id", path.stem) != path.stem:
+        raise UnreadableRecord(DAMAGED)  # it lies under the name of another
+    return record
+
+
+def read_folder(folder: Path, kind: type[M], stop: Callable[[], bool] = lambda: False) -> tuple[list[M], list[Unread]]:
+    """The records of a folder by their names, and what of it could not be read.
+
+    Raises:
+        Stopped: ``stop`` said so.
+    """
+    found: list[M] = []
+    unread: list[Unread] = []
+    names, problem = listed(folder)
+    unread += problem
+    for name in names:
+        if stop():
+            raise Stopped
+        if not name.endswith(ENDING) or name.startswith("."):
+            continue
+        path = folder / name
+        try:
+            found.append(read_record(path, kind))
+        except FileNotFoundError:
+            continue
+        except UnreadableRecord as error:
+            unread.append(Unread(path, error.args[0]))
+    return found, unread
+
+
+def listed(folder: Path) -> tuple[list[str], list[Unread]]:
+    """The names in a folder; none where there is no folder. The second list has it when it cannot be listed."""
+    try:
+        return sorted(os.listdir(folder)), []  # noqa: PTH208 - iterdir may fail in its middle
+    except (FileNotFoundError, NotADirectoryError):
+        return [], []
+    except OSError as error:
+        return [], [Unread(folder, error.strerror or str(error), folder=True)]
+
+
+class Stopped(Exception):
+    """Reading or cleaning was stopped before its end; what was done is done."""
+
+
+@dataclass(frozen=True, slots=True)
+class References:
+    """What all records of changes name.
+
+    Attributes:
+        changes: those that could be read, by id; ``pending`` those that began and are not settled.
+        unread: what could not be read.
+    """
+
+    changes: dict[str, Change] = field(default_factory=dict)
+    pending: dict[str, Change] = field(default_factory=dict)
+    unread: tuple[Unread, ...] = ()
+
+    def contents(self, changes: Iterable[Change] | None = None) -> set[str]:
+        """The hashes that these changes (None: all) need."""
+        every = [*self.changes.values(), *self.pending.values()] if changes is None else changes
+        return {name for change in every if not change.cleaned for name in (change.before, change.after) if name}
+
+    def unused_contents(self, names: Collection[str]) -> set[str]:
+        """Those of the stored contents that no record names, also none that could not be read."""
+        return set(names) - self.contents() if not self.unread else set()
+
+    def unused_trash(self, ids: Collection[str]) -> set[str]:
+        """Those of the ids in the trash whose change was given up."""
+        return {id for id in ids if id in self.changes and self.changes[id].cleaned}
+
+    def unnamed_trash(self, ids: Collection[str]) -> set[str]:
+        """Those of the ids in the trash that have no record, not even one that could not be read."""
+        if any(each.folder for each in self.unread):
+            return set()
+        return set(ids) - set(self.changes) - set(self.pending) - {each.path.stem for each in self.unread}
+
+
+def delete_tree(path: Path) -> None:
+    """Delete a file, or a folder with all it holds, also where the folders in it are read-only; a missing one is no error.
+
+    Raises:
+        OSError: something stays.
+    """
+
+    def allow(_call: object, name: str, error: tuple[type[BaseException], BaseException, object]) -> None:
+        if isinstance(error[1], FileNotFoundError):
+            return
+        if not isinstance(error[1], PermissionError):
+            raise error[1]
+        for each in (Path(name).parent, Path(name)):
+            with contextlib.suppress(OSError):
+                if stat.S_ISDIR(each.lstat().st_mode):
+                    each.chmod(0o700)
+        if not Path(name).is_dir() or Path(name).is_symlink():
+            Path(name).unlink(missing_ok=True)
+        else:
+            shutil.rmtree(name)
+
+    try:
+        is_folder = stat.S_ISDIR(path.lstat().st_mode)
+    except FileNotFoundError:
+        return
+    if is_folder:
+        shutil.rmtree(path, onerror=allow)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def size_below(path: Path) -> int:
+    """Bytes of a file, or of all files in a folder; what cannot be looked at counts nothing."""
+    return sum(_sizes(path))
+
+
+def _sizes(path: Path) -> Iterator[int]:
+    try:
+        info = path.lstat()
+    except OSError:
+        return
+    if not stat.S_ISDIR(info.st_mode):
+        yield info.st_size
+        return
+    for folder, _folders, names in os.walk(path):
+        for name in names:
+            with contextlib.suppress(OSError):
+                yield os.lstat(os.path.join(folder, name)).st_size  # noqa: PTH118 - a hundred thousand of them

@@ -1,0 +1,120 @@
+"""Kills in the middle of cleaning, and of deleting leftovers: nothing that is to stay is lost, nothing is given up silently.
+
+``ATELIER_CLEANING_KILLS`` sets the number (12 when it is not set); they fall between the first and the last deletion.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from time import monotonic, sleep
+
+import pytest
+
+from atelier_desk.domain.change import Change
+from atelier_desk.workspace.checkpoints.cleaning import clean
+from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
+from atelier_desk.workspace.checkpoints.leftovers import delete, survey
+from atelier_desk.workspace.checkpoints.undo import undo
+from atelier_desk.workspace.places import place
+from tests.chaos.cleaning_worker import EXPIRED, KNOWN, NOW, OLD
+
+KILLS = int(os.environ.get("ATELIER_CLEANING_KILLS", "12"))
+CHANGES = 40
+"""Of each kind in each workflow."""
+
+
+class Sample:
+    """Old changes that are given up, new ones that stay; of the workflow itself, of an unknown one and of one whose days are over."""
+
+    def __init__(self, folder: Path) -> None:
+        self.workspace, self.checkpoints = folder / "ws", folder / "checkpoints"
+        self.workspace.mkdir(parents=True)
+        self.stays: list[Change] = []
+        self.goes: list[Change] = []
+        when = OLD
+        files = WorkspaceFiles(self.checkpoints, (), lambda: when)
+        for when in (OLD, NOW):
+            for workflow in ("mine", "unknown", "expired"):
+                made = [each for number in range(CHANGES) for each in self._change(files, workflow, f"{workflow}-{when:%m}-{number}")]
+                goes = workflow == "expired" or (workflow == "mine" and when == OLD)
+                (self.goes if goes else self.stays).extend(made)
+        self.damaged = self._change(files, "mine", "damaged")
+        for change in self.damaged:
+            files.kept.record(change).write_bytes(files.kept.record(change).read_bytes()[:-9])
+
+    def _change(self, files: WorkspaceFiles, workflow: str, name: str) -> list[Change]:
+        (self.workspace / f"{name}.d").mkdir()
+        (self.workspace / f"{name}.d/only").write_text(f"the only copy of {name}")
+        (self.workspace / f"{name}.txt").write_text(f"{name} before")
+        edited = files.write(Author(workflow), place(f"{name}.txt", (self.workspace,)), f"{name} after".encode())
+        assert edited is not None
+        return [files.delete(Author(workflow), place(f"{name}.d", (self.workspace,))), edited]
+
+
+def is_there(files: WorkspaceFiles, change: Change) -> bool:
+    """Whether all an undo of it needs is there."""
+    if change.action == "deleted":
+        return (files.kept.trash(change.id) / "content/only").exists()
+    return files.kept.has(change.before)
+
+
+def look(sample: Sample, checkpoints: Path) -> None:
+    """Nothing lost, nothing silent."""
+    files = WorkspaceFiles(checkpoints, (), lambda: NOW)
+    listed = {change.id: change for workflow in ("mine", "unknown", "expired") for change in files.kept.of(workflow)}
+    for change in sample.stays:
+        assert listed[change.id] == change
+        assert is_there(files, change), f"{change.path} is lost"
+    for change in sample.damaged:
+        assert is_there(files, change), f"{change.path} is lost, its record cannot be read"
+    for change in sample.goes:
+        if change.workflow_id == "mine":
+            found = listed[change.id]
+            assert found.cleaned or is_there(files, change), f"{change.path} is gone and is offered for undoing"
+    told = Counter(each.kind for each in survey(files, KNOWN, {}))
+    assert told["unreadable"] == len(sample.damaged)
+    assert told["unknown"] in (1, 2)
+
+
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("what", ["clean", "delete"])
+def test_a_kill_in_the_middle_of_cleaning_loses_nothing(tmp_path: Path, what: str) -> None:
+    sample = Sample(tmp_path)
+    whole = tmp_path / "whole"
+    sample.checkpoints.rename(whole)
+    chance, longest, in_the_middle = random.Random(20261127), 0.0, 0
+    for number in range(-1, KILLS):
+        shutil.rmtree(sample.checkpoints, ignore_errors=True)
+        shutil.copytree(whole, sample.checkpoints)
+        command = (sys.executable, "-m", "tests.chaos.cleaning_worker", str(sample.checkpoints), what)
+        with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=Path(__file__).parents[2]) as worker:
+            assert worker.stdout is not None
+            assert worker.stdout.readline() == b"ready\n"
+            began = monotonic()
+            if number < 0:  # how long it takes, undisturbed
+                assert worker.stdout.readline() == b"done\n"
+                longest = monotonic() - began
+            else:
+                sleep(chance.uniform(0.0, longest))
+            worker.kill()
+            in_the_middle += number >= 0 and worker.stdout.read() == b""
+            worker.wait(10)
+        look(sample, sample.checkpoints)
+        files = WorkspaceFiles(sample.checkpoints, (), lambda: NOW)
+        if what == "clean":
+            assert clean(files, before=None, most=None, known=KNOWN, expired=EXPIRED).finished
+        elif any(each.key == "expired" for each in survey(files, KNOWN, {})):
+            delete(files, ["expired"], KNOWN)
+        look(sample, sample.checkpoints)
+        assert not files.kept.of("expired")
+    print(f"\n{in_the_middle} of {KILLS} kills in the middle")
+    assert in_the_middle
+    files = WorkspaceFiles(sample.checkpoints, (), lambda: NOW)
+    wanted = [change for change in sample.stays if change.workflow_id == "mine"]
+    assert [each.problem for each in undo(files, wanted)] == [None] * len(wanted)

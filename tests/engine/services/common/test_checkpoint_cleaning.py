@@ -1,0 +1,251 @@
+"""Cleaning as the database remembers it: what it does not know stays 30 days, across restores; the journal tells what is gone."""
+
+from __future__ import annotations
+
+import errno
+import shutil
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from atelier_desk.domain.change import Change
+from atelier_desk.domain.chat import ToolCall
+from atelier_desk.engine import Atelier
+from atelier_desk.engine.housekeeping import once_a_day
+from atelier_desk.engine.services.data import restore_backup
+from atelier_desk.workspace.checkpoints.files import Author
+from atelier_desk.workspace.places import place
+from tests.engine.conftest import Opener
+from tests.support.clock import ManualClock
+
+DAY = 24 * 3600.0
+TODAY = datetime(2026, 11, 23, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def ws(tmp_path: Path) -> Path:
+    folder = tmp_path / "ws"
+    folder.mkdir()
+    return folder
+
+
+def delete_folder(atelier: Atelier, ws: Path, workflow_id: str, name: str) -> Change:
+    (ws / name).mkdir()
+    (ws / name / "file").write_text(f"the only copy in {name}")
+    return atelier.workspace_files.delete(Author(workflow_id, "run"), place(name, (ws,)))
+
+
+async def undo_all(atelier: Atelier, workflow_id: str) -> list[str]:
+    ids = [change.id for change in await atelier.files.list(workflow_id) if change.undoable]
+    return [str(each.problem) for each in await atelier.files.undo(workflow_id, ids) if each.problem]
+
+
+async def backups(open_atelier: Opener, ws: Path, tmp_path: Path) -> tuple[Path, Path, str]:
+    """An older backup, and a newer one that knows one more workflow, whose id is given; that one deleted a folder."""
+    old, new = tmp_path / "old.zip", tmp_path / "new.zip"
+    async with open_atelier(clock=ManualClock(TODAY)) as atelier:
+        delete_folder(atelier, ws, (await atelier.workflows.create()).id, "first")
+        await atelier.files.clean(asked=False)
+        await atelier.data.backup_create(old)
+        newer = (await atelier.workflows.create()).id
+        delete_folder(atelier, ws, newer, "second")
+        await atelier.files.clean(asked=False)
+        await atelier.data.backup_create(new)
+    return old, new, newer
+
+
+@pytest.mark.parametrize("days", [0, 1, 29])
+async def test_an_older_backup_and_then_the_newer_one_lose_nothing(open_atelier: Opener, ws: Path, tmp_path: Path, days: int) -> None:
+    old, new, newer = await backups(open_atelier, ws, tmp_path)
+    await restore_backup(old, tmp_path / "data")
+    for day in (0, days):
+        async with open_atelier(clock=ManualClock(TODAY + timedelta(days=day))) as atelier:
+            await atelier.files.clean(asked=bool(day))
+            (leftover,) = await atelier.files.leftovers()
+            assert (leftover.key, leftover.kind, leftover.changes) == (newer, "unknown", 1)
+            assert leftover.size > len("the only copy in second")
+            assert leftover.until == TODAY + timedelta(days=30)
+    await restore_backup(new, tmp_path / "data")
+    async with open_atelier(clock=ManualClock(TODAY + timedelta(days=days))) as atelier:
+        await atelier.files.clean(asked=False)
+        assert await atelier.files.leftovers() == []
+        assert await undo_all(atelier, newer) == []
+        assert (ws / "second/file").read_text() == "the only copy in second"
+
+
+async def test_after_thirty_days_it_goes(open_atelier: Opener, ws: Path, tmp_path: Path) -> None:
+    old, _new, newer = await backups(open_atelier, ws, tmp_path)
+    await restore_backup(old, tmp_path / "data")
+    clock = ManualClock(TODAY)
+    async with open_atelier(clock=clock) as atelier:
+        await atelier.files.clean(asked=False)
+        await clock.advance(30 * DAY)
+        await atelier.files.clean(asked=False)
+        assert await atelier.files.leftovers() == []
+        assert atelier.workspace_files.kept.of(newer) == []
+        assert not list((tmp_path / "data/checkpoints/trash").glob("*/content/file")) or not (ws / "second").exists()
+
+
+async def test_days_that_an_older_backup_counted_do_not_count_after_its_restore(open_atelier: Opener, ws: Path, tmp_path: Path) -> None:
+    """It began to miss the newer workflow long ago; since then the newer database was in its place."""
+    old, new, newer = await backups(open_atelier, ws, tmp_path)
+    counted = tmp_path / "counted.zip"
+    await restore_backup(old, tmp_path / "data")
+    async with open_atelier(clock=ManualClock(TODAY)) as atelier:
+        await atelier.files.clean(asked=False)
+        await atelier.data.backup_create(counted)
+    await restore_backup(new, tmp_path / "data")
+    later = TODAY + timedelta(days=100)
+    async with open_atelier(clock=ManualClock(later)) as atelier:
+        delete_folder(atelier, ws, newer, "third")
+        await atelier.files.clean(asked=False)
+    await restore_backup(counted, tmp_path / "data")
+    async with open_atelier(clock=ManualClock(later)) as atelier:
+        await atelier.files.clean(asked=True)
+        (leftover,) = await atelier.files.leftovers()
+        assert leftover.until == later + timedelta(days=30)
+    await restore_backup(new, tmp_path / "data")
+    async with open_atelier(clock=ManualClock(later)) as atelier:
+        assert await undo_all(atelier, newer) == []
+        assert (ws / "third/file").read_text() == "the only copy in third"
+
+
+async def test_a_database_that_just_came_gives_nothing_up_by_itself(open_atelier: Opener, ws: Path, tmp_path: Path) -> None:
+    """Its settings may be of long ago: a person who restores the wrong backup loses nothing by opening it."""
+    old, new = tmp_path / "old.zip", tmp_path / "new.zip"
+    async with open_atelier(clock=ManualClock(TODAY)) as atelier:
+        mine = (await atelier.workflows.create()).id
+        await atelier.settings.update(checkpoint_days=1)
+        await atelier.data.backup_create(old)
+        await atelier.settings.update(checkpoint_days=0)
+        delete_folder(atelier, ws, mine, "folder")
+        await atelier.files.clean(asked=False)
+        await atelier.data.backup_create(new)
+    await restore_backup(old, tmp_path / "data")
+    clock = ManualClock(TODAY + timedelta(days=10))
+    async with open_atelier(clock=clock) as atelier:
+        assert (await atelier.files.clean(asked=False)).given_up == 0
+        assert (await atelier.files.kept()).changes == 1
+        assert (await atelier.files.clean(asked=False)).given_up == 1, "from the second time on its settings hold"
+
+
+async def test_a_clock_that_was_wrong_ends_no_days(open_atelier: Opener, ws: Path) -> None:
+    async with open_atelier(clock=ManualClock(TODAY + timedelta(days=900))) as atelier:
+        delete_folder(atelier, ws, "gone", "folder")
+        await atelier.files.clean(asked=False)
+    async with open_atelier(clock=ManualClock(TODAY)) as atelier:
+        await atelier.files.clean(asked=False)
+        (leftover,) = await atelier.files.leftovers()
+        assert leftover.until == TODAY + timedelta(days=30)
+
+
+async def test_a_person_deletes_what_is_unknown(open_atelier: Opener, ws: Path, tmp_path: Path) -> None:
+    async with open_atelier() as atelier:
+        change = delete_folder(atelier, ws, "gone", "folder")
+        (leftover,) = await atelier.files.leftovers()
+        assert await atelier.files.delete_leftovers([leftover.key]) >= len("the only copy in folder")
+        assert await atelier.files.leftovers() == []
+        assert not atelier.workspace_files.kept.trash(change.id).exists()
+
+
+async def test_a_listing_that_meets_an_unreadable_record_tells_the_pane(open_atelier: Opener, ws: Path) -> None:
+    async with open_atelier() as atelier:
+        mine = (await atelier.workflows.create()).id
+        change = delete_folder(atelier, ws, mine, "folder")
+        await atelier.files.clean(asked=False)
+        assert await atelier.files.leftovers(again=False) == []
+        atelier.workspace_files.kept.record(change).write_bytes(b"{")
+        assert await atelier.files.list(mine) == []
+        assert [each.kind for each in await atelier.files.leftovers(again=False)] == ["unreadable"]
+
+
+def writes(ws: Path) -> list[object]:
+    call = ToolCall(id="c1", name="write_file", arguments={"path": "a.txt", "content": "new"})
+    again = ToolCall(id="c2", name="write_file", arguments={"path": "b.txt", "content": "new"})
+    return [[call, again], "done", [call], "done"]
+
+
+async def test_the_journal_knows_what_can_no_longer_be_undone(open_atelier: Opener, ws: Path, tmp_path: Path) -> None:
+    async with open_atelier(writes(ws)) as atelier:
+        await atelier.settings.set("approvals.flags.file_ops", False)
+        mine = await atelier.workflows.create(workspace=(str(ws),))
+        async for _event in atelier.run("go", workflow_id=mine.id):
+            pass
+        assert (ws / "b.txt").read_text() == "new"
+        async for _event in atelier.run("again", workflow_id=mine.id):
+            pass  # it wrote a.txt as it was
+        assert await atelier.files.lost() == await atelier.files.lost(mine.id) == 0
+        copy = await atelier.workflows.duplicate(mine.id)
+        assert await atelier.files.lost(copy.id) == 0, "what came along was never undone there"
+        shutil.rmtree(tmp_path / "data/checkpoints")
+        assert await atelier.files.lost() == await atelier.files.lost(mine.id) == 2
+        assert await atelier.files.list(mine.id) == []
+
+
+async def test_once_a_day_after_a_command(open_atelier: Opener, ws: Path) -> None:
+    clock = ManualClock(TODAY)
+    async with open_atelier(clock=clock) as atelier:
+        mine = (await atelier.workflows.create()).id
+        await atelier.settings.update(checkpoint_days=1)
+        await once_a_day(atelier, started=True)
+        delete_folder(atelier, ws, mine, "first")
+        atelier.workspace_files.now = lambda: TODAY
+        await clock.advance(23 * 3600)
+        await once_a_day(atelier, started=True)
+        assert (await atelier.files.kept()).changes == 1
+        await clock.advance(26 * 3600)
+        await once_a_day(atelier, started=False)
+        assert (await atelier.files.kept()).changes == 0
+
+
+async def test_cleaning_after_a_command_stops_when_its_time_is_over(open_atelier: Opener, ws: Path) -> None:
+    clock = ManualClock(TODAY)
+    async with open_atelier(clock=clock) as atelier:
+        delete_folder(atelier, ws, (await atelier.workflows.create()).id, "first")
+        await clock.advance(400 * DAY)
+        await once_a_day(atelier, started=True, most_s=0.0)
+        state = await atelier.repos.housekeeping.load()
+        assert state.cleaned_at == clock.now(), "it is not tried again with each command"
+        assert (await atelier.files.kept()).changes <= 1
+
+
+async def test_a_workflow_that_a_person_deletes_for_good_takes_its_undo_data_along(open_atelier: Opener, ws: Path) -> None:
+    async with open_atelier() as atelier:
+        mine, other = (await atelier.workflows.create()).id, (await atelier.workflows.create()).id
+        gone, stays = delete_folder(atelier, ws, mine, "first"), delete_folder(atelier, ws, other, "second")
+        await atelier.workflows.purge(mine)
+        assert not atelier.workspace_files.kept.trash(gone.id).exists()
+        assert await atelier.files.leftovers() == []
+        assert atelier.workspace_files.kept.of(other) == [stays]
+
+
+async def test_a_bin_that_is_emptied_by_itself_does_not(open_atelier: Opener, ws: Path) -> None:
+    """The database may be an old backup: the newer one has the workflow out of the bin."""
+    clock = ManualClock(TODAY)
+    async with open_atelier(clock=clock) as atelier:
+        mine = (await atelier.workflows.create()).id
+        change = delete_folder(atelier, ws, mine, "first")
+        await atelier.workflows.delete(mine)
+        await clock.advance(400 * DAY)
+        await atelier.workflows.purge_expired()
+        await atelier.files.clean(asked=True)
+        assert (atelier.workspace_files.kept.trash(change.id) / "content/file").exists()
+        assert [each.key for each in await atelier.files.leftovers()] == [mine]
+
+
+async def test_a_full_disk_is_cleaned_all_the_same(open_atelier: Opener, ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_atelier() as atelier:
+        delete_folder(atelier, ws, (await atelier.workflows.create()).id, "first")
+        unused = atelier.workspace_files.kept.folder / "objects/ab/cdef"
+        unused.parent.mkdir(parents=True)
+        unused.write_text("no record names it")
+        unknown = delete_folder(atelier, ws, "unknown", "second")
+
+        def full(_token: str) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr(atelier.workspace_files.kept, "set_cleaned_by", full)
+        assert (await atelier.files.clean(asked=True)).freed > 0
+        assert not unused.exists()
+        assert (atelier.workspace_files.kept.trash(unknown.id) / "content/file").exists()
