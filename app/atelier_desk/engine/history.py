@@ -19,7 +19,6 @@ from atelier_desk.engine.run.projection.project import Totals, project, project_
 from atelier_desk.engine.run.reducer.reduce import fold, reduce
 from atelier_desk.engine.run.reducer.state import Entry, RunState, carried
 from atelier_desk.engine.services.common.naming import branch_name
-from atelier_desk.engine.services.common.paging import all_rows
 from atelier_desk.i18n import N_
 from atelier_desk.storage.repositories import Repositories
 
@@ -133,23 +132,14 @@ class Conversations:
         chain.reverse()
         for start in range(0, len(chain), RUNS_AT_ONCE):
             few = chain[start : start + RUNS_AT_ONCE]
-            events = await self._events(few)
+            # Of thousands of turns a query each would take seconds.
+            events = await self._repos.journal.journals(few)
             for each in few:
                 state = fold(events[each], before.history)
                 before = Before(carried(state), state.tainted) if state is not None else before
                 if rows[each].status.final:
                     self._keep(each, before)
         return before
-
-    async def _events(self, run_ids: Sequence[str]) -> dict[str, list[RunEvent]]:
-        """The journals of some runs: of thousands of turns a query each would take seconds."""
-        found: dict[str, list[RunEvent]] = {run_id: [] for run_id in run_ids}
-        of_runs = self._repos.journal.of_runs
-        for event in await all_rows(lambda offset, limit: of_runs(run_ids, offset=offset, limit=limit)):
-            found[event.run_id].append(event)
-        for events in found.values():
-            events.sort(key=lambda event: event.seq)
-        return found
 
     def finished(self, state: RunState) -> None:
         """Remember the conversation of a run that is over, so that the next turn folds nothing."""

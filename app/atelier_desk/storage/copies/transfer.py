@@ -136,6 +136,7 @@ async def _export_table(store: Store, table: str, target: Path, before: int, pro
 async def _import_table(store: Store, table: str, source: Path, before: int, progress: Callable[[int], None] | None) -> int:
     path = source / f"{table}.jsonl"
     await store.write(Statement(f"DELETE {table} RETURN NONE", {}))
+    store.last_hashes.clear()
     kind = "RELATION INTO" if table in await _edges(store) else "INTO"
     count, offset = 0, 0
     while True:
