@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from atelier_desk.domain.errors import StorageError
@@ -19,7 +19,9 @@ _WHERE: dict[tuple[str, str], str] = {
     ("message", MISSING): N_("Workflow {workflow}, run {run}: the message {row} is missing."),
     ("tool_execution", CHANGED): N_("Workflow {workflow}, run {run}: the tool call {row} is not as it was written."),
     ("tool_execution", MISSING): N_("Workflow {workflow}, run {run}: the tool call {row} is missing."),
-    ("prompt_frame", CHANGED): N_("Workflow {workflow}: the instructions and tools {row}, which a model was sent, are not as they were written."),
+    ("prompt_frame", CHANGED): N_(
+        "Workflow {workflow}: the instructions and tools {row}, which a model was sent, are not as they were written."
+    ),
     ("run", CHANGED): N_("Workflow {workflow}: the row of run {run} is not as it was written."),
     ("run", MISSING): N_("Workflow {workflow}: the row of run {run} is missing."),
     ("workflow", CHANGED): N_("Workflow {workflow}: its row is not as it was written."),
@@ -38,6 +40,19 @@ DAMAGED_ROWS = N_(
     "All else of the workflow can be read, and goes into an export: atelier workflows export WORKFLOW. "
     "To have all of it again, restore a backup: atelier backup restore FILE"
 )
+
+LEFT_OUT = N_(
+    "These rows are not in it, and neither is what came after them in their run: the data folder is damaged there. "
+    "To have them again, restore a backup: atelier backup restore FILE"
+)
+"""What is said after the damaged rows of an export or a copy."""
+IN_BACKUP = N_(
+    "These rows were damaged before the backup was made, and are so in it. Keep your older backups: one that was made before the damage "
+    "has them."
+)
+"""What is said after the damaged rows of a backup."""
+IN_EXPORT = N_("These rows are in the export as they are now. A backup that was made before the damage has them as they were.")
+"""What is said after the damaged rows of an export of everything."""
 
 
 class Damage(NamedTuple):
@@ -62,6 +77,15 @@ class Damage(NamedTuple):
         """One sentence that says which row it is."""
         sentence = _NO_RUN[self.problem] if self.table == "run_event" and not self.run else _WHERE[self.table, self.problem]
         return StorageError(sentence, code=CODE, workflow=self.workflow, run=self.run, row=self.row, seq=self.seq)
+
+
+def readable_until(found: Iterable[Damage]) -> dict[str, int]:
+    """By run, the number of its first damaged event: those before it can be read."""
+    first: dict[str, int] = {}
+    for each in found:
+        if each.table == "run_event" and each.run:
+            first[each.run] = min(each.seq, first.get(each.run, each.seq))
+    return first
 
 
 def damaged(found: Sequence[Damage]) -> StorageError:

@@ -151,9 +151,9 @@ class _Check:
             self._found, self._named, self._chains, self._beside = [], {}, {}, []
             for run_id, run_row in runs.items():
                 for seq in range(1, run_row["last_seq"] + 1):
-                    row, unreadable = await _one_event(self._run, run_id, seq)
-                    if row is not None:
-                        self._take(row)
+                    found, unreadable = await _one_event(self._run, run_id, seq)
+                    if found is not None:
+                        self._take(found)
                     elif unreadable is not None:
                         self._found.append(unreadable)
             if not self._found:
@@ -220,7 +220,7 @@ class _Check:
         """The same where the engine cannot read one of a page; of rows that no event names it cannot be said which it is."""
         missing |= {key: named for (of, key), named in self._named.items() if of == table.name}
         found: list[Damage] = []
-        for key, named in list(missing.items()):
+        for key in list(missing):
             try:
                 rows = (await self._run(f"SELECT {table.columns} FROM $row", row=table.record(key)))[0]  # noqa: S608
             except StorageError as error:

@@ -157,7 +157,7 @@ class JournalRepository:
         run = record("run", run_id)
         select = f"SELECT {EVENT_COLUMNS} FROM run_event WHERE run = $run AND seq > $after ORDER BY seq LIMIT $limit"  # noqa: S608
         # In one statement: between two a commit may come.
-        text = f"RETURN [(SELECT id, workflow, last_hash FROM $run), ({select})]"
+        text = f"RETURN [(SELECT id, workflow, last_hash FROM $run), ({select})]"  # noqa: S608
         with_name = self._naming([run_id], after)
         runs, rows = (await with_name(self._store.query_all(text, run=run, after=after, limit=page_size(limit))))[0]
         chain = Chain(after)
@@ -190,7 +190,7 @@ class JournalRepository:
                 break
         of_run: dict[str, list[dict[str, Any]]] = {run_id: [] for run_id in run_ids}
         for row in rows:
-            of_run[row["run"].id].append(row)
+            of_run.setdefault(row["run"].id, []).append(row)
         found: list[Damage] = []
         for run_row in known:
             chain, last = Chain(), run_row.get("last_hash")
@@ -218,6 +218,26 @@ class JournalRepository:
                 raise
 
         return read
+
+    async def events_before(self, run_id: str, seq: int) -> list[RunEvent]:
+        """Events of a run with a number below ``seq``, which is damaged, in order: what can still be read of it."""
+        rows = await self._store.query(
+            f"SELECT {EVENT_COLUMNS} FROM run_event WHERE run = $run AND seq < $seq ORDER BY seq",  # noqa: S608
+            run=record("run", run_id),
+            seq=seq,
+        )
+        return EVENTS.decode_all(rows)
+
+    async def beside_runs(self, workflow_id: str) -> list[RunEvent]:
+        """Those events of a workflow that belong to no run and can be read, in the order they happened."""
+        text = f"SELECT {EVENT_COLUMNS} FROM run_event WHERE run = NONE AND workflow = $workflow ORDER BY stream_from"  # noqa: S608
+        try:
+            rows = await self._store.query(text, workflow=record("workflow", workflow_id))
+        except StorageError as error:
+            if error.code != CODE:
+                raise
+            return []
+        return EVENTS.decode_all(row for row in rows if EVENTS.is_whole(row))
 
     async def workflow_events(self, workflow_id: str, after_stream: int = 0, limit: int = 1000) -> list[RunEvent]:
         """Events of a workflow with a ``stream_from`` above ``after_stream``, in the order they happened; those of its runs and its own."""
