@@ -120,6 +120,7 @@ class _Check:
         self._chains: dict[str, Chain] = {}
         self._since_first: set[str] = set()
         """Runs whose first event has a hash, so that all their rows have."""
+        self._broken: set[str] = set()
         self._beside: list[Row] = []
         """Events that belong to no run."""
 
@@ -175,7 +176,7 @@ class _Check:
                 self._named[table, key] = _Named(digest, owner.id, row["seq"])
 
     def _ends(self, runs: Mapping[str, Row], last: bytes | None) -> None:
-        broken = {damage.run for damage in self._found}
+        self._broken = broken = {damage.run for damage in self._found}
         for run_id in {**runs, **self._chains}:
             chain = self._chains.get(run_id, Chain())
             if run_id not in runs:
@@ -213,7 +214,9 @@ class _Check:
         named = missing.pop(row["id"].id, None)
         run = row.get("run")
         unmarked = row.get("hash") is None and run is not None and run.id in self._since_first
-        if not table.is_whole(row) or unmarked or (named is not None and row.get("hash") != named.hash):
+        # Where an event is damaged, the newest that named the row may be the one.
+        other = named is not None and named.run not in self._broken and row.get("hash") != named.hash
+        if not table.is_whole(row) or unmarked or other:
             found.append(of_row(table.name, row))
 
     async def _one_by_one(self, table: Table[Any], missing: dict[str, _Named]) -> list[Damage]:

@@ -75,9 +75,11 @@ class Chain:
         """One more event; what is wrong with it, or that the one before it is missing."""
         before, known, seq = self.hash, self._known, row["seq"]
         expected = self.seq + 1
-        self.seq, self.hash, self._known = seq, row.get("hash"), True
+        # Nothing follows from the hash of a damaged row.
+        self.seq, self.hash, self._known = seq, row.get("hash"), False
         if not EVENTS.is_whole(row) or seq < expected or (self.hash is None and before is not None):
             return of_row(EVENTS.name, row)
+        self._known = True
         if seq > expected:
             return of_row(EVENTS.name, {**row, "id": None, "seq": expected}, MISSING)
         if known and self.hash is not None and row.get("prev_hash") != (before or FIRST):
