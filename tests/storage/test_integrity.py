@@ -135,7 +135,7 @@ async def test_an_event_goes_to_another_run(kept: Repositories) -> None:
 async def test_a_damaged_run_is_not_read_and_the_other_is(kept: Repositories, name: str) -> None:
     await kept.store.write(*ATTACKS[name][0])
     for read in (kept.journal.events("a"), kept.journal.journals(["a", "b"])):
-        with pytest.raises(StorageError, match="run a: event .* restore a backup") as raised:
+        with pytest.raises(StorageError, match=r"run a: event .* restore a backup") as raised:
             await read
         assert raised.value.code == "damaged_row"
     assert [each.seq for each in await kept.journal.events("b")] == [1, 2, 3]

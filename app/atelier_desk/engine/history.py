@@ -196,7 +196,7 @@ async def replay(repos: Repositories, workflow_id: str, run_id: str | None = Non
 
     Raises:
         StorageError: ``damaged_row``, after all that can be read: rows of the workflow, or of the run, are missing or not as they were
-            written. What was given is as it happened; of a damaged run it ends before its first damaged event.
+            written. What was given is as it happened; of a damaged run it ends before its first damaged event, and sums are without it.
     """
     await repos.workflows.get(workflow_id)
     damage = [each for each in await damaged_in(repos.store, workflow_id) if run_id in (None, each.run)]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 BYTES = 8
@@ -21,33 +21,24 @@ BYTES = 8
 
 def row_hash(row: Mapping[str, Any], columns: Iterable[str]) -> bytes:
     """The hash of the values of some columns, ``BYTES`` long."""
-    facts: list[Any] = []
-    texts: list[bytes] = []
+    parts: list[str] = []
     for name in columns:
         value = row.get(name)
-        if value is None:
-            continue
-        if type(value) is str:
-            text = value.encode("utf-8", "surrogatepass")
-            texts.append(text)
-            facts.append((name, len(text)))
-        else:
-            facts.append((name, [_plain(value)]))
-    found = hashlib.blake2b(json.dumps(facts).encode(), digest_size=BYTES)
-    for text in texts:
-        found.update(text)
-    return found.digest()
+        if value is not None:
+            text = value if type(value) is str else _text(value)
+            parts.append(f"{name} {type(value) is str} {len(text)} {text}")
+    return hashlib.blake2b("".join(parts).encode("utf-8", "surrogatepass"), digest_size=BYTES).digest()
 
 
-def _plain(value: Any) -> Any:
-    """A value as JSON has it."""
+def _text(value: Any) -> str:
+    """What stands for a value that is no text."""
+    if type(value) is int or isinstance(value, bool | float):
+        return repr(value)
     if isinstance(value, datetime):
-        # The driver gives a class of its own for the same time, which is always in UTC.
-        return datetime(*value.timetuple()[:6], value.microsecond, UTC).isoformat()
+        # The driver gives a class of its own, with its own words, for the same time; both are in UTC.
+        return datetime.isoformat(value)
     if isinstance(value, bytes):
         return value.hex()
-    if isinstance(value, bool | int | float | str):
-        return value
     if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    return [value.table_name, value.id]
+        return json.dumps(value)
+    return f"{value.table_name}:{value.id}"
