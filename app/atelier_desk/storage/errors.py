@@ -88,7 +88,7 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
     ("read_only", READ_ONLY, r"Permission denied|Access is denied|os error 13\b|Read-only file system|os error 30\b|os error 1\b"),
     ("too_many_files", TOO_MANY_FILES, r"Too many open files|os error 2[34]\b"),
     ("io", INPUT_OUTPUT, r"Input/output error|os error 5\b|I/O device error|os error 1117\b|Stale file handle|os error 116\b"),
-    ("damaged_row", UNREADABLE_ROW, r"Failed to (deserialize record|fetch records)$"),
+    ("damaged_row", UNREADABLE_ROW, r"Failed to (deserialize|fetch) records?$"),
     (
         "damaged",
         DAMAGED,

@@ -133,7 +133,7 @@ async def _one_by_one(store: Store, table: Table[Any], workflow_id: str | None, 
     condition = "workflow = $workflow" if run_ids is None else "run IN $runs"
     events = await store.query(
         f"SELECT workflow, run, stream_from, time, wrote FROM run_event WHERE {condition} AND wrote != NONE",  # noqa: S608
-        workflow=record("workflow", workflow_id),
+        workflow=record("workflow", workflow_id or ""),
         runs=[record("run", each) for each in run_ids or ()],
     )
     named = {key: event for event in events for of, key, _digest in named_in(event["wrote"]) if of == table.name}
