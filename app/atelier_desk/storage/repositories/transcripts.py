@@ -16,7 +16,6 @@ from atelier_desk.storage.damage import CODE
 from atelier_desk.storage.repositories.base import Repository, page_size
 from atelier_desk.storage.rows import Table, plain_time, record
 from atelier_desk.storage.store import Store
-from atelier_desk.storage.writing.chain import named_in
 
 M = TypeVar("M", bound=Model)
 Row = Mapping[str, Any]
@@ -130,6 +129,9 @@ async def _one_by_one(store: Store, table: Table[Any], workflow_id: str | None, 
     Raises:
         StorageError: ``damaged_row``: an event cannot be read either.
     """
+    # What an event can be takes a while to load, and a listing needs none of it.
+    from atelier_desk.storage.writing.chain import named_in
+
     condition = "workflow = $workflow" if run_ids is None else "run IN $runs"
     events = await store.query(
         f"SELECT workflow, run, stream_from, time, wrote FROM run_event WHERE {condition} AND wrote != NONE",  # noqa: S608
