@@ -3,8 +3,8 @@
     python -m tests.chaos.flips build DATA_DIR closed|killed     makes the folder; "killed" leaves the rows in the write-ahead log
     python -m tests.chaos.flips read                             reads folders named on standard input, one JSON line for each
 
-A folder is read as the program and its check-up read it: the database is opened and every row read, every report, own tool and downloaded
-model is compared with its hash, and a backup is verified when the flip is in it.
+A folder is read as the program and its check-up read it: the database is opened, every row read and what was said and done compared with
+its hashes, every report, own tool and downloaded model is compared with its hash, and a backup is verified when the flip is in it.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ READ_S = 120.0
 UNCOVERED = frozenset({"attachments", "logs"})
 """Folders with files that no hash covers: pictures a person puts there for messages to show, and the log."""
 NAMES = ("Plan", "Findings", "Été")
+LARGE = 20_000
+"""Characters of some rows' texts: the engine keeps values of that size apart, in its ``vlog``, and does not check them."""
 
 
 @dataclass
@@ -111,8 +113,10 @@ def trials(folder: Path, count: int, seed: int, under: str = "") -> Iterator[Tri
             before[ending] = reader.read(_copy(root, folder / "copy"), False)
             shutil.rmtree(folder / "copy")
             assert before[ending]["noticed"] == []
+        # What a killed program left is all in the log: it has no large values of their own yet.
+        endings = [ending for ending, root in whole.items() if any((root / under).iterdir())]
         for number in range(count):
-            ending = ("closed", "killed")[number % 2]
+            ending = endings[number % len(endings)]
             copy = _copy(whole[ending], folder / "copy")
             file = chance.choice(sorted(path for path in (copy / under).rglob("*") if path.is_file() and path.stat().st_size))
             bit = chance.randrange(file.stat().st_size * 8)
@@ -160,10 +164,11 @@ def _copy(source: Path, target: Path) -> Path:
 
 async def _build(root: Path, ending: str) -> None:
     from atelier_desk.domain.chat import ImagePart
+    from atelier_desk.domain.context import PromptFrame
     from atelier_desk.domain.events.run import RunEvent, UserMessage
     from atelier_desk.domain.memory import Memory, MemoryType
     from atelier_desk.domain.settings import Settings
-    from atelier_desk.domain.workflow import Message, MessageRole, Report, Run, Workflow
+    from atelier_desk.domain.workflow import Message, MessageRole, Report, Run, ToolExecution, Workflow
     from atelier_desk.hashing import sha256_of
     from atelier_desk.llm.local.models import ModelStore
     from atelier_desk.storage.copies import backup
@@ -187,11 +192,14 @@ async def _build(root: Path, ending: str) -> None:
     workflow = await repos.workflows.create(Workflow(name="été", draft="a draft " * 20))
     image = ImagePart(media_type="image/png", data="iVBORw0KGgo" * 50)
     for number in range(1, 25):
-        run = Run(id=f"run-{number}", workflow_id=workflow.id)
-        said = UserMessage(content=f"question {number} " * 20, images=(image,) if number % 4 == 0 else ())
+        run = Run(id=f"run-{number}", workflow_id=workflow.id, last_seq=1)
+        large = "".join(chance.choices("abcdefgh ", k=LARGE)) if number % 2 else ""
+        said = UserMessage(content=f"question {number} " * 20 + large, images=(image,) if number % 4 == 0 else ())
         message = Message(workflow_id=workflow.id, run_id=run.id, seq=number, role=MessageRole.USER, content=said.content)
-        event = RunEvent(workflow_id=workflow.id, run_id=run.id, seq=1, body=said)
-        await repos.journal.commit(Commit(events=(event,), runs=(run,), messages=(message,)))
+        event = RunEvent(workflow_id=workflow.id, run_id=run.id, seq=1, stream_from=number, body=said)
+        call = ToolExecution(id=f"{run.id}:c", workflow_id=workflow.id, run_id=run.id, call_id="c", tool="Read", result=large[::-1])
+        await repos.journal.commit(Commit(events=(event,), runs=(run,), messages=(message,), executions=(call,)))
+    await repos.frames.save(PromptFrame(id="frame", workflow_id=workflow.id, system="You help. " * (LARGE // 10), tools=()))
     await repos.memories.save(Memory(type=MemoryType.KNOWLEDGE, content="herons fish"))
     for name in NAMES:
         await repos.reports.save(Report(workflow_id=workflow.id, name=name), f"# {name}\n\n" + "A finding. " * 60)
@@ -206,6 +214,7 @@ async def _read(root: Path, backups: bool) -> dict[str, Any]:
     from atelier_desk.llm.local.models import ModelStore
     from atelier_desk.storage.copies import archive, transfer
     from atelier_desk.storage.folder.datadir import DataDir
+    from atelier_desk.storage.integrity import damaged_anywhere
     from atelier_desk.storage.repositories import Repositories
     from atelier_desk.storage.store import Store
     from atelier_desk.tools.own.files import FileStatus, list_candidates
@@ -232,7 +241,7 @@ async def _read(root: Path, backups: bool) -> dict[str, Any]:
             repos = Repositories(store, datadir)
             rows = hashlib.sha256()
             for table in await store.tables():
-                found = await store.query(f"SELECT * FROM {table} ORDER BY id")
+                found = await store.query(f"SELECT * OMIT search FROM {table} ORDER BY id")  # what is only searched, nobody is shown
                 rows.update(json.dumps(transfer.to_plain(found), sort_keys=True, default=repr).encode())
             content["rows"] = rows.hexdigest()
             _count, damaged = await repos.reports.check_all()
@@ -242,6 +251,7 @@ async def _read(root: Path, backups: bool) -> dict[str, Any]:
             noticed += ["tool: changed" for file in list_candidates(datadir.tools, confirmed) if file.status is not FileStatus.CONFIRMED]
             for workflow in await repos.workflows.list():
                 await repos.messages.page(workflow.id)
+            noticed += [f"row: {each.table} {each.problem}" for each in await damaged_anywhere(store)]
     except AtelierError as error:
         noticed.append(f"database: {error.code}")
     except Exception as error:  # what the window would show as unforeseen is noticed too

@@ -6,6 +6,7 @@ import os
 import random
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,16 +15,20 @@ from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.approval import ApprovalFlags, ApprovalSettings, ApprovalStatus, Decision
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.chat import ChatRequest, Role, ToolCall
+from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.events.run import RunEvent, RunPaused, TaskChanged, UserMessage, event_id
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import RunStatus, Workflow
 from atelier_desk.engine import Atelier
+from atelier_desk.engine.doctor import checks
 from atelier_desk.engine.history import _CommitOrder, workflow_events
 from atelier_desk.engine.journal import run_events
 from atelier_desk.engine.services.team.views import NOT_STARTED
 from atelier_desk.llm.scripted import ScriptedModel, Step
+from atelier_desk.storage.rows import record
+from atelier_desk.storage.store import Statement
 from tests.engine.conftest import Opener, Recorder
 from tests.support.teams import ask_parent, ask_user, calculate, leader, scripts, spawn
 
@@ -340,3 +345,54 @@ def test_events_come_back_in_the_order_of_their_commits(seed: int) -> None:
     for commit in torn:
         ids = [event.id for event in read if event.commit == commit]
         assert ids == sorted(ids)
+
+
+DAMAGE = {
+    "text": "UPDATE run_event SET body = string::replace(body, 'First', 'Worst') WHERE run = $run AND type = 'user_message'",
+    "lost": "DELETE run_event WHERE run = $run AND type = 'model_replied'",
+    "tail": "DELETE run_event WHERE run = $run AND type = 'run_finished'",
+    "message": "UPDATE message SET content = 'Worst' WHERE run = $run AND role = 'user'",
+    "message lost": "DELETE message WHERE run = $run AND role = 'user'",
+}
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+async def test_damage_is_named_and_the_rest_can_be_read(open_atelier: Opener, tmp_path: Path, name: str) -> None:
+    async with open_atelier(["One.", "Two.", "Three."]) as atelier:
+        workflow = await atelier.workflows.create()
+        first = await atelier.runs.send(workflow.id, "First")
+        await atelier.runs.wait(first)
+        await atelier.runs.wait(await atelier.runs.send(workflow.id, "Second"))
+        whole = [event async for event in atelier.runs.replay(workflow.id)]
+        assert await atelier.workflows.damaged_rows(workflow.id) == []
+        await atelier.repos.store.write(Statement(DAMAGE[name], {"run": record("run", first)}))
+
+        shown = []
+        with pytest.raises(StorageError, match=rf"Workflow {workflow.id}, run {first}: .*restore a backup"):
+            async for event in atelier.runs.replay(workflow.id):
+                shown.append(event)
+        assert [event.seq for event in shown if event.run_id != first] == [event.seq for event in whole if event.run_id != first]
+        # Sums are those of what can be read.
+        assert all(event in whole for event in shown if event.chunk_type is not ChunkType.USAGE)
+        if name.startswith("message"):
+            assert shown == whole
+            assert await atelier.runs.fork(workflow.id, whole[-1].seq)
+        else:
+            with pytest.raises(StorageError, match="event"):
+                await atelier.runs.fork(workflow.id, whole[-1].seq)
+
+        text = await atelier.workflows.export(workflow.id)
+        assert "Worst" not in text
+        assert "Two." in text
+        assert {each.run for each in await atelier.workflows.damaged_rows(workflow.id)} == {first}
+        copy = (await atelier.workflows.import_(text)).workflow
+        assert await atelier.workflows.damaged_rows(copy.id) == []
+        assert "Worst" not in await atelier.workflows.export(workflow.id, "md")
+
+        check = next(each for each in await checks(atelier, deep=True) if each.name == "database")
+        assert check.status == "fail"
+        assert first in check.message
+        info = await atelier.data.backup_create(tmp_path / "one.zip")
+        assert {each.run for each in info.damaged_rows} == {first}
+        info = await atelier.data.export_jsonl(tmp_path / "export")
+        assert {each.run for each in info.damaged_rows} == {first}

@@ -34,6 +34,7 @@ _DEFAULTS: dict[str, Any] = {
     "workflows.list": [],
     "workflows.transcript": [],
     "workflows.branches": {},
+    "workflows.damaged_rows": [],
     "messages.pinned": [],
     "agents.list": [],
     "agents.prompt_cost": {},

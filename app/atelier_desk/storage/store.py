@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from atelier_desk.storage.writing.writer import Statement, Writer
 from atelier_desk.threads import in_storage_thread
 
 __all__ = ["Statement", "Store"]
+HASHES_KNOWN = 1000
 
 
 class Store:
@@ -29,6 +30,8 @@ class Store:
     Attributes:
         clock: the clock it was opened with.
         path: the database directory, None in memory.
+        last_hashes: by run, and by workflow, the hash of the newest event, where it is known; for the journal (``writing.chain``). Whoever
+            deletes or replaces events otherwise clears it.
         version: the schema version, the newest this program knows.
         lost_commits: how many acknowledged commits the database had lost when it was opened (0 unless the loss was accepted, or
             commits were not synced and the power failed).
@@ -43,6 +46,7 @@ class Store:
         self._counter = counter
         self._writer = Writer(engine, clock, counter=counter)
         self._closed = False
+        self.last_hashes: dict[str, bytes] = {}
         self.path = engine.path
         self.version = version
         self.lost_commits = counter.lost if counter else 0
@@ -149,6 +153,14 @@ class Store:
     def verify(self) -> None:
         """Raise ``StorageError`` (``moved``) when its folder is not where it was; some microseconds."""
         self._engine.verify()
+
+    def remember_hashes(self, last: Mapping[str, bytes]) -> None:
+        """Take the hashes after a commit; of many runs, the newest are known."""
+        for owner, newest in last.items():
+            self.last_hashes.pop(owner, None)
+            self.last_hashes[owner] = newest
+        while len(self.last_hashes) > HASHES_KNOWN:
+            del self.last_hashes[next(iter(self.last_hashes))]
 
     async def drain(self) -> None:
         """Wait until no write is queued or running."""

@@ -49,6 +49,8 @@ MESSAGES: Table[Message] = Table(
     json_fields={"usage", "details"},
     extra=lambda message: {"search": search_text(message.content)},
     order=("back",),
+    hashed=True,
+    changing=("pinned",),
 )
 EXECUTIONS: Table[ToolExecution] = Table(
     "tool_execution",
@@ -57,6 +59,7 @@ EXECUTIONS: Table[ToolExecution] = Table(
     json_fields={"arguments", "result", "presentation", "parts"},
     extra=_execution_search,
     order=("recency",),
+    hashed=True,
 )
 TASKS: Table[Task] = Table("task", Task, links={"workflow_id": "workflow"})
 MEMORIES: Table[Memory] = Table("memory", Memory, links={"workflow_id": "workflow"}, order=("recency",))
@@ -77,7 +80,7 @@ AUDIT: Table[AuditEntry] = Table(
     extra=lambda one: {"search": " ".join((one.tool, one.agent_name, one.detail, one.rule, one.about, one.reason)).casefold()},
     order=("recency",),
 )
-FRAMES: Table[PromptFrame] = Table("prompt_frame", PromptFrame, links={"workflow_id": "workflow"}, json_fields={"tools"})
+FRAMES: Table[PromptFrame] = Table("prompt_frame", PromptFrame, links={"workflow_id": "workflow"}, json_fields={"tools"}, hashed=True)
 REPORTS: Table[Report] = Table("report", Report, links={"workflow_id": "workflow"})
 RULES: Table[PermissionRule] = Table("permission_rule", PermissionRule)
 AGENTS: Table[Agent] = Table("agent", Agent, json_fields={"config"}, extra=lambda agent: {"name": agent.name}, order=("name",))

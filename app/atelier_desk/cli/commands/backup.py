@@ -135,12 +135,19 @@ def _print(out: Output, info: BackupInfo, done: str) -> None:
         facts = {"path": str(info.path), "schema": info.schema, "created_at": info.created_at, "size": info.size, "counts": info.counts}
         facts |= {"damaged_attachments": [each._asdict() for each in info.attachments]}
         facts |= {"files": info.files, "damaged_files": list(info.damaged), "own": info.own}
+        facts["damaged_rows"] = [each._asdict() for each in info.damaged_rows]
         data(out, {**facts, "replaced": str(info.replaced) if info.replaced else None})
         return
     for name in info.damaged:
         out.note(_("The report {name} was damaged or changed by another program before the backup was made.", name=name), "warn")
     for each in info.attachments:
         out.note(damaged_attachment(each), "warn")
+    from atelier_desk.storage.damage import IN_BACKUP
+
+    for each in info.damaged_rows:
+        out.note(each.error().localized(_), "warn")
+    if info.damaged_rows:
+        out.note(_(IN_BACKUP), "warn")
     line(out, done)
     for words in rows_in_words(info.counts):
         line(out, f"  {words}")

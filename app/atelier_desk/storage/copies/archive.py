@@ -25,6 +25,7 @@ from atelier_desk.i18n import N_
 from atelier_desk.storage import errors
 from atelier_desk.storage.copies import origin
 from atelier_desk.storage.copies.inspect import DamagedAttachment, inspect
+from atelier_desk.storage.damage import Damage
 from atelier_desk.storage.folder.disk import MIN_FREE_BYTES, free_bytes
 from atelier_desk.storage.folder.files import sync_folder
 from atelier_desk.storage.folder.lock import FolderLock, shielded
@@ -60,6 +61,7 @@ class BackupInfo:
         files: how many files are in it.
         damaged: reports in it (``<workflow id>/<name>.md``) that were missing, damaged or changed by another program when it was made.
         attachments: those that were missing or not as they were kept when it was made.
+        damaged_rows: of the database in it, that were missing or not as they were written when it was made.
         replaced: after a restore, the folder that the replaced data went to.
         own: the data folder it was looked at for made it, and it is as it was made.
         whole: nothing in it was damaged before it was made. A file that is missing is told, and no reason to make another one.
@@ -73,12 +75,13 @@ class BackupInfo:
     files: int = 0
     damaged: tuple[str, ...] = ()
     attachments: tuple[DamagedAttachment, ...] = ()
+    damaged_rows: tuple[Damage, ...] = ()
     replaced: Path | None = None
     own: bool = False
 
     @property
     def whole(self) -> bool:
-        return not self.damaged and all(each.missing for each in self.attachments)
+        return not self.damaged and not self.damaged_rows and all(each.missing for each in self.attachments)
 
 
 async def before_migration(directory: Path, backups: Path, version: int, clock: Clock, lock: FolderLock) -> BackupInfo:
@@ -139,6 +142,7 @@ async def unpack_and_check(path: Path, folder: Path, lock: FolderLock | None = N
         files=len(manifest["files"]),
         damaged=found.damaged,
         attachments=found.attachments,
+        damaged_rows=found.damaged_rows,
         own=own,
     )
 

@@ -20,7 +20,7 @@ EXISTS = N_("There is a file at {path} already; choose another name for the back
 async def create(store: Store, datadir: DataDir, target: Path) -> BackupInfo:
     """Back up an open database with the files that belong to it into a new zip file, and verify it.
 
-    Reports and attachments that were damaged before are copied as they are and named in the result.
+    Reports, attachments and rows that were damaged before are copied as they are and named in the result.
 
     Raises:
         ConflictError: the target exists.

@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 from atelier_desk.domain.call import Presentation
 from atelier_desk.domain.errors import StorageError, UsageError
 from atelier_desk.domain.workflow import Workflow
+from atelier_desk.i18n import _
 from atelier_desk.storage import errors, tables
 from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.folder.files import files_of
 from atelier_desk.storage.repositories.base import Repository, guard, page_size, upsert
 from atelier_desk.storage.repositories.memories import MemoryRepository, stamp
 from atelier_desk.storage.repositories.used import Spent, keep_spent
-from atelier_desk.storage.rows import plain_time, record
+from atelier_desk.storage.rows import Table, plain_time, record
 from atelier_desk.storage.store import Statement, Store
 from atelier_desk.storage.text import content_words, excerpt, said_in
 from atelier_desk.threads import in_storage_thread
@@ -62,6 +63,11 @@ _SEARCHES = {
     "tool_execution": "workflow, run, 0 AS seq, message_id, tool, presentation, arguments, result, error, started_at AS at, "
     "recency AS place",
 }
+
+
+_TABLES: dict[str, Table[Any]] = {"message": tables.MESSAGES, "tool_execution": tables.EXECUTIONS}
+_HASHED = {kind: f", {_TABLES[kind].columns}" if kind in _TABLES else "" for kind in _SEARCHES}
+"""What tells whether a row that was found is as it was written."""
 
 
 class WorkflowRepository(Repository[Workflow]):
@@ -171,6 +177,7 @@ class WorkflowRepository(Repository[Workflow]):
         statements += [Statement("DELETE $row RETURN NONE", {"row": row}), *keep_spent(spent), stamp()]
         with self._memories.changing():
             results = await self._store.transact(*statements)
+            self._store.last_hashes.clear()
             self._memories.workflow_deleted(workflow_id)
         counts = {name: (found[0]["n"] if found else 0) for name, found in zip(tables.OWNED, results[1::2], strict=False)}
         await in_storage_thread(self._delete_files, workflow_id)
@@ -188,13 +195,13 @@ class WorkflowRepository(Repository[Workflow]):
         hits: builtins.list[tuple[str, dict[str, Any]]] = []
         for kind, columns in _SEARCHES.items():
             rows = await self._store.query(
-                f"SELECT id, {columns} FROM {kind} WHERE search @1,AND@ $wanted ORDER BY place LIMIT $limit",  # noqa: S608
+                f"SELECT id, {columns}{_HASHED[kind]} FROM {kind} WHERE search @1,AND@ $wanted ORDER BY place LIMIT $limit",  # noqa: S608
                 wanted=wanted,
                 limit=page_size(limit),
             )
             hits += [(kind, row) for row in rows]
-        names = await self._names({row["workflow"].id for _, row in hits if row.get("workflow") is not None})
-        runs = await self._runs({row["run"].id for _, row in hits if row.get("run") is not None})
+        names = await self._names({row["workflow"].id for _kind, row in hits if row.get("workflow") is not None})
+        runs = await self._runs({row["run"].id for _kind, row in hits if row.get("run") is not None})
         hits = [(kind, row) for kind, row in hits if row.get("run") is None or not runs.get(row["run"].id, {}).get("gone")]
         kept = [(kind, row) for kind, row in hits if row.get("workflow") is None or row["workflow"].id in names]
         found = [self._hit(kind, row, names, runs, wanted) for kind, row in kept]
@@ -206,6 +213,8 @@ class WorkflowRepository(Repository[Workflow]):
         call = kind == "tool_execution"
         run = runs.get(row["run"].id, {}) if row.get("run") is not None else {}
         text = said_in((row["arguments"], row["error"], row.get("result") or ""), wanted) if call else row["text"]
+        if kind in _TABLES and not _TABLES[kind].is_whole(row):
+            text = _("This is not as it was written, because the data folder is damaged.")
         return SearchHit(
             kind,
             workflow,

@@ -123,7 +123,7 @@ class NoticeCard(Translated, EntryWidget):
         self.refresh()
 
 
-_OWN = {"internal_error", "storage", "query", "io", "damaged", "taken", "disk_full", "read_only"}
+_OWN = {"internal_error", "storage", "query", "io", "damaged", "damaged_row", "taken", "disk_full", "read_only"}
 """Codes of errors that no model and no server is to blame for: Atelier's own, and its database's."""
 _ENDED = {
     "command": N_("The command that followed this run was ended. Everything up to here is kept."),
