@@ -42,6 +42,8 @@ def register(add: Adder) -> None:
         ),
     )
     restore.set_defaults(offline=True)
+    compact = group.command("compact", _("write the database anew, so that what was deleted for good leaves the disk"), "backup:compact")
+    compact.set_defaults(offline=True)
 
 
 async def create(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
@@ -89,6 +91,22 @@ async def restore(atelier: None, arguments: argparse.Namespace, out: Output) -> 
             ),
             "warn",
         )
+    return 0
+
+
+async def compact(atelier: None, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.progress import noted_when_slow
+    from atelier_desk.engine.services.data import compact_database
+    from atelier_desk.figures import size
+
+    async with noted_when_slow(out, _("Compacting the database…")):
+        done = await compact_database(arguments.data_root)
+    if out.json:
+        data(out, done._asdict())
+        return 0
+    line(out, _("Compacted: {before} before, {after} now.", before=size(done.before), after=size(done.after)))
+    out.note(_("Backups made before still hold what was deleted."))
     return 0
 
 
