@@ -95,7 +95,9 @@ async def fill(maker: Maker) -> None:
     work = maker.folder / "work"
     (work / "notes.txt").write_text("The train to Lyon leaves at 07:58.\n")
     (work / "pixel.png").write_bytes(PIXEL)
-    (work / "calc.py").write_text('def double(value: int) -> int:\n    """Twice the value."""\n    return value + value\n')
+    (work / "calc.py").write_text(
+        'def double(value: int) -> int:\n    """Twice the value."""\n    return value + value\n\n\ndef four() -> int:\n    return double(2)\n'
+    )
     (work / "long.txt").write_text(LONG_TEXT)
     server = ("--kind", "openai", "--base-url", maker.server.url, "--api-key-env", "SAMPLE_KEY", "--no-test")
     await maker.run("providers", "add", "sample", *server)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -206,7 +207,7 @@ class DataPage(RowsPage):
     def _while_closed(self, busy: Busy, what: Text, work: Callable[[Path], Coroutine[Any, Any, Any]], done: Callable[[Any], str]) -> None:
         """Work on the data folder while no engine has it; it cannot be stopped."""
         if not (self.backup_busy.running or self.compact_busy.running) and self._root is not None:
-            busy.watch(self.jobs.start(self._closed(busy, lambda root=self._root: work(root), done)), what, on_stop=lambda: None)
+            busy.watch(self.jobs.start(self._closed(busy, partial(work, self._root), done)), what, on_stop=lambda: None)
             busy.stop.hide()
 
     async def _closed(self, busy: Busy, work: Callable[[], Coroutine[Any, Any, Any]], done: Callable[[Any], str]) -> None:
