@@ -11,6 +11,8 @@ import pytest
 from atelier_desk import i18n
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import AtelierError, ConflictError, LimitError, NotFoundError, StorageError, UsageError
+from atelier_desk.domain.permission import Action, PermissionRule
+from atelier_desk.domain.settings import Settings
 from atelier_desk.engine.services.data import restore_backup, verify_backup
 from tests.engine.conftest import Opener
 
@@ -186,3 +188,23 @@ async def test_an_export_is_read_into_an_empty_folder_alone(open_atelier: Opener
         assert [each.name for each in await atelier.workflows.list()] == ["Exporté"]
         assert len((await atelier.memories.search("fact")).hits) == 1
         assert "workflow" in heard
+
+
+async def test_settings_are_read_once_and_again_after_each_change(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_atelier() as atelier:
+        reads: list[int] = []
+        load = atelier.repos.settings.load
+
+        async def counted() -> Settings:
+            reads.append(1)
+            return await load()
+
+        await atelier.settings.get()
+        monkeypatch.setattr(atelier.repos.settings, "load", counted)
+        for _ in range(3):
+            await atelier.settings.get()
+        assert not reads
+        await atelier.settings.update(audit_days=7)
+        assert (await atelier.settings.get()).audit_days == 7
+        (rule,) = await atelier.permissions.add(PermissionRule(text="read_file", action=Action.ALLOW))
+        assert rule in (await atelier.settings.get()).approvals.rules

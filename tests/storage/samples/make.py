@@ -30,6 +30,14 @@ PIXEL = bytes.fromhex(
     "1f15c4890000000d49444154789c6360606060000000050001a5f645400000000049454e44ae426082"
 )
 """A picture of one transparent pixel."""
+CODE = '''def double(value: int) -> int:
+    """Twice the value."""
+    return value + value
+
+
+def four() -> int:
+    return double(2)
+'''
 LONG_TEXT = "\n".join(f"Line {number}: the quick brown fox jumps over {number * number} lazy dogs." for number in range(120))
 """Larger than what the engine keeps in its tables themselves: it goes to the value log."""
 
@@ -95,9 +103,7 @@ async def fill(maker: Maker) -> None:
     work = maker.folder / "work"
     (work / "notes.txt").write_text("The train to Lyon leaves at 07:58.\n")
     (work / "pixel.png").write_bytes(PIXEL)
-    (work / "calc.py").write_text(
-        'def double(value: int) -> int:\n    """Twice the value."""\n    return value + value\n\n\ndef four() -> int:\n    return double(2)\n'
-    )
+    (work / "calc.py").write_text(CODE)
     (work / "long.txt").write_text(LONG_TEXT)
     server = ("--kind", "openai", "--base-url", maker.server.url, "--api-key-env", "SAMPLE_KEY", "--no-test")
     await maker.run("providers", "add", "sample", *server)
