@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import Any
 
 BASELINE = ("-c", "import pydantic, httpx, surrealdb")
-NOUNS = ("workflows", "agents", "tools", "models", "providers", "memory", "questions", "tasks")
+NOUNS = ("workflows", "agents", "tools", "models", "providers", "memory", "questions", "tasks", "permissions", "commands")
+COMMANDS = (*((noun, "list") for noun in NOUNS), ("providers", "presets"), ("doctor",))
 RUNS, QUICK_RUNS = 9, 3
 
 
@@ -36,13 +37,13 @@ def processor_s(arguments: tuple[str, ...], environ: dict[str, str]) -> float:
 def measure(runs: int, environ: dict[str, str]) -> dict[str, Any]:
     """By command: the middle processor time, that of the baseline beside it, and their ratio."""
     figures = {}
-    for noun in NOUNS:
-        command = ("-m", "atelier_desk", noun, "list")
+    for words in COMMANDS:
+        command = ("-m", "atelier_desk", *words)
         for warm in (BASELINE, command):
             processor_s(warm, environ)
         pairs = [(processor_s(BASELINE, environ), processor_s(command, environ)) for _ in range(runs)]
         baseline, taken = (statistics.median(column) for column in zip(*pairs, strict=True))
-        figures[f"{noun} list"] = {"baseline_s": round(baseline, 3), "command_s": round(taken, 3), "ratio": round(taken / baseline, 2)}
+        figures[" ".join(words)] = {"baseline_s": round(baseline, 3), "command_s": round(taken, 3), "ratio": round(taken / baseline, 2)}
     return figures
 
 
@@ -63,7 +64,7 @@ def main() -> None:
             environ["PYTHONPYCACHEPREFIX"] = str(Path(folder) / "compiled")
         figures = measure(runs, environ)
     for command, figure in figures.items():
-        print(f"{command:<16}{figure['command_s']:>8.3f} s  baseline {figure['baseline_s']:.3f} s  {figure['ratio']:.2f} ×")
+        print(f"{command:<18}{figure['command_s']:>8.3f} s  baseline {figure['baseline_s']:.3f} s  {figure['ratio']:.2f} ×")
     if options.json is not None:
         options.json.write_text(json.dumps(figures, indent=1), "utf-8")
 

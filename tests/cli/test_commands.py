@@ -330,6 +330,22 @@ def test_backups_are_made_checked_and_put_back(cli: Cli, tmp_path: Path) -> None
     assert cli("workflows", "show", workflow).status == 0
 
 
+def test_what_was_deleted_for_good_leaves_the_disk_when_the_database_is_compacted(cli: Cli, tmp_path: Path) -> None:
+    def left() -> list[Path]:
+        return [file for file in tmp_path.rglob("*") if file.is_file() and b"zebraquartz" in file.read_bytes()]
+
+    added = cli("memory", "add", "the word is zebraquartz", "--json").json
+    gone = cli("memory", "delete", added["id"], "--for-good")
+    assert gone.out == f"Deleted for good: {added['id']}\n"
+    assert gone.err.strip().endswith("with: atelier backup compact")
+    assert left()
+    assert cli("backup", "compact").out.startswith("Compacted: ")
+    assert not left()
+    again = cli("backup", "compact", "--json").json
+    assert again["rows"] > 0
+    assert again["before"] > 0
+
+
 def test_a_backup_from_elsewhere_needs_to_be_said_so_and_its_rules_wait(cli: Cli, tmp_path: Path) -> None:
     assert cli("permissions", "add", "write_file", "--action", "allow").status == 0
     assert cli("providers", "add", "Mine", "--kind", "openai", "--base-url", "http://192.0.2.1/v1", "--no-test").status == 0

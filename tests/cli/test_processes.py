@@ -253,3 +253,15 @@ def test_a_folder_with_a_very_long_path_is_served_too(tmp_path: Path) -> None:
     assert len(json.loads(finished(folder, "workflows", "list", "--json").out)) == 1
     holder.process.send_signal(signal.SIGINT)
     assert holder.end() == 130
+
+
+@pytest.mark.parametrize("words", [("permissions", "list"), ("commands", "list"), ("providers", "presets"), ("tools", "list")])
+def test_a_listing_loads_no_run_engine(tmp_path: Path, words: tuple[str, ...]) -> None:
+    code = (
+        "import sys; from atelier_desk.__main__ import main; main(sys.argv[1:]); "
+        "engine = ('atelier_desk.engine.run.reducer', 'atelier_desk.engine.runs', 'atelier_desk.domain.events.'); "
+        "print([name for name in sys.modules if name.startswith(engine)], file=sys.stderr)"
+    )
+    environ = {**os.environ, "ATELIER_DATA_DIR": str(tmp_path / "data")}
+    done = subprocess.run([sys.executable, "-c", code, *words], env=environ, capture_output=True, text=True, timeout=90, check=True)
+    assert done.stderr.splitlines()[-1] == "[]"

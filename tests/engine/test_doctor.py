@@ -50,6 +50,14 @@ async def test_a_healthy_machine(open_atelier: Opener) -> None:
         assert "--api-key-env" in found["keyring"].fix
 
 
+async def test_it_is_told_what_is_checked(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        begun: list[str] = []
+        found = await checks(atelier, begin=begun.append)
+    assert begun == ["Window toolkit (Qt)", "Database", "Reports", "Own tools", "Downloaded models", "Keyring", "Embedder", "Providers"]
+    assert {"Database", "Embedder"} <= {check.title for check in found}
+
+
 async def test_a_server_that_is_off_is_a_warning_with_what_to_do(open_atelier: Opener) -> None:
     async with FakeOpenAI() as server:
         url = server.url

@@ -17,6 +17,7 @@ from typing import Any
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.workflow import Report, Workflow
 from atelier_desk.storage import tables
+from atelier_desk.storage.copies.compact import compact
 from atelier_desk.storage.copies.inspect import inspect
 from atelier_desk.storage.copies.restore import restore
 from atelier_desk.storage.folder import files
@@ -24,6 +25,7 @@ from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.folder.lock import FolderLock
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.repositories.base import upsert
+from atelier_desk.storage.schema import Migrator
 from atelier_desk.storage.store import Store
 from atelier_desk.storage.writing import writer
 
@@ -150,23 +152,50 @@ async def write_with_no_file_to_open(directory: Path) -> None:
         print(sorted(await store.query("SELECT VALUE name FROM workflow")), flush=True)
 
 
-async def restore_until_killed(root: Path, archive: str, moves: str) -> None:
-    """Restore a backup and die just before the given one of its moves of a folder (1 is the first); print that none was left otherwise."""
-    left = int(moves)
+def die_after(steps: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """What makes functions steps: just before the given call of any of them (1 is the first) the process dies."""
+    left = steps
 
     def counted(real: Callable[..., Any]) -> Callable[..., Any]:
-        def move(*arguments: Any, **options: Any) -> Any:
+        def step(*arguments: Any, **options: Any) -> Any:
             nonlocal left
             left -= 1
             if not left:
                 os.kill(os.getpid(), signal.SIGKILL)
             return real(*arguments, **options)
 
-        return move
+        return step
 
+    return counted
+
+
+async def restore_until_killed(root: Path, archive: str, moves: str) -> None:
+    """Restore a backup and die just before the given one of its moves of a folder; print that none was left otherwise."""
+    counted = die_after(int(moves))
     Path.replace = counted(Path.replace)  # type: ignore[method-assign]
     shutil.rmtree = counted(shutil.rmtree)  # type: ignore[assignment]
     await restore(Path(archive), DataDir(root))
+    print("whole", flush=True)
+
+
+async def upgrade_until_killed(root: Path, steps: str) -> None:
+    """Open a database of an older schema and die before the given step: a copy, a request, a move or deletion of a folder."""
+    counted = die_after(int(steps))
+    shutil.copytree = counted(shutil.copytree)
+    Migrator.run = counted(Migrator.run)  # type: ignore[method-assign]
+    Path.replace = counted(Path.replace)  # type: ignore[method-assign]
+    shutil.rmtree = counted(shutil.rmtree)  # type: ignore[assignment]
+    await (await Store.open(root / "database")).close()
+    print("whole", flush=True)
+
+
+async def compact_until_killed(root: Path, steps: str) -> None:
+    """Compact a database and die before the given step: a request, a move or deletion of a folder."""
+    counted = die_after(int(steps))
+    Migrator.run = counted(Migrator.run)  # type: ignore[method-assign]
+    Path.replace = counted(Path.replace)  # type: ignore[method-assign]
+    shutil.rmtree = counted(shutil.rmtree)  # type: ignore[assignment]
+    await compact(DataDir(root))
     print("whole", flush=True)
 
 
@@ -252,6 +281,8 @@ PROGRAMS: dict[str, Callable[..., Any]] = {
     "failing-log": write_with_a_failing_log,
     "no-file-to-open": write_with_no_file_to_open,
     "restore-until-killed": restore_until_killed,
+    "upgrade-until-killed": upgrade_until_killed,
+    "compact-until-killed": compact_until_killed,
     "verify-for-ever": verify_for_ever,
     "folder-is-moved": write_while_the_folder_is_moved,
 }

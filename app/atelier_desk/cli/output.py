@@ -109,6 +109,12 @@ def outcome(out: Output, value: Any, text: str) -> None:
         line(out, text)
 
 
+def note_bytes_left(out: Output) -> None:
+    """Say after a deletion for good where its text is still."""
+    if not out.json:
+        out.note(_("Its text can still be found in the files of the database until it is compacted, with: atelier backup compact"))
+
+
 def table(out: Output, rows: Sequence[tuple[str, ...]], header: tuple[str, ...]) -> None:
     """Columns of text; cells are cut at 60 characters and never contain line breaks."""
     cells = [tuple(_cell(cell) for cell in row) for row in (header, *rows)]

@@ -157,10 +157,16 @@ class DeletedDialog(Translated, QDialog):
             return
         if len(ids) == 1:
             text = _("Delete “{name}” for good?", name=shorten(self.rows[ids[0]].name, SHOWN))
-            more = _("It cannot be brought back after that.")
+            more = _(
+                "It cannot be brought back after that. Its text can still be found in the files of the database until you compact it in "
+                "the settings, under Data."
+            )
         else:
             text = ngettext("Delete it for good?", "Delete these {n} for good?", len(ids))
-            more = _("They cannot be brought back after that.")
+            more = _(
+                "They cannot be brought back after that. Their text can still be found in the files of the database until you compact it "
+                "in the settings, under Data."
+            )
         confirm(self, text, more, _("Delete for good"), self._purge)
 
     def _purge(self) -> None:

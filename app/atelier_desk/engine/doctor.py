@@ -77,6 +77,7 @@ async def checks(
     problem: AtelierError | None = None,
     progress: Callable[[int, int], None] | None = None,
     deep: bool = False,
+    begin: Callable[[str], object] = lambda title: None,
 ) -> list[Check]:
     """All checks, in the order of the page. Every row of the database, every report, every attachment and every
     downloaded model is read.
@@ -87,22 +88,30 @@ async def checks(
         problem: why the engine could not be opened.
         progress: told how many of how many rows, workflows, reports or models were read.
         deep: rows are compared with their hashes too.
+        begin: told the title of each longer check before it.
     """
     folder = Path(atelier.datadir.root) if atelier is not None else root
+    begin(_("Window toolkit (Qt)"))
     found = [await _qt(), *_display(), _sandbox()]
     if folder is not None:
         found += [_writable(folder), _disk(folder)]
     if atelier is None:
         found.append(_closed(problem))
         return found
-    found.append(await _guarded("database", _database(atelier, progress, deep)))
-    found.append(await _guarded("reports", _reports(atelier, progress)))
-    found.append(await _guarded("attachments", _attachments(atelier, progress)))
-    found.append(await _guarded("checkpoints", _checkpoints(atelier)))
-    found.append(await _guarded("own_tools", _own_tools(atelier)))
-    found.append(await _guarded("models", _models(atelier, progress)))
-    found.append(await _guarded("keyring", _keyring(atelier)))
-    found.append(await _guarded("embedder", _embedder(atelier)))
+    of_the_folder: dict[str, Callable[[], Awaitable[Check]]] = {
+        "database": lambda: _database(atelier, progress, deep),
+        "reports": lambda: _reports(atelier, progress),
+        "attachments": lambda: _attachments(atelier, progress),
+        "checkpoints": lambda: _checkpoints(atelier),
+        "own_tools": lambda: _own_tools(atelier),
+        "models": lambda: _models(atelier, progress),
+        "keyring": lambda: _keyring(atelier),
+        "embedder": lambda: _embedder(atelier),
+    }
+    for name, check in of_the_folder.items():
+        begin(_titles()[name])
+        found.append(await _guarded(name, check()))
+    begin(_("Providers"))
     found += await asyncio.gather(*(_provider(atelier, config) for config in await atelier.providers.list() if config.enabled))
     return found
 

@@ -18,6 +18,10 @@ NEWER_SCHEMA = N_(
     "The data in {path} was written by a newer Atelier (its format is {found}, this program knows up to {known}). "
     "Update Atelier, or choose another folder with --data-dir."
 )
+CANNOT_MIGRATE = N_(
+    "The data in {path} has format {found} and could not be brought to format {known}, which this program needs ({detail}). "
+    "Nothing was changed: open it with the Atelier that wrote it, or choose another folder with --data-dir."
+)
 MISSING_MANIFEST = N_(
     "The database in {path} has lost its manifest file, so its content cannot be read. Restore a backup with: atelier backup restore FILE"
 )

@@ -101,15 +101,30 @@ async def foreign_definitions(engine: Engine, clock: Clock) -> list[str]:
 
     An event, or a field that computes its value, acts by itself: in a file from elsewhere it could take back whatever is switched off.
     """
-    version = await current(engine)
     found = await definitions(engine)
+    expected = await _migrated_definitions(clock, await current(engine))
+    return sorted(name for name in {*found, *expected} if found.get(name) != expected.get(name))
+
+
+async def missing_definitions(engine: Engine, clock: Clock) -> list[str]:
+    """Names of the tables of which a database lacks something that a new one defines; what it defines besides does no harm."""
+    found = await definitions(engine)
+    missing = set()
+    for table, sections in (await _migrated_definitions(clock)).items():
+        for section, named in sections.items():
+            present = found.get(table, {}).get(section, {})
+            missing |= {table or name for name, text in named.items() if present.get(name) != text}
+    return sorted(missing)
+
+
+async def _migrated_definitions(clock: Clock, version: int | None = None) -> dict[str, Any]:
+    """What a database defines that was made by the migrations up to a version, None for all."""
     fresh = await Engine.open(None)
     try:
         await migrate(fresh, 0, clock, version)
-        expected = await definitions(fresh)
+        return await definitions(fresh)
     finally:
         await fresh.close()
-    return sorted(name for name in {*found, *expected} if found.get(name) != expected.get(name))
 
 
 async def migrate(engine: Engine, start: int, clock: Clock, stop: int | None = None) -> int:

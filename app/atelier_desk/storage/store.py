@@ -13,6 +13,7 @@ from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import errors, schema
 from atelier_desk.storage.engine import Engine
 from atelier_desk.storage.folder import preflight
+from atelier_desk.storage.folder import version as noted_version
 from atelier_desk.storage.folder.files import sync_tree
 from atelier_desk.storage.folder.lock import FolderLock, identity, shielded, verify_identity
 from atelier_desk.storage.writing import commits
@@ -70,8 +71,8 @@ class Store:
             accept_loss: open also when acknowledged commits are gone.
 
         Raises:
-            StorageError: ``locked``, ``newer_schema``, ``missing_manifest``, ``damaged``, ``disk_full``, ``read_only``, ``too_many_files``,
-                ``moved`` or ``io``.
+            StorageError: ``locked``, ``newer_schema``, ``cannot_migrate``, ``missing_manifest``, ``damaged``, ``disk_full``, ``read_only``,
+                ``too_many_files``, ``moved`` or ``io``. After the second and the third the folder is as it was, byte by byte.
         """
         clock = clock or SystemClock()
         if directory is None:
@@ -80,14 +81,14 @@ class Store:
         preflight.check_path(directory)
         lock = await FolderLock.acquire(directory.parent)
         try:
-            await _prepare(directory, lock)
+            await prepare(directory, lock, clock, backups or directory.parent / "backups", accept_loss)
             # Making the tables would sync the disk some 1 700 times. Before a directory has a count of commits nothing in it was
             # acknowledged, so it is enough to sync everything once at the end.
             new = not await in_storage_thread((directory / commits.FILE).exists)
             engine = await Engine.open(directory, fsync=fsync and not new)
             try:
                 engine.verify = _verifier(lock, directory)
-                version = await _bring_up_to_date(engine, directory, clock, backups, lock)
+                version = await _make_tables(engine, directory, clock)
                 if new and fsync:
                     await engine.reopen(fsync=True, aside=partial(sync_tree, directory))
                 counter = await commits.CommitLog.load(engine, directory, fsync=fsync, accept_loss=accept_loss)
@@ -229,35 +230,46 @@ def _verifier(lock: FolderLock, directory: Path) -> Callable[[], None]:
     return verify
 
 
-async def _prepare(directory: Path, lock: FolderLock) -> None:
-    """Finish a restore that was cut off, look at the directory, and let a helper open it first when its manifest is not as it was left."""
-    if await shielded(_ready_to_open, directory):
-        return
-    from atelier_desk.storage.copies.inspect import inspect
+async def prepare(directory: Path, lock: FolderLock, clock: Clock, backups: Path, accept_loss: bool = False) -> None:
+    """Finish a restore that was cut off and look at the directory before the engine may change anything in it. An older schema, or one
+    that is not noted, is brought up to date; a helper opens it first when its manifest is not as it was left.
 
-    await inspect(directory, read=False, lock=lock)
+    The caller holds the lock of the data folder. Raises ``StorageError`` as ``Store.open``.
+    """
+    if not await shielded(_has_this_schema, directory):
+        from atelier_desk.storage.copies.upgrade import upgrade
+
+        await upgrade(directory, backups, clock, lock, accept_loss=accept_loss)
+    if not await shielded(_manifest_known, directory):
+        from atelier_desk.storage.copies.inspect import inspect
+
+        await inspect(directory, read=False, lock=lock)
 
 
-def _ready_to_open(directory: Path) -> bool:
+def _has_this_schema(directory: Path) -> bool:
+    """Whether an existing database is noted to have this program's schema; a new one has none yet."""
     if any(directory.parent.glob("restoring-*")) or any(directory.parent.glob("unpacking-*")):
         from atelier_desk.storage.copies import restore
 
         restore.finish_restore(directory.parent)
     preflight.check(directory)
+    return not preflight.has_content(directory) or noted_version.noted(directory) == schema.latest()
+
+
+def _manifest_known(directory: Path) -> bool:
     return not preflight.has_content(directory) or commits.manifest_known(directory)
 
 
-async def _bring_up_to_date(engine: Engine, directory: Path, clock: Clock, backups: Path | None, lock: FolderLock) -> int:
-    """Refuse a newer schema; back an older one up and migrate it. Returns the version it has then."""
-    found = await schema.current(engine)
-    known = schema.latest()
+async def _make_tables(engine: Engine, directory: Path, clock: Clock) -> int:
+    """Make the tables of a new database and note the version it then has, which is returned."""
+    found, known = await schema.current(engine), schema.latest()
     if found > known:
         raise StorageError(errors.NEWER_SCHEMA, code="newer_schema", path=directory, found=found, known=known)
-    if found == known:
-        return known
-    if found > 0:
-        from atelier_desk.storage.copies import archive
-
-        async with engine.aside():
-            await archive.before_migration(directory, backups or directory.parent / "backups", found, clock, lock)
-    return await schema.migrate(engine, found, clock)
+    if 0 < found < known:  # the note was not this database's: without it the next start looks closely
+        await in_storage_thread((directory / noted_version.FILE).unlink, missing_ok=True)
+        raise StorageError(errors.START_AGAIN, code="start_again", path=directory)
+    if found == 0:
+        await schema.migrate(engine, 0, clock)
+    if await in_storage_thread(noted_version.noted, directory) != known:
+        await in_storage_thread(noted_version.note, directory, known)
+    return known

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from atelier_desk.domain.agent import SearchScope
 from atelier_desk.domain.attachment import Attachment
@@ -19,8 +19,16 @@ from atelier_desk.domain.question import QuestionSpec, Sampling, UserQuestion
 from atelier_desk.domain.skill import SkillUse
 from atelier_desk.domain.task import Task
 from atelier_desk.tools.team import Team
-from atelier_desk.workspace.denials import Denials
 from atelier_desk.workspace.skills.find import folders_of
+
+if TYPE_CHECKING:
+    from atelier_desk.workspace.denials import Denials
+
+
+def _nothing_denied() -> Denials:
+    from atelier_desk.workspace.denials import Denials  # with it comes what reads command lines, which a list of tools does without
+
+    return Denials()
 
 
 class Cancellation:
@@ -143,7 +151,7 @@ class ToolContext:
     barred_host: Callable[[str], str] = lambda host: ""
     tells: Callable[[str], bool] = lambda place: True
     settings_allowed: Callable[[str], bool] = lambda rule: False
-    denied: Denials = field(default_factory=Denials)
+    denied: Denials = field(default_factory=_nothing_denied)
     denied_allowed: str = ""
     protected: ProtectedTargets | None = None
     given: GivenInput | None = None

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from atelier_desk.domain.events.run import TaskChanged
 from atelier_desk.domain.parts import FileChange, HeldPart, PicturePart, SourcePart, TextPart
 from atelier_desk.domain.question import QuestionSpec
 from atelier_desk.domain.skill import SkillUse
 from atelier_desk.domain.team import ChildPlan, TeamCall
+
+if TYPE_CHECKING:
+    from atelier_desk.domain.events.run import TaskChanged
 
 
 @dataclass(frozen=True, slots=True)

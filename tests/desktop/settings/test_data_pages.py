@@ -211,6 +211,31 @@ async def test_restore_asks_first_closes_the_engine_and_opens_it_again(
     assert ("rules under Permissions" in page.backup_busy.text.text()) is not own
 
 
+async def test_compacting_asks_first_closes_the_engine_and_opens_it_again(
+    window: SettingsWindow, bridge: FakeBridge, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, find: Find
+) -> None:
+    window.show_page("data")
+    await settle()
+    page: Any = window.page("data")
+    done: list[Any] = []
+
+    async def compact(root: Path) -> Any:
+        done.append((root, bridge.stopped))
+        return SimpleNamespace(before=3_000_000, after=1_000_000)
+
+    monkeypatch.setattr("atelier_desk.engine.services.data.compact_database", compact)
+    reopened: list[bool] = []
+    bridge.engine_opened.connect(lambda: reopened.append(True))
+    find("data-compact").click()
+    await settle()
+    assert done == []
+    window.findChild(QMessageBox).findChild(QPushButton, "confirm-yes").click()
+    await settle()
+    assert done == [(tmp_path, True)]
+    assert reopened == [True]
+    assert page.compact_busy.text.text() == "Compacted: 2.9\u202fMB before, 976.6\u202fkB now."
+
+
 async def test_export_and_import_of_everything(window: SettingsWindow, atelier: Engine, tmp_path: Path) -> None:
     window.show_page("data")
     await settle()

@@ -38,10 +38,10 @@ ARGUMENTS = {"operation": "eval", "expression": "6*7"}
 
 
 class Runs:
-    """Decides as the run manager does: once, and in the request's row."""
+    """Decides as the run manager does: once, in the request's row, and rules are announced."""
 
-    def __init__(self, repos: Repositories) -> None:
-        self._repos = repos
+    def __init__(self, repos: Repositories, bus: EventBus) -> None:
+        self._repos, self._bus = repos, bus
         self.decided: list[tuple[str, Decision]] = []
 
     async def decide_approval(self, approval_id: str, decision: Decision) -> None:
@@ -56,6 +56,8 @@ class Runs:
 
     async def _save(self, request: ApprovalRequest, *rules: PermissionRule) -> None:
         await self._repos.journal.commit(Commit(approvals=(request,), rules=rules))
+        if rules:
+            self._bus.changed("settings", "approvals")
 
 
 class Engine:
@@ -65,7 +67,7 @@ class Engine:
         self.repos = repos
         self.bus = EventBus()
         self.registry = create_default_tool_registry()
-        self.runs = Runs(repos)
+        self.runs = Runs(repos, self.bus)
         self.searcher, self.maker, self.seer = SimpleNamespace(), SimpleNamespace(), SimpleNamespace()
         self.settings = SettingsService(self)  # type: ignore[arg-type]
         self.approvals = ApprovalService(self)  # type: ignore[arg-type]

@@ -12,6 +12,8 @@ import pytest
 from atelier_desk import i18n
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import AtelierError, ConflictError, LimitError, NotFoundError, StorageError, UsageError
+from atelier_desk.domain.permission import Action, PermissionRule
+from atelier_desk.domain.settings import Settings
 from atelier_desk.engine.services.data import LOOK_S, restore_backup, verify_backup
 from tests.engine.conftest import Opener
 from tests.support.clock import ManualClock
@@ -210,3 +212,23 @@ async def test_a_data_folder_that_is_moved_is_told_once_and_its_return_too(open_
         (problem,) = problems
         assert isinstance(problem, StorageError)
         assert problem.code == "moved"
+
+
+async def test_settings_are_read_once_and_again_after_each_change(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_atelier() as atelier:
+        reads: list[int] = []
+        load = atelier.repos.settings.load
+
+        async def counted() -> Settings:
+            reads.append(1)
+            return await load()
+
+        await atelier.settings.get()
+        monkeypatch.setattr(atelier.repos.settings, "load", counted)
+        for _ in range(3):
+            await atelier.settings.get()
+        assert not reads
+        await atelier.settings.update(audit_days=7)
+        assert (await atelier.settings.get()).audit_days == 7
+        (rule,) = await atelier.permissions.add(PermissionRule(text="read_file", action=Action.ALLOW))
+        assert rule in (await atelier.settings.get()).approvals.rules

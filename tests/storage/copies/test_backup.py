@@ -19,6 +19,7 @@ from atelier_desk.domain.workflow import Report, Workflow
 from atelier_desk.storage.copies import archive, backup
 from atelier_desk.storage.copies.archive import BackupInfo, verify
 from atelier_desk.storage.copies.restore import restore
+from atelier_desk.storage.folder import preflight
 from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.folder.disk import MIN_FREE_BYTES
 from atelier_desk.storage.repositories import Repositories
@@ -120,7 +121,7 @@ async def test_a_folder_that_is_a_disk_of_its_own_is_refused_before_anything_is_
 async def test_a_backup_that_would_fill_the_disk_is_not_unpacked(
     made: BackupInfo, datadir: DataDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(archive, "free_bytes", lambda path: MIN_FREE_BYTES + 1000)
+    monkeypatch.setattr(preflight, "free_bytes", lambda path: MIN_FREE_BYTES + 1000)
     with pytest.raises(StorageError) as caught:
         await restore(made.path, datadir)
     assert caught.value.code == "disk_full"

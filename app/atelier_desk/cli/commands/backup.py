@@ -53,6 +53,8 @@ def register(add: Adder) -> None:
     which = confirm.add_mutually_exclusive_group(required=True)
     which.add_argument("grants", metavar="ID", nargs="*", default=[], help=_("what the first column of atelier backup held says"))
     which.add_argument("--all", action="store_true", help=_("everything that waits"))
+    compact = group.command("compact", _("write the database anew, so that what was deleted for good leaves the disk"), "backup:compact")
+    compact.set_defaults(offline=True)
 
 
 async def create(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
@@ -127,6 +129,22 @@ def _show(out: Output, grants: list[HeldGrant]) -> None:
     table(out, rows, (_("id"), _("what"), _("about")))
 
 
+async def compact(atelier: None, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.progress import noted_when_slow
+    from atelier_desk.engine.services.data import compact_database
+    from atelier_desk.figures import size
+
+    async with noted_when_slow(out, _("Compacting the database…")):
+        done = await compact_database(arguments.data_root)
+    if out.json:
+        data(out, done._asdict())
+        return 0
+    line(out, _("Compacted: {before} before, {after} now.", before=size(done.before), after=size(done.after)))
+    out.note(_("Backups made before still hold what was deleted."))
+    return 0
+
+
 def _print(out: Output, info: BackupInfo, done: str) -> None:
     from atelier_desk.cli.output import data, line
     from atelier_desk.row_words import damaged_attachment, rows_in_words
@@ -144,8 +162,8 @@ def _print(out: Output, info: BackupInfo, done: str) -> None:
         out.note(damaged_attachment(each), "warn")
     from atelier_desk.storage.damage import IN_BACKUP
 
-    for each in info.damaged_rows:
-        out.note(each.error().localized(_), "warn")
+    for row in info.damaged_rows:
+        out.note(row.error().localized(_), "warn")
     if info.damaged_rows:
         out.note(_(IN_BACKUP), "warn")
     line(out, done)

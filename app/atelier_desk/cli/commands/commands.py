@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from atelier_desk.cli.ids import add_id
-from atelier_desk.cli.parser import Adder, number
+from atelier_desk.cli.parser import DATABASE, Adder, number
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def register(add: Adder) -> None:
     group = add.group("commands", _("commands that agents left running in the background; they end with the program that runs them"))
-    listing = group.command("list", _("those that run, the oldest first"), "commands:list_")
+    listing = group.command("list", _("those that run, the oldest first"), "commands:list_", needs=DATABASE)
     add_id(listing, "--workflow", "workflow", help=_("of this workflow alone"))
     output = group.command("output", _("what one printed"), "commands:output")
     output.add_argument("--offset", metavar="N", type=number(int, least=0), default=0, help=_("from this byte on"))

@@ -25,16 +25,18 @@ def register(add: Adder) -> None:
 async def doctor(atelier: Atelier | None, arguments: argparse.Namespace, out: Output) -> int:
     """Status 0 when nothing failed; warnings do not count."""
     from atelier_desk.cli.output import data, line
-    from atelier_desk.cli.progress import every_second
+    from atelier_desk.cli.progress import every_second, noted_when_slow
     from atelier_desk.engine.doctor import checks
 
-    found = await checks(
-        atelier,
-        root=getattr(arguments, "data_root", None),
-        problem=getattr(arguments, "problem", None),
-        deep=arguments.deep,
-        progress=every_second(lambda done, total: out.note(_("Reading: {done} of {total}", done=done, total=total))),
-    )
+    async with noted_when_slow(out, _("Checking the installation…")) as go_on:
+        found = await checks(
+            atelier,
+            root=getattr(arguments, "data_root", None),
+            problem=getattr(arguments, "problem", None),
+            progress=every_second(lambda done, total: out.note(_("Reading: {done} of {total}", done=done, total=total))),
+            deep=arguments.deep,
+            begin=lambda title: go_on(_("Checking: {title}…", title=title)),
+        )
     if out.json:
         data(out, [check.model_dump(mode="json") for check in found])
     else:

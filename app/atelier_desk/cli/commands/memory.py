@@ -253,7 +253,7 @@ async def switch(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
 
 async def delete(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import outcome
+    from atelier_desk.cli.output import note_bytes_left, outcome
     from atelier_desk.domain.errors import NotFoundError
 
     memories = atelier.memories
@@ -274,6 +274,7 @@ async def delete(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
         await memories.delete(arguments.id)
     await memories.purge(arguments.id)
     outcome(out, {"deleted": arguments.id}, _("Deleted for good: {name}", name=arguments.id))
+    note_bytes_left(out)
     return 0
 
 

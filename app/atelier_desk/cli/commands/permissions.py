@@ -30,7 +30,7 @@ AUDITED = 50
 
 def register(add: Adder) -> None:
     group = add.group("permissions", _("rules of what agents may do without asking, only after asking, or not at all"))
-    group.command("list", _("the rules, those used last first; deny beats ask, and ask beats allow"), "permissions:list_")
+    group.command("list", _("the rules, those used last first; deny beats ask, and ask beats allow"), "permissions:list_", needs=DATABASE)
     new = group.command("add", _("add a rule"), "permissions:add")
     forms = _("such as 'tool', 'tool(src/**)', 'tool(git log:*)', 'tool(cd vendor && make)', 'mcp__github', 'section:web_ops'")
     new.add_argument("rule", metavar="RULE", help=forms)
@@ -97,7 +97,9 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
     from atelier_desk.domain.permission import by_last_use
 
     found = by_last_use(await atelier.permissions.rules())
-    never = await atelier.permissions.unmatchable(rule.text for rule in found)
+    if found:
+        await atelier.load_tools()  # only with those of servers and own files it is known what can never match
+    never = await atelier.permissions.unmatchable([rule.text for rule in found])
     if out.json:
         more = [{"unused": atelier.permissions.unused(rule), "never": _never(never, rule.text)} for rule in found]
         data(out, [rule.model_dump(mode="json") | said for rule, said in zip(found, more, strict=True)])

@@ -25,7 +25,9 @@ def register(add: Adder) -> None:
     kinds = [entry.kind for entry in provider_types()]
     group = add.group("providers", _("model servers"))
     group.command("list", _("all providers"), "providers:list_", needs=DATABASE)
-    services = group.command("presets", _("services and programs that can be added, with what each needs"), "providers:presets_")
+    services = group.command(
+        "presets", _("services and programs that can be added, with what each needs"), "providers:presets_", needs=DATABASE
+    )
     services.add_argument("search", metavar="WORDS", nargs="?", default="", help=_("only those with these words"))
     added = group.command("add", _("configure a server"), "providers:add_")
     added.add_argument("name", metavar="NAME")

@@ -246,12 +246,13 @@ async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
 
 
 async def delete(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import outcome
+    from atelier_desk.cli.output import note_bytes_left, outcome
 
     workflow = await atelier.workflows.get(arguments.id)
     if arguments.for_good:
         removed = await atelier.workflows.purge(workflow.id)
         outcome(out, {"deleted": workflow.id, "rows": removed}, _("Deleted for good: {name}", name=workflow.name))
+        note_bytes_left(out)
     else:
         await atelier.workflows.delete(workflow.id)
         told = _(

@@ -2,36 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import ConfigDict, Field
 
 from atelier_desk.domain.base import Model, Timestamp, utc_now
 from atelier_desk.domain.stream.payloads import ChunkType, Payload
+from atelier_desk.domain.stream.topic import Topic
 
 __all__ = ["ChunkType", "StreamEvent", "Topic"]
-
-Topic = Literal[
-    "workflow",
-    "agent",
-    "provider",
-    "model",
-    "memory",
-    "report",
-    "settings",
-    "task",
-    "question",
-    "approval",
-    "download",
-    "tool",
-    "file",
-    "command",
-    "mcp",
-    "projects",
-    "data",
-]
-"""What a change is about: of ``data`` whether its folder is not where it was (``moved``, else empty). The id beside it is that of the
-row, of ``settings`` the name of the field; empty means all of them."""
 
 
 class StreamEvent(Model):

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import builtins
+from typing import TYPE_CHECKING
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.command import OutputPart, RunningCommand
 from atelier_desk.domain.errors import LimitError, NotFoundError
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.i18n import N_
-from atelier_desk.workspace.processes.commands import Kept
+
+if TYPE_CHECKING:
+    from atelier_desk.workspace.processes.commands import Kept
 
 _LINES, _CHARACTERS = 12, 2_000
 """Newest output that is shown."""
@@ -82,6 +85,8 @@ class CommandService:
         raise NotFoundError(N_("This command does not run any more."))
 
     def _running(self, workflow_id: str) -> builtins.list[Kept]:
+        if "tool_services" not in vars(self._context):  # made when they are first used: without them no command can run
+            return []
         commands = self._context.tool_services.commands
         return [each for each in commands.of(workflow_id) if each.background and each.process.running] if commands is not None else []
 

@@ -13,6 +13,7 @@ from atelier_desk.threads import in_storage_thread
 
 if TYPE_CHECKING:
     from atelier_desk.storage.copies.archive import BackupInfo
+    from atelier_desk.storage.copies.compact import Compacted
     from atelier_desk.storage.copies.transfer import TransferInfo
 
 
@@ -136,3 +137,17 @@ async def restore_backup(path: Path, root: Path, *, from_elsewhere: bool = False
     from atelier_desk.storage.folder.datadir import DataDir
 
     return await restore(path, DataDir(root).ensure(), from_elsewhere=from_elsewhere)
+
+
+async def compact_database(root: Path, progress: Callable[[int], None] | None = None) -> Compacted:
+    """Write the database of a data folder anew, so that what was deleted for good leaves the disk. The folder must be closed.
+
+    ``progress`` is told the number of rows written.
+
+    Raises:
+        StorageError: another process holds the folder, or the disk has no room for a second database; nothing was changed.
+    """
+    from atelier_desk.storage.copies.compact import compact
+    from atelier_desk.storage.folder.datadir import DataDir
+
+    return await compact(DataDir(root).ensure(), progress=progress)

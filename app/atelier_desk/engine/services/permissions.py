@@ -13,25 +13,20 @@ from atelier_desk.domain.agent import Agent, AgentConfig, ApprovalMode
 from atelier_desk.domain.approval import ApprovalPolicy, ApprovalRequest
 from atelier_desk.domain.call import Words
 from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
-from atelier_desk.domain.events.run import ToolCallStarted
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope, Verdict
-from atelier_desk.engine.run.call_facts import facts
-from atelier_desk.engine.run.permissions import really, unreachable, verdict
-from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.figures import number
 from atelier_desk.i18n import N_
 from atelier_desk.policy.permissions import glob, pattern
-from atelier_desk.policy.permissions.decide import Level, decide
-from atelier_desk.policy.permissions.facts import Concern
-from atelier_desk.policy.permissions.scope import first
 from atelier_desk.threads import in_tool_thread
-from atelier_desk.tools.base import Call, Effect, Risk
-from atelier_desk.tools.validation import InvalidArgumentsError, closest
 
+# What judges calls is imported where a call is judged: it is most of the run engine, which a list of rules does without.
 if TYPE_CHECKING:
+    from atelier_desk.domain.events.run import ToolCallStarted
+    from atelier_desk.engine.run.reducer.state import RunState
     from atelier_desk.engine.run.verdicts import Replayed
     from atelier_desk.policy.permissions.foreign import Line
+    from atelier_desk.tools.base import Call
 
 MCP = "mcp__"
 """How the names of tools of servers begin."""
@@ -113,6 +108,8 @@ class PermissionService:
         Raises:
             UsageError: the text is no rule, or names a tool or a section that there is not; the closest names are in it.
         """
+        from atelier_desk.tools.validation import closest
+
         read = pattern.parse(text)
         registry = self._context.registry
         tools = registry.get_all_tool_names()
@@ -136,11 +133,14 @@ class PermissionService:
 
     async def unmatchable(self, texts: Iterable[str]) -> dict[str, Words]:
         """Those of the rules that can never match a call of the tools that are here, and why."""
+        wanted = tuple(texts)
+        if not wanted:
+            return {}
         from atelier_desk.engine.rule_reach import unmatchable
 
         registry = self._context.registry
         tools = [tool for name in registry.get_all_tool_names() if (tool := registry.get_tool(name)) is not None]
-        return {text: said for text in texts if (said := unmatchable(text, tools)) is not None}
+        return {text: said for text in wanted if (said := unmatchable(text, tools)) is not None}
 
     async def remove(self, rule_id: str) -> PermissionRule:
         """Take a rule away; what was taken away can be given to ``add`` again. Raises NotFoundError."""
@@ -172,6 +172,10 @@ class PermissionService:
         Raises:
             NotFoundError: there is no such tool, workflow or agent. UsageError: the arguments do not fit the tool.
         """
+        from atelier_desk.engine.run.permissions import really, unreachable, verdict
+        from atelier_desk.policy.permissions.scope import first
+        from atelier_desk.tools.validation import InvalidArgumentsError
+
         registry = self._context.registry
         found = registry.get_tool(tool)
         if found is None:
@@ -210,6 +214,11 @@ class PermissionService:
 
     async def covers(self, asked: ApprovalRequest, texts: Iterable[str]) -> bool:
         """Whether rules that allow these texts would allow the call, what is asked about always left aside."""
+        from atelier_desk.engine.run.call_facts import facts
+        from atelier_desk.policy.permissions.decide import Level, decide
+        from atelier_desk.policy.permissions.facts import Concern
+        from atelier_desk.tools.base import Call, Effect, Risk
+
         texts = set(texts)
         if asked.reason == Concern.REPOSITORY:
             return texts == set(asked.always)
@@ -284,7 +293,9 @@ class PermissionService:
                 raise UsageError(said, code="example", rule=rule.text, example=example)
 
     async def _state(self, mode: ApprovalMode, workspace: Sequence[str], rules: tuple[PermissionRule, ...], agent_id: str = "") -> RunState:
-        settings = await self._context.repos.settings.load()
+        from atelier_desk.engine.run.reducer.state import RunState
+
+        settings = await self._context.settings.get()
         policy = ApprovalPolicy(**{**settings.approvals.__dict__, "rules": rules}, mode=mode)
         nobody = AgentConfig(name="-", provider="-", model="-")
         return RunState(run_id="", workflow_id="", agent_id=agent_id, agent=nobody, approvals=policy, workspace=tuple(workspace))
@@ -292,6 +303,8 @@ class PermissionService:
 
 def _followed(rule: PermissionRule) -> PermissionRule:
     """A rule of a folder, links followed: as runs name their folder."""
+    from atelier_desk.engine.run.permissions import really
+
     if rule.scope is not RuleScope.FOLDER or not Path(rule.scope_id).is_absolute():
         return rule
     return rule.model_copy(update={"scope_id": really([rule.scope_id])[0]})
@@ -324,6 +337,8 @@ def _place(rule: PermissionRule) -> tuple[str, str, str]:
 
 
 def _intent(tool: str, section: str, described: Call, arguments: dict[str, Any], *, server: str = "") -> ToolCallStarted:
+    from atelier_desk.domain.events.run import ToolCallStarted
+
     return ToolCallStarted(
         call_id="", tool=tool, arguments=arguments, section=section, server=server or described.subjects.server,
         effect=described.effect.value, risk=described.risk.value,

@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 from atelier_desk.domain.settings import Settings
+from atelier_desk.domain.stream.event import Topic
 from atelier_desk.engine.held_grants import still_held
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.context import ServiceContext
@@ -19,9 +20,24 @@ class SettingsService:
         self._context = context
         self._changing = asyncio.Lock()
         """Two changes at once must not each write back what the other one replaced."""
+        self._known: Settings | None = None
+        self._changes = 0
+        context.bus.on_changed(self._changed)
 
     async def get(self) -> Settings:
-        return await self._context.repos.settings.load()
+        """All settings, with the standing rules that are in force; read once, and again after a change was announced."""
+        if self._known is not None:
+            return self._known
+        changes = self._changes
+        found = await self._context.repos.settings.load()
+        if changes == self._changes:
+            self._known = found
+        return found
+
+    def _changed(self, topic: Topic, _id: str) -> None:
+        if topic == "settings":
+            self._known = None
+            self._changes += 1
 
     async def update(self, **fields: Any) -> Settings:
         """Change some settings, store them and apply them at once: language, embedder, how many runs work; the rest by whoever listens.
@@ -35,7 +51,7 @@ class SettingsService:
             UsageError: an unknown setting or a value out of bounds; the error names both.
         """
         async with self._changing:
-            old = await self.get()
+            old = await self._context.repos.settings.load()
             return await self._update({name: made(getattr(old, name, None)) if callable(made) else made for name, made in fields.items()})
 
     async def set(self, key: str, value: object) -> Settings:
@@ -46,10 +62,11 @@ class SettingsService:
         """
         async with self._changing:
             name, _dot, inside = key.partition(".")
-            return await self._update({name: checks.inside(getattr(await self.get(), name, None), key, inside, value)})
+            old = await self._context.repos.settings.load()
+            return await self._update({name: checks.inside(getattr(old, name, None), key, inside, value)})
 
     async def _update(self, fields: dict[str, Any]) -> Settings:
-        old = await self.get()
+        old = await self._context.repos.settings.load()
         new = checks.changed(old, _("settings"), **fields).with_rules(old.approvals.rules)
         if new == old:
             return old
@@ -63,6 +80,7 @@ class SettingsService:
             # First, because an embedder that cannot be made must not be stored.
             await self._context.use_embedder(new)
         await self._context.repos.settings.save(new)
+        self._changed("settings", "")  # what follows, and those that it announces to, must see the new ones
         if new.language != old.language:
             set_language(new.language)
         if new.workflows_running != old.workflows_running:

@@ -18,7 +18,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import AtelierError, StorageError
 from atelier_desk.hashing import sha256_of
 from atelier_desk.i18n import N_
@@ -26,7 +25,7 @@ from atelier_desk.storage import errors
 from atelier_desk.storage.copies import origin
 from atelier_desk.storage.copies.inspect import DamagedAttachment, inspect
 from atelier_desk.storage.damage import Damage
-from atelier_desk.storage.folder.disk import MIN_FREE_BYTES, free_bytes
+from atelier_desk.storage.folder import preflight
 from atelier_desk.storage.folder.files import sync_folder
 from atelier_desk.storage.folder.lock import FolderLock, shielded
 from atelier_desk.threads import in_storage_thread
@@ -82,18 +81,6 @@ class BackupInfo:
     @property
     def whole(self) -> bool:
         return not self.damaged and not self.damaged_rows and all(each.missing for each in self.attachments)
-
-
-async def before_migration(directory: Path, backups: Path, version: int, clock: Clock, lock: FolderLock) -> BackupInfo:
-    """Back up a closed database before its schema changes. The caller holds the data folder's lock.
-
-    Raises:
-        StorageError: it could not be made or does not hold what the database holds; then nothing may be migrated.
-    """
-    found = await inspect(directory, lock=lock)
-    target = backups / f"before-schema-{version + 1}-{stamp_of(clock.now())}.zip"
-    await shielded(pack, directory, directory.parent, target, manifest_of(version, found.counts, clock.now()))
-    return await verify_fresh(target)
 
 
 async def verify(path: Path, root: Path | None = None) -> BackupInfo:
@@ -243,10 +230,7 @@ def _unpack(path: Path, folder: Path) -> dict[str, Any]:
 
 def _check_room(archive: zipfile.ZipFile, folder: Path) -> None:
     """Refuse to unpack what would fill the disk: a small zip may hold any number of bytes. No more than it says are ever unpacked."""
-    needed = sum(item.file_size for item in archive.infolist()) + MIN_FREE_BYTES
-    free = free_bytes(folder)
-    if needed > free:
-        raise errors.disk_full(folder, free, needed)
+    preflight.require_room(folder, sum(item.file_size for item in archive.infolist()))
 
 
 def _differences(folder: Path, hashes: dict[str, str]) -> list[str]:

@@ -177,16 +177,28 @@ async def count_by_reading(run: Run, table: str, progress: Callable[[int], None]
     Raises:
         StorageError: ``damaged`` when they cannot be read.
     """
-    count, after = 0, None
+    count = 0
+    async for rows in read_pages(run, table):
+        count += len(rows)
+        if progress:
+            progress(count)
+    return count
+
+
+async def read_pages(run: Run, table: str) -> AsyncIterator[list[dict[str, Any]]]:
+    """The rows of a table in the order of their ids, ``READ_PAGE`` at a time.
+
+    Raises:
+        StorageError: ``damaged`` when they cannot be read.
+    """
+    after = None
     while True:
         condition = "WHERE id > $after" if after is not None else ""
         rows = (await run(f"SELECT * FROM {table} {condition} ORDER BY id LIMIT {READ_PAGE}", after=after))[0]  # noqa: S608
         if not rows:
-            return count
-        count += len(rows)
+            return
+        yield rows
         after = rows[-1]["id"]
-        if progress:
-            progress(count)
 
 
 async def damaged_reports(run: Run, folder: Path) -> list[str]:

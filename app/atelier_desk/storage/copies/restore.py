@@ -64,13 +64,28 @@ async def restore(path: Path, datadir: DataDir, clock: Clock | None = None, *, f
                 if not from_elsewhere:
                     raise StorageError(origin.FROM_ELSEWHERE, code="from_elsewhere", recoverable=True, path=path)
                 await shielded(origin.mark, unpacked)
-            await shielded(_make_ready, unpacked, datadir.root / f"{RESTORING}{stamp}")
+            await shielded(make_ready, unpacked, datadir.root / f"{RESTORING}{stamp}")
         finally:
             await shielded(shutil.rmtree, unpacked, ignore_errors=True)
         replaced = await shielded(finish_restore, datadir.root)
     finally:
         lock.release()
     return replace(info, replaced=replaced)
+
+
+async def replace_database(stage: Path, root: Path) -> None:
+    """Put a database that was made in ``stage`` (``unpacking-…`` in the data folder) in the place of the present one, which is deleted.
+    The caller holds the lock of ``root``.
+
+    Raises:
+        StorageError: as ``finish_restore``.
+    """
+    if found := await in_storage_thread(origin.marked, root):  # the swap takes the mark away unless what comes has it
+        await shielded(origin.mark, stage, found)
+    await shielded(make_ready, stage, root / f"{RESTORING}{stage.name.removeprefix(UNPACKING)}")
+    replaced = await shielded(finish_restore, root)
+    if replaced is not None:
+        await shielded(shutil.rmtree, replaced, ignore_errors=True)
 
 
 def finish_restore(root: Path) -> Path | None:
@@ -133,7 +148,7 @@ def _kept(aside: Path, backups: Path) -> Path | None:
     return place
 
 
-def _make_ready(unpacked: Path, ready: Path) -> None:
+def make_ready(unpacked: Path, ready: Path) -> None:
     """From here on the restore is finished whatever happens, so everything unpacked is on the disk before."""
     sync_tree(unpacked)
     unpacked.replace(ready)

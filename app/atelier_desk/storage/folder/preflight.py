@@ -13,12 +13,13 @@ from pathlib import Path
 
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import errors
+from atelier_desk.storage.folder import version
 from atelier_desk.storage.folder.disk import MIN_FREE_BYTES, free_bytes, no_files_left
 
 PROBE = "atelier-probe.tmp"
 PROBE_BYTES = 1024 * 1024
 PROBE_FILES = 32
-OWN_FILES = frozenset({"LOCK", "atelier-commits.json", "atelier-commits.json.tmp", PROBE})
+OWN_FILES = frozenset({"LOCK", "atelier-commits.json", "atelier-commits.json.tmp", version.FILE, PROBE})
 """Files that say nothing about whether a database was ever written here."""
 
 
@@ -82,11 +83,25 @@ def check(directory: Path) -> None:
         raise errors.from_os_error(error, directory) from error
     if not os.access(directory, os.W_OK | os.X_OK | os.R_OK):
         raise StorageError(errors.READ_ONLY, code="read_only", path=directory)
-    free = free_bytes(directory)
-    if free < MIN_FREE_BYTES or no_files_left(directory):
-        raise errors.disk_full(directory, free)
+    require_room(directory)
     if has_content(directory) and not manifest_exists(directory):
         raise StorageError(errors.MISSING_MANIFEST, code="missing_manifest", path=directory)
+
+
+def require_room(path: Path, size: int = 0) -> None:
+    """Refuse to go on when the disk has no room for so many more bytes and what a database needs to be opened.
+
+    Raises:
+        StorageError: ``disk_full``.
+    """
+    free, needed = free_bytes(path), size + MIN_FREE_BYTES
+    if free < needed or no_files_left(path):
+        raise errors.disk_full(path, free, needed)
+
+
+def size_of(directory: Path) -> int:
+    """Bytes of all files of a database that nobody has open."""
+    return sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
 
 
 def probe(directory: Path) -> None:

@@ -1,4 +1,8 @@
-"""The migrations, a module ``mNNNN_name`` each, in the order of their numbers. A released one is never changed: a new one follows it."""
+"""The migrations, a module ``mNNNN_name`` each, in the order of their numbers.
+
+A released one is never changed: a new one follows it. Each has its own statements and imports nothing but what registers and
+runs it, so that no later change of the program changes what it does to an old folder.
+"""
 
 from __future__ import annotations
 

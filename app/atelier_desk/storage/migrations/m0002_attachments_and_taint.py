@@ -1,18 +1,62 @@
-"""Drafts keep what is attached; runs and memories what was read from outside before them. Folders made before have no such fields, and
-some not the newest of the first tables."""
+"""Drafts keep what is attached; runs and memories what was read from outside before them.
+
+Version 1 grew during its last day: folders made that morning lack prices, the taint of calls, standing rules of approvals and
+the audit trail, and get them here.
+"""
 
 from __future__ import annotations
 
-from atelier_desk.storage.migrations.m0001_first_tables import first_tables
 from atelier_desk.storage.schema import Migrator, migration
 
-FILLED = {("workflow", "draft_attachments"): "'[]'", ("run", "tainted"): "[]", ("memory", "tainted"): "[]"}
+FIELDS = {
+    "workflow": {"draft_attachments": "string"},
+    "run": {"tainted": "array<string>"},
+    "memory": {"tainted": "array<string>"},
+    "model": {"price_cache_read": "option<float>", "price_cache_write": "option<float>"},
+    "tool_execution": {"taint": "string"},
+    "approval_request": {"always": "array<string>"},
+}
+AUDIT = {
+    "workflow": "record<workflow> REFERENCE ON DELETE CASCADE READONLY",
+    "run": "record<run>",
+    "call_id": "string",
+    "message_id": "string",
+    "agent_id": "string",
+    "agent_name": "string",
+    "tool": "string",
+    "server": "string",
+    "detail": "string",
+    "effect": "string",
+    "risk": "string",
+    "decision": "string",
+    "decided_by": "string",
+    "note": "string",
+    "edited": "bool",
+    "mode": "string",
+    "reason": "string",
+    "rule": "string",
+    "about": "string",
+    "created_at": "datetime",
+    "recency": "int VALUE -time::micros(created_at)",
+    "search": "string",
+}
+AUDIT_INDEXES = {"newest": "recency", "by_workflow": "workflow, recency", "by_run": "run"}
+FILLED = {
+    ("workflow", "draft_attachments"): "'[]'",
+    ("run", "tainted"): "[]",
+    ("memory", "tainted"): "[]",
+    ("tool_execution", "taint"): "''",
+    ("approval_request", "always"): "[]",
+}
 """By table and field, what stands in rows that have none."""
 
 
 @migration(2, "attachments of drafts, taint of runs and memories")
 async def attachments_and_taint(db: Migrator) -> None:
     """Define what is missing, and fill it in."""
-    await first_tables(db)
-    updates = [f"UPDATE {table} SET {field} = {value} WHERE {field} = NONE RETURN NONE" for (table, field), value in FILLED.items()]  # noqa: S608
-    await db.run(";\n".join(updates) + ";")
+    fields = {**FIELDS, "audit": AUDIT}
+    statements = ["DEFINE TABLE IF NOT EXISTS audit SCHEMAFULL"]
+    statements += [f"DEFINE FIELD IF NOT EXISTS {name} ON {table} TYPE {kind}" for table in fields for name, kind in fields[table].items()]
+    statements += [f"DEFINE INDEX IF NOT EXISTS {name} ON audit FIELDS {columns}" for name, columns in AUDIT_INDEXES.items()]
+    statements += [f"UPDATE {table} SET {name} = {value} WHERE {name} = NONE RETURN NONE" for (table, name), value in FILLED.items()]  # noqa: S608
+    await db.run(";\n".join(statements) + ";")

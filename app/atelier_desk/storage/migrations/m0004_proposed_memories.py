@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from atelier_desk.storage.migrations.m0001_first_tables import first_tables
 from atelier_desk.storage.schema import Migrator, migration
 
 MOVED = ("memory", "memory_vector")
 """What leaves its workflow when it comes to hold for all."""
-FILLED = {"turn_id": "''", "proposed": "false"}
+FIELDS = {"turn_id": "string", "proposed": "bool"}
 
 
 @migration(4, "proposed memories")
 async def proposed_memories(db: Migrator) -> None:
-    """Define what is missing, and fill it in."""
-    await first_tables(db)
+    """Define what is missing, and fill it in: both at once, since a row that lacks either cannot be written."""
     # From a workflow to none and back, never from one to another.
     rule = "ASSERT $value = NONE OR $before = NONE OR $before = $value"
     kind = f"option<record<workflow>> REFERENCE ON DELETE CASCADE {rule}"
-    await db.run(";\n".join(f"DEFINE FIELD OVERWRITE workflow ON {table} TYPE {kind}" for table in MOVED) + ";")
-    updates = [f"UPDATE memory SET {field} = {value} WHERE {field} = NONE RETURN NONE" for field, value in FILLED.items()]  # noqa: S608
-    await db.run(";\n".join(updates) + ";")
+    statements = [f"DEFINE FIELD OVERWRITE workflow ON {table} TYPE {kind}" for table in MOVED]
+    statements += [f"DEFINE FIELD IF NOT EXISTS {name} ON memory TYPE {type_}" for name, type_ in FIELDS.items()]
+    statements.append(
+        "UPDATE memory SET turn_id = turn_id ?? '', proposed = proposed ?? false WHERE turn_id = NONE OR proposed = NONE RETURN NONE"
+    )
+    statements.append("DEFINE INDEX IF NOT EXISTS by_turn ON memory FIELDS turn_id")
+    await db.run(";\n".join(statements) + ";")

@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
-from atelier_desk.storage.migrations import m0001_first_tables
 from atelier_desk.storage.schema import Migrator, migration
 
-COMPUTED = ("search", "terms")
-"""What a memory is found by; it is made anew when one is brought back."""
 TABLES = {
     "memory_bin": {
-        **{name: kind for name, kind in m0001_first_tables.TABLES["memory"].items() if name not in COMPUTED},
-        "workflow": m0001_first_tables.OPTIONAL_WORKFLOW,
+        "workflow": "option<record<workflow>> REFERENCE ON DELETE CASCADE READONLY",
+        "type": "string",
+        "content": "string",
+        "importance": "float",
+        "priority": "option<float>",
+        "tags": "array<string>",
+        "source": "string",
+        "agent_source": "string",
+        "run_id": "string",
+        "turn_id": "string",
+        "proposed": "bool",
+        "origin": "string",
+        "edited": "bool",
+        "retrieved_by": "array<string>",
+        "tainted": "array<string>",
+        "embedder": "string",
+        "created_at": "datetime",
+        "updated_at": "datetime",
+        "expires_at": "option<datetime>",
         "recency": "int VALUE -time::micros(deleted_at)",
         "deleted_at": "datetime",
         "merged": "option<string>",
     }
 }
+"""The columns of a memory but those it is found by, which are made anew when one is brought back."""
 INDEXES = {"memory_bin": {"newest": "recency", "by_workflow": "workflow"}}
 
 

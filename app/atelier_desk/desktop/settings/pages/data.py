@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -94,6 +95,10 @@ class DataPage(RowsPage):
         self.clean_busy = Busy(self)
         undo.body.addWidget(self.clean_busy)
         place, folder = self.section(N_("PLACE")), lambda: str(self._root or "")
+        about = N_("Takes what was deleted for good off the disk. Backups made before still hold it.")
+        self.deed(place, N_("Compact the database"), about, N_("Compact…"), self._ask_compact, "data-compact")
+        self.compact_busy = Busy(self)
+        place.body.addWidget(self.compact_busy)
         self._place = self.row(
             place, control(QPushButton(self), "data-folder", N_("Show"), on=self._show_folder), N_("Data folder"), folder
         )
@@ -187,14 +192,36 @@ class DataPage(RowsPage):
 
     def restore_backup(self, path: Path, *, from_elsewhere: bool = False) -> None:
         """Close the engine, put the backup in place, open the engine again. ``from_elsewhere``: also one that is not this folder's own."""
-        if not self.backup_busy.running and self._root is not None:
-            task = self.jobs.start(self._restore(path, self._root, from_elsewhere))
-            self.backup_busy.watch(task, N_("Restoring…"), on_stop=lambda: None)
-            self.backup_busy.stop.hide()
-
-    async def _restore(self, path: Path, root: Path, from_elsewhere: bool) -> None:
         from atelier_desk.engine.services.data import restore_backup
 
+        def done(info: Any) -> str:
+            said = _("Restored: {counts}.", counts=_counts(info))
+            return said if info.own else f"{said}\n{_(CONFIRM)}"
+
+        self._while_closed(self.backup_busy, N_("Restoring…"), lambda root: restore_backup(path, root, from_elsewhere=from_elsewhere), done)
+
+    def _ask_compact(self) -> None:
+        words = _("Running work is paused meanwhile. The disk needs room for a second database.")
+        confirm(self, _("Compact the database?"), words, _("Compact"), self.compact)
+
+    def compact(self) -> None:
+        """Close the engine, write its database anew, open the engine again."""
+        from atelier_desk.engine.services.data import compact_database
+
+        self._while_closed(
+            self.compact_busy,
+            N_("Compacting the database…"),
+            compact_database,
+            lambda done: _("Compacted: {before} before, {after} now.", before=size(done.before), after=size(done.after)),
+        )
+
+    def _while_closed(self, busy: Busy, what: Text, work: Callable[[Path], Coroutine[Any, Any, Any]], done: Callable[[Any], str]) -> None:
+        """Work on the data folder while no engine has it; it cannot be stopped."""
+        if not (self.backup_busy.running or self.compact_busy.running) and self._root is not None:
+            busy.watch(self.jobs.start(self._closed(busy, partial(work, self._root), done)), what, on_stop=lambda: None)
+            busy.stop.hide()
+
+    async def _closed(self, busy: Busy, work: Callable[[], Coroutine[Any, Any, Any]], done: Callable[[Any], str]) -> None:
         closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
         def note_closed() -> None:
@@ -206,14 +233,11 @@ class DataPage(RowsPage):
         await closed
         self.bridge.engine_closed.disconnect(note_closed)
         try:
-            info = await restore_backup(path, root, from_elsewhere=from_elsewhere)
+            result = await work()
         except Exception as error:
-            self.backup_busy.note(error_text(error), "error")
+            busy.note(error_text(error), "error")
         else:
-            said = _("Restored: {counts}.", counts=_counts(info))
-            if not info.own:
-                said = f"{said}\n{_(CONFIRM)}"
-            self.backup_busy.note(said, "ok")
+            busy.note(done(result), "ok")
         finally:
             self.bridge.start_engine()
 

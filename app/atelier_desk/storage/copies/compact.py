@@ -1,0 +1,107 @@
+"""Writing a database anew, row by row, so that what was deleted for good leaves the disk.
+
+The engine keeps the bytes of deleted rows: small ones until it merges its tables, which may take a dozen starts, those in its value log
+for ever; it offers no compaction. A new database has only the rows that are there.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from atelier_desk.domain.clock import Clock, SystemClock
+from atelier_desk.domain.errors import StorageError
+from atelier_desk.storage import errors, schema
+from atelier_desk.storage.copies import restore
+from atelier_desk.storage.copies.archive import stamp_of
+from atelier_desk.storage.copies.inspect import Run, read_pages
+from atelier_desk.storage.engine import Engine
+from atelier_desk.storage.folder import preflight, version
+from atelier_desk.storage.folder.datadir import DataDir
+from atelier_desk.storage.folder.lock import FolderLock, shielded
+from atelier_desk.storage.store import prepare
+from atelier_desk.storage.writing import commits
+
+
+class Compacted(NamedTuple):
+    """Bytes of the database's files before and after, and how many rows it has."""
+
+    before: int
+    after: int
+    rows: int
+
+
+async def compact(datadir: DataDir, clock: Clock | None = None, progress: Callable[[int], None] | None = None) -> Compacted:
+    """Put a new database with the same rows in the place of the one of a data folder, which must be closed.
+
+    All or nothing, also after a kill: every row of the new one is compared before the old one goes.
+
+    Args:
+        progress: told the number of rows written.
+
+    Raises:
+        StorageError: ``locked`` when the folder is in use; ``disk_full`` without room for a second database; otherwise as opening it. The
+            data is as it was before.
+    """
+    clock, root = clock or SystemClock(), datadir.root
+    lock = await FolderLock.acquire(root)
+    try:
+        await prepare(datadir.database, lock, clock, datadir.backups)
+        before = await shielded(preflight.size_of, datadir.database)
+        await shielded(preflight.require_room, datadir.database, before)
+        stage = root / f"{restore.UNPACKING}{stamp_of(clock.now())}"
+        try:
+            rows = await _write_anew(datadir.database, stage / datadir.database.name, clock, progress)
+            await restore.replace_database(stage, root)
+        finally:
+            await shielded(shutil.rmtree, stage, ignore_errors=True)
+        return Compacted(before, await shielded(preflight.size_of, datadir.database), rows)
+    except OSError as error:
+        raise errors.from_os_error(error, datadir.database) from error
+    finally:
+        lock.release()
+
+
+async def _write_anew(directory: Path, new: Path, clock: Clock, progress: Callable[[int], None] | None) -> int:
+    """Fill a new database with the rows of a closed one and compare them. Returns how many there are."""
+    await shielded(new.mkdir, 0o700, parents=True)
+    source = await Engine.open(directory)
+    try:
+        # Nothing acknowledged may be missing of what is copied.
+        counter = await commits.CommitLog.load(source, directory, fsync=True, accept_loss=False)
+        target = await Engine.open(new, fsync=False)
+        try:
+            await schema.migrate(target, 0, clock)
+            rows = await _copy_rows(schema.Migrator(source).run, schema.Migrator(target).run, new, progress)
+        finally:
+            await target.close()
+    finally:
+        await source.close()
+    counter.close()
+    await shielded(shutil.copyfile, directory / commits.FILE, new / commits.FILE)
+    await shielded(version.note, new, schema.latest())
+    return rows
+
+
+async def _copy_rows(source: Run, target: Run, new: Path, progress: Callable[[int], None] | None) -> int:
+    """Copy every row of every table, then read both again and compare."""
+    tables = (await source("INFO FOR DB"))[0]["tables"]
+    count = 0
+    for name, definition in sorted(tables.items()):
+        into = f"RELATION INTO {name}" if " TYPE RELATION " in definition else f"INTO {name}"
+        await target(f"DELETE {name} RETURN NONE")  # what the migrations wrote, with the time of now
+        async for rows in read_pages(source, name):
+            await target(f"INSERT {into} $rows RETURN NONE", rows=rows)
+            count += len(rows)
+            if progress:
+                progress(count)
+    for name in sorted(tables):
+        copies = read_pages(target, name)
+        async for rows in read_pages(source, name):
+            if await anext(copies, None) != rows:
+                raise StorageError(errors.DAMAGED, code="damaged", path=new, detail=name)
+        if await anext(copies, None) is not None:
+            raise StorageError(errors.DAMAGED, code="damaged", path=new, detail=name)
+    return count

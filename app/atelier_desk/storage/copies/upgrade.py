@@ -1,0 +1,117 @@
+"""Bringing a database of an older schema up to this program's: in a copy, which then takes its place, all or nothing.
+
+The folder stays as it is, byte by byte, until the copy is migrated, checked and on the disk. From then on the swap is that of a
+restore, which the next start finishes after a kill.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from atelier_desk.domain.clock import Clock
+from atelier_desk.domain.errors import AtelierError, StorageError
+from atelier_desk.i18n import N_
+from atelier_desk.storage import errors, schema
+from atelier_desk.storage.copies import archive, restore
+from atelier_desk.storage.copies.inspect import Inspection, count_by_reading, inspect
+from atelier_desk.storage.engine import Engine
+from atelier_desk.storage.folder import preflight, version
+from atelier_desk.storage.folder.lock import FolderLock, shielded
+from atelier_desk.storage.writing import commits
+
+DIFFERENT = N_("its tables are not those of that format ({names})")
+COPIES = 2
+"""How often the database is on the disk besides itself: the copy that is migrated and, at most as large, the backup."""
+
+
+async def upgrade(directory: Path, backups: Path, clock: Clock, lock: FolderLock, *, accept_loss: bool = False) -> None:
+    """Migrate a closed database that is not known to have this program's schema, and note its version.
+
+    Args:
+        directory: ``database`` in a data folder, with content.
+        backups: where the verified copy of the old database goes: ``before-schema-<version>-<time>.zip``.
+        lock: the data folder's.
+        accept_loss: migrate also when acknowledged commits are gone.
+
+    Raises:
+        StorageError: ``newer_schema``, ``cannot_migrate``, ``disk_full``, ``damaged`` or ``io``; the data is as it was before.
+    """
+    root, latest = directory.parent, schema.latest()
+    found = version.noted(directory)
+    if found is not None and found > latest:
+        raise StorageError(errors.NEWER_SCHEMA, code="newer_schema", path=directory, found=found, known=latest)
+    stamp = archive.stamp_of(clock.now())
+    stage = root / f"{restore.UNPACKING}{stamp}"
+    copy = stage / directory.name
+    try:
+        await shielded(_copy, directory, copy)
+        before = await inspect(copy, lock=lock)
+        if before.schema in (0, latest):  # 0: the making of its tables was cut off, so nothing was ever stored in it
+            if before.schema:
+                await shielded(version.note, directory, latest)
+            return
+        await _migrate(copy, directory, before, clock, accept_loss)
+        target = backups / f"before-schema-{before.schema + 1}-{stamp}.zip"
+        await shielded(archive.pack, directory, root, target, archive.manifest_of(before.schema, before.counts, clock.now()))
+        await archive.verify_fresh(target)
+        await restore.replace_database(stage, root)
+    except StorageError as error:
+        raise _of_database(error, stage, directory) from error
+    except OSError as error:
+        raise errors.from_os_error(error, directory) from error
+    finally:
+        await shielded(shutil.rmtree, stage, ignore_errors=True)
+
+
+def _copy(directory: Path, copy: Path) -> None:
+    """Copy a database; refused when the disk has no room for what an upgrade needs."""
+    preflight.require_room(directory, COPIES * preflight.size_of(directory))
+    copy.parent.mkdir(mode=0o700)
+    shutil.copytree(directory, copy, symlinks=True)
+
+
+async def _migrate(copy: Path, directory: Path, before: Inspection, clock: Clock, accept_loss: bool) -> None:
+    """Migrate the copy and see that it then defines all that a new database does, and that every row is there and can be read.
+
+    Raises:
+        StorageError: ``cannot_migrate``, or what is wrong with the disk or the files.
+    """
+    counter: commits.CommitLog | None = None
+    try:
+        engine = await Engine.open(copy, fsync=False)
+        try:
+            if not accept_loss:
+                counter = await commits.CommitLog.load(engine, copy, fsync=True, accept_loss=False)
+            await schema.migrate(engine, before.schema, clock)
+            wrong = await schema.missing_definitions(engine, clock)
+            run = schema.Migrator(engine).run
+            for name, count in before.counts.items():
+                if name != schema.VERSION_TABLE and await count_by_reading(run, name) != count:
+                    wrong.append(name)
+        finally:
+            await engine.close()
+        if wrong:
+            raise StorageError(DIFFERENT, code="query", names=", ".join(wrong))
+        await shielded(version.note, copy, schema.latest())
+    except Exception as error:
+        if isinstance(error, OSError) or errors.is_of_the_engine(error):
+            raise
+        raise StorageError(
+            errors.CANNOT_MIGRATE,
+            code="cannot_migrate",
+            path=directory,
+            found=before.schema,
+            known=schema.latest(),
+            detail=error if isinstance(error, AtelierError) else f"{type(error).__name__}: {error}",
+        ) from error
+    finally:
+        if counter is not None:
+            counter.close()
+
+
+def _of_database(error: StorageError, stage: Path, directory: Path) -> StorageError:
+    """An error about the copy as one about the database itself."""
+    if not Path(str(error.params.get("path", ""))).is_relative_to(stage):
+        return error
+    return StorageError(error.template, code=error.code, recoverable=error.recoverable, **{**error.params, "path": directory})

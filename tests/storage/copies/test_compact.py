@@ -1,0 +1,114 @@
+"""What was deleted for good: where its bytes are still, and that compacting the database takes them off the disk."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+from pathlib import Path
+
+import pytest
+
+from atelier_desk.domain.errors import StorageError
+from atelier_desk.domain.memory import Memory, MemoryType
+from atelier_desk.domain.workflow import Report, Workflow
+from atelier_desk.storage import schema
+from atelier_desk.storage.copies.compact import compact
+from atelier_desk.storage.folder import preflight
+from atelier_desk.storage.folder.datadir import DataDir
+from atelier_desk.storage.folder.disk import MIN_FREE_BYTES
+from atelier_desk.storage.repositories import Repositories
+from atelier_desk.storage.store import Store
+from tests.storage.programs import content, run
+from tests.storage.samples.opening import read_rows, rows_of, unpack
+
+WORDS = (b"zebraquartz", b"okapigranite", b"lemurbasalt", b"tapirmarble")
+"""In a small row, in one that is large enough for the value log, in a memory, and in a report."""
+
+
+def left_of(root: Path) -> dict[str, str]:
+    """By word, the last file that has it."""
+    return {word.decode(): name for name, data in content(root).items() for word in WORDS if word in data}
+
+
+async def fill_and_purge(datadir: DataDir) -> None:
+    """Write all of the words, see that they are there, and delete them for good; one workflow stays."""
+    async with await Store.open(datadir.database) as store:
+        repos = Repositories(store, datadir)
+        await repos.workflows.create(Workflow(name="kept"))
+        gone = await repos.workflows.create(Workflow(name="gone", draft=f"a {WORDS[0].decode()}"))
+        long = await repos.workflows.create(Workflow(name="long", draft=WORDS[1].decode() * 2_000))
+        memory = await repos.memories.save(Memory(type=MemoryType.USER_PREF, content=f"likes {WORDS[2].decode()}"))
+        await repos.reports.save(Report(workflow_id=gone.id, name="Plan"), WORDS[3].decode())
+        assert set(left_of(datadir.root)) == {word.decode() for word in WORDS}
+        for each in (gone, long):
+            await repos.workflows.purge(each.id)
+        await repos.memories.delete(memory.id)
+        await repos.memory_bin.purge(memory.id)
+
+
+async def test_purged_text_is_on_the_disk_until_the_database_is_compacted(datadir: DataDir) -> None:
+    await fill_and_purge(datadir)
+    left = left_of(datadir.root)
+    assert set(left) == {word.decode() for word in WORDS}
+    assert all(name.startswith("database/") for name in left.values()), "the file of a report goes at once; its words are in a row, too"
+    done = await compact(datadir)
+    assert left_of(datadir.root) == {}
+    assert done.after < done.before
+    async with await Store.open(datadir.database) as store:
+        assert [each.name for each in await Repositories(store, datadir).workflows.list()] == ["kept"]
+
+
+async def test_every_row_of_a_day_of_work_stays(tmp_path: Path) -> None:
+    datadir = DataDir(unpack(schema.latest(), tmp_path / "sample") / "data").ensure()
+    rows = json.loads((tmp_path / "sample" / "rows.json").read_text())
+    written: list[int] = []
+    done = await compact(datadir, progress=written.append)
+    assert done.rows == written[-1] == sum(map(len, rows.values()))
+    async with await Store.open(datadir.database) as store:
+        now = await rows_of(store.query_all)
+        assert store.lost_commits == 0
+    assert now == rows
+    assert not list(datadir.root.glob("*ing-*"))
+    assert not list(datadir.backups.glob("replaced-*"))
+
+
+async def test_an_open_folder_and_a_full_disk_are_refused(datadir: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with await Store.open(datadir.database):
+        with pytest.raises(StorageError) as caught:
+            await compact(datadir)
+        assert caught.value.code == "locked"
+    before = content(datadir.root)
+    monkeypatch.setattr(preflight, "free_bytes", lambda path: MIN_FREE_BYTES + 1)
+    with pytest.raises(StorageError) as caught:
+        await compact(datadir)
+    assert caught.value.code == "disk_full"
+    assert content(datadir.root) == before
+
+
+async def test_a_copy_that_differs_never_takes_the_place(datadir: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
+    await fill_and_purge(datadir)
+    before = await read_rows(datadir.database)
+    real = schema.Migrator.run
+
+    async def forget(self: schema.Migrator, sql: str, **params: object) -> list[object]:
+        return await real(self, sql.replace("INTO workflow $rows", "INTO workflow []"), **params)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(schema.Migrator, "run", forget)
+        with pytest.raises(StorageError) as caught:
+            await compact(datadir)
+    assert caught.value.code == "damaged"
+    assert await read_rows(datadir.database) == before
+    assert not list(datadir.root.glob("*ing-*"))
+
+
+@pytest.mark.parametrize("step", [5, 60])
+async def test_a_compaction_that_was_killed_loses_nothing(datadir: DataDir, step: int) -> None:
+    await fill_and_purge(datadir)
+    ended = await asyncio.to_thread(run, "compact-until-killed", datadir.root, step)
+    assert ended.returncode == -signal.SIGKILL, ended.stderr
+    async with await Store.open(datadir.database) as store:
+        assert [each.name for each in await Repositories(store, datadir).workflows.list()] == ["kept"]
+        assert store.lost_commits == 0
+    assert not list(datadir.root.glob("*ing-*"))

@@ -1,0 +1,254 @@
+"""Folders of every earlier schema: opened whole, also from their backups; refused untouched when they cannot be."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from atelier_desk.domain.errors import StorageError
+from atelier_desk.storage import schema, tables
+from atelier_desk.storage.copies import archive
+from atelier_desk.storage.copies.restore import restore
+from atelier_desk.storage.engine import Engine
+from atelier_desk.storage.folder import preflight, version
+from atelier_desk.storage.folder.datadir import DataDir
+from atelier_desk.storage.folder.disk import MIN_FREE_BYTES
+from atelier_desk.storage.repositories import Repositories
+from atelier_desk.storage.rows import Table, record
+from atelier_desk.storage.store import Statement, Store
+from tests.storage.programs import content, run
+from tests.storage.samples.opening import Rows, rows_of, unpack, versions
+from tests.support.clock import ManualClock
+
+NEXT = schema.latest() + 1
+"""The version after the newest one."""
+OLDEST = min(versions())
+
+
+@pytest.fixture
+def next_migration(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One more version for the time of a test: it gives every workflow a colour."""
+    assert len(schema.migrations()) == NEXT - 1
+    monkeypatch.setattr(schema, "_registry", dict(schema._registry))
+
+    @schema.migration(NEXT, "colours")
+    async def colours(db: schema.Migrator) -> None:
+        await db.run("DEFINE FIELD IF NOT EXISTS colour ON workflow TYPE option<string>; UPDATE workflow SET colour = 'grey' RETURN NONE;")
+
+
+def sample(number: int, folder: Path) -> tuple[Path, Rows]:
+    """Unpack a sample; the folder it is in, and the rows its program left."""
+    unpacked = unpack(number, folder)
+    return unpacked, json.loads((unpacked / "rows.json").read_text())
+
+
+async def check_content(store: Store, datadir: DataDir, rows: Rows) -> None:
+    """Every row is as the earlier program left it, every model is read from it, and a report's file is there."""
+    now = await rows_of(store.query_all)
+    for table in rows.keys() - {schema.VERSION_TABLE}:
+        assert {key: {**now[table].get(key, {}), **row} for key, row in rows[table].items()} == now[table], table
+    for table in vars(tables).values():
+        if isinstance(table, Table):
+            found = await store.query(f"SELECT {table.columns} FROM {table.name}")
+            assert len(table.decode_all(found)) == len(rows.get(table.name, ())), table.name
+    repos = Repositories(store, datadir)
+    (report,) = rows["report"].values()
+    home = report["workflow"]["$record"][1]
+    assert await repos.reports.read(home, "journey") == "# Journey\n\nÀ Lyon, 07:58.\n"
+    events = await repos.journal.workflow_events(home)
+    assert "The train to Lyon leaves at 07:58." in str(events)
+    for row in await store.query("SELECT id FROM workflow"):  # a row that lacks a field could be read, but not written
+        await repos.workflows.update(row["id"].id, draft="more")
+    for name in await store.tables():
+        await store.write(Statement(f"UPDATE {name} RETURN NONE", {}))
+
+
+def test_every_version_has_a_sample() -> None:
+    assert versions() == list(range(1, schema.latest() + 1)), "make one: python -m tests.storage.samples.make"
+
+
+@pytest.mark.parametrize("number", versions())
+async def test_a_folder_of_an_earlier_version_opens_whole(tmp_path: Path, clock: ManualClock, number: int) -> None:
+    folder, rows = sample(number, tmp_path / "sample")
+    datadir = DataDir(folder / "data").ensure()
+    async with await Store.open(datadir.database, clock=clock) as store:
+        assert store.version == schema.latest()
+        await check_content(store, datadir, rows)
+    backups = list(datadir.backups.iterdir())
+    if number < schema.latest():
+        (backup,) = backups
+        info = await archive.verify(backup)
+        assert (info.schema, info.counts["run_event"]) == (number, len(rows["run_event"]))
+    async with await Store.open(datadir.database, clock=clock) as store:
+        assert list(datadir.backups.iterdir()) == backups, "an up to date database needs no backup"
+    assert not list(datadir.root.glob("*ing-*"))
+
+
+@pytest.mark.parametrize("number", versions())
+async def test_a_backup_of_an_earlier_version_is_restored_whole(tmp_path: Path, number: int) -> None:
+    folder, rows = sample(number, tmp_path / "sample")
+    datadir = DataDir(tmp_path / "data")
+    info = await restore(folder / "backup.zip", datadir, from_elsewhere=True)
+    assert info.schema == number
+    async with await Store.open(datadir.database) as store:
+        await check_content(store, datadir, rows)
+
+
+async def test_a_migration_after_the_newest_runs_once(tmp_path: Path, clock: ManualClock, next_migration: None) -> None:
+    folder, _ = sample(OLDEST, tmp_path / "sample")
+    for _ in range(2):
+        async with await Store.open(folder / "data" / "database", clock=clock, backups=tmp_path / "kept") as store:
+            assert store.version == NEXT
+            assert set(await store.query("SELECT VALUE colour FROM workflow")) == {"grey"}
+    (backup,) = (tmp_path / "kept").iterdir()
+    assert (await archive.verify(backup)).schema == OLDEST
+
+
+# The oldest sample's upgrade makes 73 requests: 1 asks for the number of commits, 2 to 15 migrate, up to 35 it looks at what is defined,
+# and then reads every row. Of the 92 steps for the test of kills the last ten are the swap and the opening.
+
+
+async def check_failure_at(number: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Open the oldest sample while one request of the upgrade fails after half of its statements."""
+    real, left = schema.Migrator.run, number
+
+    async def run(self: schema.Migrator, sql: str, **params: Any) -> list[Any]:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            statements = sql.split(";\n")
+            if len(statements) > 1:
+                await real(self, ";\n".join(statements[: len(statements) // 2]), **params)
+            raise RuntimeError("no such field")
+        return await real(self, sql, **params)
+
+    unpacked, _ = sample(OLDEST, folder)
+    datadir = DataDir(unpacked / "data").ensure()
+    before = content(datadir.root)
+    with monkeypatch.context() as patch:
+        patch.setattr(schema.Migrator, "run", run)
+        with pytest.raises(StorageError) as caught:
+            await (await Store.open(datadir.database)).close()
+    assert caught.value.code == "cannot_migrate"
+    said = str(caught.value)
+    for words in (f"has format {OLDEST} ", f"to format {schema.latest()},", "no such field", "Nothing was changed", str(datadir.database)):
+        assert words in said
+    assert content(datadir.root) == before
+
+
+@pytest.mark.parametrize("number", [2, 6, 15, 40])
+async def test_a_migration_that_fails_leaves_the_folder_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    await check_failure_at(number, tmp_path / "sample", monkeypatch)
+
+
+@pytest.mark.parametrize("what", ["pack", "verify"])
+async def test_nothing_is_changed_when_the_backup_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+    folder, rows = sample(OLDEST, tmp_path / "sample")
+    datadir = DataDir(folder / "data").ensure()
+    before = content(datadir.database)
+
+    def fail(*_given: Any) -> None:
+        raise StorageError("the copy is wrong", code="damaged")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(archive, what, fail)
+        with pytest.raises(StorageError):
+            await Store.open(datadir.database)
+    assert content(datadir.database) == before
+    assert not list(datadir.backups.iterdir())
+    async with await Store.open(datadir.database) as store:
+        await check_content(store, datadir, rows)
+
+
+async def test_tables_that_are_not_those_of_their_version_are_refused_untouched(tmp_path: Path) -> None:
+    """As in folders of the days before version 1 was complete."""
+    folder, _ = sample(OLDEST, tmp_path / "sample")
+    datadir = DataDir(folder / "data").ensure()
+    engine = await Engine.open(datadir.database)
+    await schema.Migrator(engine).run("REMOVE TABLE permission_rule; REMOVE INDEX by_status ON run;")
+    await engine.close()
+    before = content(datadir.root)
+    with pytest.raises(StorageError) as caught:
+        await Store.open(datadir.database)
+    assert caught.value.code == "cannot_migrate"
+    assert "(permission_rule, run)" in str(caught.value)
+    assert content(datadir.root) == before
+
+
+@pytest.mark.parametrize("noted", [True, False])
+async def test_a_newer_database_is_refused_and_left_alone(tmp_path: Path, noted: bool) -> None:
+    datadir = DataDir(tmp_path / "data").ensure()
+    async with await Store.open(datadir.database, fsync=False) as store:
+        newer = {"row": record("schema_version", "99"), "version": 99}
+        await store.write(Statement("UPSERT $row SET version = $version, name = 'future' RETURN NONE", newer))
+    if noted:
+        version.note(datadir.database, 99)
+    else:
+        (datadir.database / version.FILE).unlink()
+    before = content(datadir.root)
+    for _ in range(2):
+        with pytest.raises(StorageError) as caught:
+            await Store.open(datadir.database)
+        assert caught.value.code == "newer_schema"
+        assert str(datadir.database) in str(caught.value)
+        assert "99" in str(caught.value)
+        assert "Update Atelier" in str(caught.value)
+        assert content(datadir.root) == before
+
+
+async def test_a_note_that_is_not_the_databases_is_noticed(tmp_path: Path) -> None:
+    folder, rows = sample(OLDEST, tmp_path / "sample")
+    datadir = DataDir(folder / "data").ensure()
+    version.note(datadir.database, schema.latest())
+    with pytest.raises(StorageError) as caught:
+        await Store.open(datadir.database)
+    assert caught.value.code == "start_again"
+    async with await Store.open(datadir.database) as store:
+        await check_content(store, datadir, rows)
+
+
+async def test_an_upgrade_needs_room_for_two_copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, _ = sample(OLDEST, tmp_path / "sample")
+    before = content(folder / "data")
+    monkeypatch.setattr(preflight, "free_bytes", lambda path: MIN_FREE_BYTES + 1)
+    with pytest.raises(StorageError) as caught:
+        await Store.open(folder / "data" / "database")
+    assert caught.value.code == "disk_full"
+    assert content(folder / "data") == before
+
+
+async def test_data_from_elsewhere_keeps_its_mark(tmp_path: Path) -> None:
+    folder, _ = sample(OLDEST, tmp_path / "sample")
+    datadir = DataDir(tmp_path / "data")
+    await restore(folder / "backup.zip", datadir, from_elsewhere=True)
+    marks = [file.name for file in datadir.root.iterdir() if file.name == "from-elsewhere"]
+    async with await Store.open(datadir.database):
+        assert [file.name for file in datadir.root.iterdir() if file.name == "from-elsewhere"] == marks == ["from-elsewhere"]
+
+
+@pytest.mark.parametrize("step", [12, 83, 86])
+async def test_an_upgrade_that_was_killed_is_finished_or_done_again(tmp_path: Path, step: int) -> None:
+    await check_killed_upgrade(tmp_path, step)
+
+
+async def check_killed_upgrade(tmp_path: Path, step: int) -> bool:
+    """Kill an upgrade before one of its steps; the next start has everything. Returns whether there was such a step."""
+    folder, rows = sample(OLDEST, tmp_path / "sample")
+    datadir = DataDir(folder / "data").ensure()
+    before = content(datadir.database)
+    ended = await asyncio.to_thread(run, "upgrade-until-killed", datadir.root, step)
+    assert ended.returncode == -signal.SIGKILL or "whole" in ended.stdout, ended.stderr
+    if datadir.database.exists() and not (datadir.database / version.FILE).exists():
+        assert content(datadir.database) == before
+    async with await Store.open(datadir.database) as store:
+        assert store.version == schema.latest()
+        await check_content(store, datadir, rows)
+    assert not list(datadir.root.glob("*ing-*"))
+    shutil.rmtree(folder)
+    return ended.returncode != 0
