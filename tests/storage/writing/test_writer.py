@@ -114,6 +114,22 @@ async def test_a_retryable_conflict_is_tried_again(clock: ManualClock) -> None:
     await writer.close()
 
 
+async def test_each_wait_before_another_attempt_is_twice_the_last(clock: ManualClock) -> None:
+    engine = Recorder()
+    engine.failures = ["This transaction can be retried"] * 100
+    writer = Writer(engine, clock)  # type: ignore[arg-type]
+    job = asyncio.ensure_future(writer.transact([set_name("w", "x")]))
+    attempts = []
+    await clock.settle()
+    for _wait in range(8):
+        attempts.append((round(clock.monotonic(), 6), len(engine.requests)))
+        await clock.advance(0.005 * 2**_wait)
+    assert attempts == [(0, 1), (0.005, 2), (0.015, 3), (0.035, 4), (0.075, 5), (0.155, 6), (0.315, 7), (0.635, 8)]
+    with pytest.raises(StorageError):
+        await job
+    await writer.close()
+
+
 async def test_retries_end(clock: ManualClock) -> None:
     engine = Recorder()
     engine.failures = ["This transaction can be retried"] * 100

@@ -53,6 +53,9 @@ def test_a_run_begins_with_its_start_and_numbers_have_no_gap() -> None:
         fold(script.events[1:])
     with pytest.raises(ValueError, match="does not follow"):
         reduce(script.state, script.events[-1])
+    script.add(reply("one"), reply("two"))
+    with pytest.raises(ValueError, match="event 4 does not follow 2"):
+        fold([*script.events[:2], *script.events[3:]])
 
 
 def test_reply_with_calls_plans_them_and_results_ask_the_model_again() -> None:
@@ -117,6 +120,22 @@ def test_working_time_excludes_waiting_and_the_gap_before_a_resume() -> None:
     before = script.state.elapsed_ms
     script.add(RunResumed(), seconds=3600)
     assert script.state.elapsed_ms == before
+
+
+def test_a_clock_that_goes_back_takes_no_working_time_away() -> None:
+    script = Script(seconds=2).add(reply("", call("a")), started("a"))
+    worked = script.state.elapsed_ms
+    script.add(finished("a"), seconds=-3600)
+    assert script.state.elapsed_ms == worked == 6000
+    script.add(reply("done"))
+    assert script.state.elapsed_ms == worked + 2000
+
+
+def test_calls_that_share_a_state_each_add_to_it() -> None:
+    script = Script().add(reply("", call("a", "read_file"), call("b", "edit_file")), started("a", "read_file"), started("b", "edit_file"))
+    script.add(finished("a", "read_file", state={"a.txt": "hash of a"}, state_of="files"))
+    script.add(finished("b", "edit_file", state={"b.txt": "hash of b"}, state_of="files"))
+    assert script.state.tool_state == {"files": {"a.txt": "hash of a", "b.txt": "hash of b"}}
 
 
 def test_question_holds_the_run_until_the_last_is_answered() -> None:
