@@ -1,5 +1,6 @@
 """The engine fails for a while: errors say so, what is acknowledged stays, what is refused never comes back."""
 
+# judges: app/atelier_desk/storage/writing/writer.py
 from __future__ import annotations
 
 import asyncio

@@ -1,5 +1,6 @@
 """Addresses that lead inside: none of them is connected to, however it is written. Source: the reference "engine", 2e."""
 
+# judges: app/atelier_desk/web/dialing.py
 from __future__ import annotations
 
 import pytest

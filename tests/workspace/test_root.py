@@ -1,5 +1,7 @@
 """Nothing outside of a granted folder is reached: by no spelling, no link and no kind of file; both ways of resolving paths."""
 
+# judges: app/atelier_desk/workspace/beneath.py
+# judges: app/atelier_desk/workspace/swapping.py
 from __future__ import annotations
 
 import contextlib
