@@ -139,7 +139,7 @@ def test_where_only_the_prompt_costs_the_reply_may_be_as_long_as_wanted() -> Non
 
 
 def test_a_cap_on_cost_says_nothing_where_no_price_is_known_and_a_price_nothing_where_cost_is_not_capped() -> None:
-    capped = agent(budget=Budget(max_cost=1.0))
+    capped = agent(budget=Budget(max_cost=0.001))
     assert reserve(capped, {}, spent(), prompt_tokens=5_000_000, reply_tokens=4000) == 4000
     assert reserve(agent(), {}, spent(cost=10**6), prompt_tokens=5_000_000, reply_tokens=4000, prices=(50.0, 100.0)) == 4000
 

@@ -160,6 +160,23 @@ async def test_cancelling_before_the_start_takes_a_transaction_back(clock: Manua
     assert len(engine.requests) == 1
 
 
+async def test_nobody_waits_any_more_for_a_transaction_that_fails(clock: ManualClock) -> None:
+    engine = Recorder()
+    engine.gate = asyncio.Event()
+    engine.failures = ["Found NONE for field `name`"]
+    writer = Writer(engine, clock)  # type: ignore[arg-type]
+    job = asyncio.ensure_future(writer.transact([set_name("w", "x")]))
+    while not engine.requests:
+        await asyncio.sleep(0)
+    job.cancel()
+    engine.gate.set()
+    await writer.drain()
+    assert await writer.transact([set_name("w", "y")]) == [1], "the writer goes on"
+    assert await writer.transact([]) == []
+    await writer.close()
+    assert len(engine.requests) == 2
+
+
 async def test_cancelling_during_the_commit_leaves_it_whole(clock: ManualClock) -> None:
     engine = Recorder()
     engine.gate = asyncio.Event()
@@ -219,3 +236,11 @@ async def test_a_value_that_cannot_be_sent_fails_its_own_transaction_alone(disk_
     assert isinstance(results[1], Exception)
     await disk_store.write(upsert(tables.WORKFLOWS, Workflow(name="after")))
     assert await count(disk_store) == 2
+
+
+# equivalent: writer.py module: `1024` → `1025` (2)
+#   The size from which a log is moved is a choice: a thousandth more is read as quickly.
+# equivalent: writer.py Writer._keep_log_short: `0` → `1`
+#   One byte of growth before the next try, of eight million.
+# equivalent: writer.py Writer._commit: `zip(strict=True)` → `zip()`
+#   ``_share_out`` gives a list for each transaction; the check is for whoever changes that.
