@@ -212,3 +212,7 @@ def test_what_is_refused_is_shown_without_what_a_terminal_would_obey() -> None:
     ):
         with pytest.raises(ToolError, match=why):
             read(text)
+
+
+# equivalent: address.py kind_of: `4294967295` → `4294967294`
+#   Without its last bit an address is of the same network: all networks end evenly, and so do the single addresses beyond them.
