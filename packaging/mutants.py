@@ -3,7 +3,7 @@
     python packaging/mutants.py [--count 40] [--only TEXT] FILE ...
 
 Each FILE below ``app`` gets ``--count`` mutants, chosen by a hash, so that a change elsewhere in the file leaves the choice as it is.
-They are judged by the mirrored test file and by those that name the module or carry its name, in a copy of the tree. A test file
+They are judged by the mirrored test file, by those that carry its name and those that say so, in a copy of the tree. A test file
 may explain what survives, with the reason on the next lines:
 
     # equivalent: file.py function: `before` → `after`     nobody can notice it: it is not run and does not count
@@ -40,16 +40,15 @@ COPIED = ("app", "tests", "resources", "translations", "packaging", "pyproject.t
 def judges(file: Path) -> list[Path]:
     """The test files of a file, the mirrored one first; all relative to the root.
 
-    They mirror it, carry or name the module below the same folder of ``tests``, or say so: ``# judges: app/atelier_desk/…``.
+    They mirror it, carry its name below the same folder of ``tests``, or say so: ``# judges: app/atelier_desk/…``.
     """
     inside = file.relative_to("app/atelier_desk")
     mirrored = Path("tests") / inside.with_name(f"test_{file.name}")
-    module = re.compile(rf"\batelier_desk\.{re.escape('.'.join(inside.with_suffix('').parts))}\b")
     named = re.compile(rf"test_(.*_)?{file.stem}(s|es)?(_.*)?\.py")
     found = []
     for path in (ROOT / "tests").rglob("test_*.py"):
         each, text = path.relative_to(ROOT), path.read_text("utf-8")
-        near = each.parts[1] == inside.parts[0] and (named.fullmatch(each.name) or module.search(text))
+        near = each.parts[1] == inside.parts[0] and named.fullmatch(each.name)
         if each.parts[1] not in LEFT_OUT and (near or f"# judges: {file}\n" in text):
             found.append(each)
     return sorted(found, key=lambda path: (path != mirrored, not named.fullmatch(path.name), path))

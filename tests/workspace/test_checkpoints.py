@@ -2,6 +2,7 @@
 
 # judges: app/atelier_desk/workspace/swapping.py
 # judges: app/atelier_desk/workspace/checkpoints/store.py
+# judges: app/atelier_desk/workspace/checkpoints/files.py
 from __future__ import annotations
 
 import os

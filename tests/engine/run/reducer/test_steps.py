@@ -1,5 +1,6 @@
 """The next step: total, and right in every situation a run can be in."""
 
+# judges: app/atelier_desk/engine/run/reducer/reduce.py
 from __future__ import annotations
 
 from dataclasses import replace
