@@ -8,11 +8,12 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from atelier_desk.domain.approval import ApprovalKind, ApprovalRequest
+from atelier_desk.domain.approval import ApprovalKind, ApprovalRequest, ApprovalStatus
 from atelier_desk.domain.chat import ChatReply, ToolCall, Usage
 from atelier_desk.domain.clock import utc_now
 from atelier_desk.domain.errors import ConflictError, NotFoundError, StorageError
 from atelier_desk.domain.events.run import (
+    ApprovalDecided,
     ApprovalRequested,
     ChildAnswered,
     ChildAsked,
@@ -34,6 +35,7 @@ from atelier_desk.domain.events.run import (
     ToolCallStarted,
     UserMessage,
 )
+from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.team import ChildStatus
@@ -164,7 +166,8 @@ async def test_a_branch_is_shown_after_the_commit_that_is_under_way(open_atelier
             showing = asyncio.create_task(atelier.journal.show_branch(handle.workflow_id, None, {"r": utc_now()}))
             changing = asyncio.create_task(atelier.journal.change_tasks(handle.workflow_id, lambda there: []))
             purging = asyncio.create_task(atelier.journal.purge_branches(handle.workflow_id, utc_now()))
-            await turns()
+            for _time in range(20):  # long enough for one that did not wait
+                await atelier.repos.workflows.get(handle.workflow_id)
             assert [task.done() for task in (showing, changing, purging)] == [False] * 3
         await asyncio.gather(writing, showing, changing, purging)
         row = await atelier.repos.workflows.get(handle.workflow_id)
@@ -252,6 +255,11 @@ async def test_those_who_list_things_are_told_which_of_them_changed(open_atelier
         reply = ModelReplied(reply=ChatReply(tool_calls=(ToolCall(id="a", name="t"),)))
         await atelier.journal.append(handle, reply, TaskChanged(action="create", task=task), ApprovalRequested(approval=asked))
         assert {("approval", asked.id), ("task", task.id)} <= set(changed)
+        assert ("settings", "approvals") not in changed
+        rule = PermissionRule(text="t", action=Action.ALLOW)
+        yes = ApprovalDecided(approval_id=asked.id, call_id="a", status=ApprovalStatus.APPROVED, rules=(rule,))
+        await atelier.journal.append(handle, yes)
+        assert ("settings", "approvals") in changed
         changed.clear()
         version = atelier.journal.task_version(handle.workflow_id)
         await atelier.journal.show_branch(handle.workflow_id, None)
