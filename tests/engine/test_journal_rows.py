@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from atelier_desk.domain.approval import ApprovalKind, ApprovalRequest, ApprovalStatus
+from atelier_desk.domain.approval import ApprovalKind, ApprovalRequest, ApprovalScope, ApprovalStatus
 from atelier_desk.domain.chat import ChatReply, ToolCall, Usage
 from atelier_desk.domain.clock import utc_now
 from atelier_desk.domain.errors import ConflictError, NotFoundError, StorageError
@@ -258,7 +258,7 @@ async def test_those_who_list_things_are_told_which_of_them_changed(open_atelier
         assert ("settings", "approvals") not in changed
         rule = PermissionRule(text="t", action=Action.ALLOW)
         yes = ApprovalDecided(approval_id=asked.id, call_id="a", status=ApprovalStatus.APPROVED, rules=(rule,))
-        await atelier.journal.append(handle, yes)
+        await atelier.journal.append(handle, yes.model_copy(update={"scope": ApprovalScope.ALWAYS}))
         assert ("settings", "approvals") in changed
         changed.clear()
         version = atelier.journal.task_version(handle.workflow_id)
@@ -317,3 +317,9 @@ async def test_a_run_whose_commit_failed_is_read_again_before_the_next(open_atel
             await atelier.journal.append(began, RunStarted(agent=agent()))
         assert not began.stale, "there is nothing to read of a run that did not begin"
         await atelier.journal.append(began, RunStarted(agent=agent()))
+
+
+# equivalent: journal.py module: `1000` → `999`
+#   How many events are read at once is a choice; reading over several pages is tested above.
+# equivalent: journal.py module: `1000` → `1001`
+#   As above.
