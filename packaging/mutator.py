@@ -19,8 +19,8 @@ SWAPPED: dict[type, type] = {
     ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.And: ast.Or, ast.Or: ast.And,
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.FloorDiv, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult,
 }  # fmt: skip
-LEFT_ALONE = {"_", "N_", "ngettext", "getattr", "Literal", "dataclass", "field", "TypeVar", "Callable"}
-"""Calls and subscripts that are left as they are: texts for people, what a system may lack, types, data classes."""
+LEFT_ALONE = {"_", "N_", "ngettext", "getattr", "Literal", "dataclass", "field", "TypeVar", "Callable", "lru_cache"}
+"""Calls and subscripts that are left as they are: texts for people, what a system may lack, types, data classes, caches."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def _changes(node: Any, parent: ast.AST, field: str) -> Iterator[tuple[str, str,
                 yield to(ast.Constant(value - 1))
         elif isinstance(value, str) and value and " " not in value:  # with a space it is a text for people
             yield to(ast.Constant(f"{value}x"))
-    elif isinstance(node, ast.Return) and node.value is not None and ast.unparse(node.value) != "None":
+    elif isinstance(node, ast.Return) and node.value is not None and ast.unparse(node.value) not in ("None", "False"):
         yield to(ast.Return(ast.Constant(None)))
     elif isinstance(node, ast.Raise | ast.Continue | ast.Break | ast.AugAssign | ast.Delete | ast.Return) or _acts(node):
         yield to(ast.Pass())
