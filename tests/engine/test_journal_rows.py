@@ -157,6 +157,17 @@ async def test_what_a_person_changes_between_takes_nothing_from_the_sums(open_at
         assert (await atelier.repos.workflows.get(handle.workflow_id)).usage.tokens_input == 14
 
 
+async def test_what_a_person_changes_at_once_is_one_commit(open_atelier: Opener) -> None:
+    """A copy of the workflow has all of it or nothing."""
+    async with open_atelier() as atelier:
+        workflow_id = (await atelier.workflows.create()).id
+        for names in (("one", "two"), ("three",)):
+            made = [TaskChanged(action="create", task=Task(workflow_id=workflow_id, name=name)) for name in names]
+            await atelier.journal.change_tasks(workflow_id, lambda there, made=made: made)  # type: ignore[misc]
+        one, two, three = await atelier.repos.journal.of_type(workflow_id, "task_changed")
+        assert one.commit == two.commit != three.commit
+
+
 async def test_a_branch_is_shown_after_the_commit_that_is_under_way(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         handle = await begun(atelier)
