@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import errno
 import hashlib
 import os
@@ -20,11 +21,17 @@ from atelier_desk.workspace import beneath, root, swapping
 from atelier_desk.workspace.root import ConfinedRoot, problem
 
 
-@pytest.fixture(params=["renameat2", "without"])
+def _refused(*_given: object) -> int:
+    ctypes.set_errno(errno.EINVAL)
+    return -1
+
+
+@pytest.fixture(params=["renameat2", "without", "not on this disk"])
 def calls(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Once with the system's call that renames without replacing, once as on a system that has none."""
-    if request.param == "without":
-        monkeypatch.setattr(swapping, "_renameat2", lambda: None)
+    """Once with the system's call that renames without replacing, once as on a system that has none, once on a disk that does not."""
+    if request.param != "renameat2":
+        found = _refused if request.param == "not on this disk" else None
+        monkeypatch.setattr(swapping, "_renameat2", lambda: found)
     return str(request.param)
 
 
