@@ -373,3 +373,22 @@ def test_a_folder_that_is_being_moved_is_tried_again_and_then_said(tmp_path: Pat
 #   As above.
 # equivalent: root.py module: `1024 * 1024` → `1024 // 1024`
 #   As above.
+
+
+def test_a_disk_without_hard_links_takes_free_names_and_replaces_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_given: object, **_more: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(swapping, "_renameat2", lambda: None)
+    monkeypatch.setattr(os, "link", refused)
+    (tmp_path / "mine").write_text("mine")
+    (tmp_path / "theirs").write_text("theirs")
+    folder = os.open(tmp_path, os.O_RDONLY)
+    try:
+        with pytest.raises(FileExistsError):
+            swapping.rename_new(folder, "mine", folder, "theirs")
+        assert tree(tmp_path) == {"mine": "mine", "theirs": "theirs"}
+        swapping.rename_new(folder, "mine", folder, "free")
+        assert tree(tmp_path) == {"free": "mine", "theirs": "theirs"}
+    finally:
+        os.close(folder)
