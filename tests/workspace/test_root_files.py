@@ -385,10 +385,12 @@ def test_a_disk_without_hard_links_takes_free_names_and_replaces_nothing(tmp_pat
     (tmp_path / "theirs").write_text("theirs")
     folder = os.open(tmp_path, os.O_RDONLY)
     try:
-        with pytest.raises(FileExistsError):
-            swapping.rename_new(folder, "mine", folder, "theirs")
-        assert tree(tmp_path) == {"mine": "mine", "theirs": "theirs"}
+        (tmp_path / "nowhere").symlink_to("gone")
+        for taken in ("theirs", "nowhere"):
+            with pytest.raises(FileExistsError):
+                swapping.rename_new(folder, "mine", folder, taken)
+        assert tree(tmp_path) == {"mine": "mine", "nowhere": None, "theirs": "theirs"}
         swapping.rename_new(folder, "mine", folder, "free")
-        assert tree(tmp_path) == {"free": "mine", "theirs": "theirs"}
+        assert tree(tmp_path) == {"free": "mine", "nowhere": None, "theirs": "theirs"}
     finally:
         os.close(folder)
