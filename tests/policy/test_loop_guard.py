@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -54,3 +56,32 @@ def test_window_is_bounded_and_the_guard_never_fails(digests: list[str]) -> None
     assert len(recent) <= WINDOW
     found = verdict(recent, frozenset(), newest=3)
     assert found is None or found.count >= 3
+
+
+def test_a_repetition_counts_within_the_last_twenty_calls() -> None:
+    others = tuple(f"other {number}" for number in range(18))
+    within = verdict(repeated("a", *others[:17], "a", "a"), frozenset())
+    assert within is not None
+    assert (within.action, within.count) == ("warn", 3)
+    assert verdict(repeated("a", *others, "a", "a"), frozenset()) is None
+
+
+def test_only_the_newest_call_is_judged_unless_more_are_named() -> None:
+    assert verdict(repeated("a", "a", "a", "z"), frozenset()) is None
+
+
+def test_odd_arguments_and_half_characters_have_a_signature() -> None:
+    odd = [signature("T", {"path": path}, "\ud800") for path in (Path("/a"), Path("/b"))]
+    assert len(set(odd)) == 2
+
+
+# equivalent: loop_guard.py signature: `12` → `11`
+#   The digest is compared with others and shown to nobody; its length is free.
+# equivalent: loop_guard.py signature: `12` → `13`
+#   As above.
+# equivalent: loop_guard.py signature: `hashlib.blake2s(digest_size=12)` → `hashlib.blake2s()`
+#   As above.
+# equivalent: loop_guard.py signature: `json.dumps(ensure_ascii=False)` → `json.dumps()`
+#   Escapes are as good a text to make a digest of.
+# equivalent: loop_guard.py signature: `False` → `True`
+#   As above.

@@ -1,5 +1,6 @@
 """The engine fails for a while: errors say so, what is acknowledged stays, what is refused never comes back."""
 
+# judges: app/atelier_desk/storage/writing/writer.py
 from __future__ import annotations
 
 import asyncio
@@ -91,8 +92,9 @@ async def test_an_outcome_that_cannot_be_found_out_is_said_to_be_unknown_and_fou
         Failing(store, monkeypatch).kept = kept
         with monkeypatch.context() as patch:
             patch.setattr(preflight, "free_bytes", lambda path: 0)
-            with pytest.raises(StorageError, match="may be saved or not"):
+            with pytest.raises(StorageError, match="may be saved or not") as unknown:
                 await store.write(named("unknown"))
+            assert (unknown.value.code, unknown.value.recoverable) == ("io", True)
             with pytest.raises(StorageError) as caught:
                 await store.write(named("refused"))
             assert caught.value.code == "disk_full"
@@ -101,6 +103,32 @@ async def test_an_outcome_that_cannot_be_found_out_is_said_to_be_unknown_and_fou
     async with await Store.open(datadir.database) as store:
         assert await names(store) == (["later", "unknown"] if kept else ["later"])
         assert store.lost_commits == 0
+
+
+async def test_an_engine_that_refuses_everything_after_a_failure_is_opened_again(datadir: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with await Store.open(datadir.database) as store:
+        failing = Failing(store, monkeypatch)
+        failing.times = 10**6
+        reopen = store._engine.reopen
+
+        async def opened(**options: Any) -> None:
+            failing.times = 0
+            await reopen(**options)
+
+        monkeypatch.setattr(store._engine, "reopen", opened)
+        with pytest.raises(StorageError):
+            await store.write(named("refused"))
+        await store.write(named("kept"))
+        assert await names(store) == ["kept"]
+
+
+async def test_a_short_log_is_left_where_it_is(datadir: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with await Store.open(datadir.database) as store:
+        opened: list[int] = []
+        monkeypatch.setattr(store._engine, "reopen", lambda: opened.append(1))
+        for number in range(3):
+            await store.write(named(str(number)))
+        assert opened == []
 
 
 async def test_all_that_waited_for_a_commit_that_failed_on_the_disk_are_refused_at_once(

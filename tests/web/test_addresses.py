@@ -1,11 +1,12 @@
 """Addresses that lead inside: none of them is connected to, however it is written. Source: the reference "engine", 2e."""
 
+# judges: app/atelier_desk/web/dialing.py
 from __future__ import annotations
 
 import pytest
 
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.web.address import kind_of, number, read
+from atelier_desk.web.address import is_own_name, kind_of, number, read, usual_port
 from atelier_desk.web.reader import Web
 from tests.support.sites import PUBLIC, Sites
 from tests.web.conftest import Hasty
@@ -119,3 +120,99 @@ def test_numbers_are_public_or_of_the_own_network(text: str, kind: str) -> None:
     found = number(text)
     assert found is not None
     assert kind_of(found) == kind
+
+
+@pytest.mark.parametrize(("text", "fine"), [
+    ("http://example.org/" + "a" * 1_981, True), ("http://example.org/" + "a" * 1_982, False),
+    ("http://example.org:1/", True), ("http://example.org:0/", False), ("http://example.org:65535/", True),
+    ("http://example.org:65536/", False), ("http://example.org:065535/", False),
+    ("http://" + "a" * 63 + ".org/", True), ("http://" + "a" * 64 + ".org/", False),
+    ("http://" + "a." * 125 + "org/", True), ("http://" + "a." * 125 + "orgs/", False),
+    ("http://example.org/\u00a1", True), ("http://example.org/\u009f", False), ("http://example.org/\u00a0", True),
+    ("http://example.org/~", True), ("http://example.org/\x7f", False), ("http://example.org/!", True),
+    ("http://example.org/ ", False), ("http://a-b.example.org/", True), ("http://a-.example.org/", False),
+    ("http://-b.example.org/", False), ("http://_b.example.org/", True), ("http://[::1]/", True),
+    ("http://[::1]:80/", True), ("http://[::1]80/", False), ("http://[::1/", False), ("http://[::1%2]/", False),
+    ("http://example.org:/", True), ("http://ex%61mple.org/", False), ("https://0x7f.org/", True),
+    ("https://1.2.3/", False),
+])  # fmt: skip
+def test_where_an_address_ends_to_be_one(text: str, fine: bool) -> None:
+    if fine:
+        read(text)
+        return
+    with pytest.raises(ToolError) as refused:
+        read(text)
+    assert refused.value.code == "bad_address"
+
+
+@pytest.mark.parametrize(("port", "usual"), [
+    (80, True), (443, True), (1024, True), (65_535, True), (1023, False), (81, False), (79, False), (442, False),
+    (444, False), (22, False),
+])  # fmt: skip
+def test_web_servers_of_strangers_are_on_these_ports(port: int, usual: bool) -> None:
+    assert usual_port(port) is usual
+
+
+@pytest.mark.parametrize(("host", "own"), [
+    ("printer", True), ("nas.lan", True), ("nas.lan.org", False), ("slan", True), ("a.slan", False),
+    ("localhost", True), ("x.home.arpa", True), ("home.arpa", True), ("x.arpa", False),
+])  # fmt: skip
+def test_names_of_the_own_network(host: str, own: bool) -> None:
+    assert is_own_name(host) is own
+
+
+@pytest.mark.parametrize(("text", "kind"), [
+    ("9.255.255.255", "public"), ("10.0.0.0", "own"), ("11.0.0.0", "public"), ("100.63.255.255", "public"),
+    ("100.128.0.0", "public"), ("172.15.255.255", "public"), ("172.31.255.255", "own"), ("172.32.0.0", "public"),
+    ("192.167.255.255", "public"), ("192.169.0.0", "public"), ("169.253.255.255", "public"),
+    ("169.255.0.0", "public"), ("223.255.255.255", "public"), ("224.0.0.0", "never"), ("255.255.255.255", "never"),
+    ("0.255.255.255", "never"), ("1.0.0.0", "public"), ("126.255.255.255", "public"), ("127.0.0.0", "own"),
+    ("128.0.0.0", "public"), ("198.17.255.255", "public"), ("198.20.0.0", "public"), ("2000::", "public"),
+    ("1fff::", "never"), ("4000::", "never"), ("2001:200::", "public"), ("2001:1ff::", "never"),
+    ("2003::", "public"), ("fe80::", "own"), ("fec0::", "never"), ("::ffff:8.8.8.8", "public"),
+    ("::ffff:10.0.0.1", "own"), ("::ffff:169.254.169.254", "never"), ("64:ff9b::10.0.0.1", "never"),
+    ("2600::5efe:808:808", "public"), ("2600::5efe:a00:1", "never"), ("2600::300:5efe:a00:1", "never"),
+    ("2600::400:5efe:a00:1", "public"), ("2600::5eff:a00:1", "public"), ("3ffe::1", "public"),
+    ("3fff:1000::", "public"),
+])  # fmt: skip
+def test_where_the_networks_end(text: str, kind: str) -> None:
+    found = number(text)
+    assert found is not None
+    assert kind_of(found) == kind
+
+
+def test_parts_of_an_address() -> None:
+    found = read("http://[2606:2800::1]:8080/x?y=1#z")
+    assert (found.scheme, found.host, found.port, found.target) == ("http", "2606:2800::1", 8080, "/x?y=1")
+    assert (found.authority, found.origin) == ("[2606:2800::1]:8080", "http://[2606:2800::1]:8080")
+    assert read("https://example.org:443/").authority == "example.org"
+    assert read("http://example.org:443/").authority == "example.org:443"
+    assert read("https://example.org/a/b").link(" c?d=e f ".replace("e f", "ef")).url == "https://example.org/a/c?d=ef"
+    assert read("https://example.org/%7Ea|b?q=[1]|%20").target == "/%7Ea|b?q=[1]|%20"
+    assert number("example.org") is None
+
+
+def test_one_site_is_one_host_with_or_without_www_on_the_same_port() -> None:
+    one = read("https://www.example.org/")
+    assert one.same_place(read("http://example.org/"))
+    assert one.same_place(read("https://example.org:443/x"))
+    assert read("http://example.org:8080/").same_place(read("https://www.example.org:8080/"))
+    assert not read("http://example.org:8080/").same_place(read("http://example.org/"))
+    assert not one.same_place(read("https://ww.example.org/"))
+
+
+def test_what_is_refused_is_shown_without_what_a_terminal_would_obey() -> None:
+    with pytest.raises(ToolError) as refused:
+        read("http://example.org/\x1b[31m" + "a" * 300)
+    assert refused.value.params["address"] == repr("http://example.org/?[31m" + "a" * 176)
+    for text, why in (
+        ("ftp://example.org/", "ftp: is not fetched"),
+        ("example.org", "begin with https://"),
+        ("http://a@b.org/", "password"),
+    ):
+        with pytest.raises(ToolError, match=why):
+            read(text)
+
+
+# equivalent: address.py kind_of: `4294967295` → `4294967294`
+#   Without its last bit an address is of the same network: all networks end evenly, and so do the single addresses beyond them.

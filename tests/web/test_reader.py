@@ -1,5 +1,6 @@
 """Pages from a server: redirects, robots.txt, pace, cache, sizes, encodings."""
 
+# judges: app/atelier_desk/web/dialing.py
 from __future__ import annotations
 
 import asyncio

@@ -1,5 +1,8 @@
 """Checkpoints: a kill at any moment leaves a change made or not made, and an undo never overwrites another's work."""
 
+# judges: app/atelier_desk/workspace/swapping.py
+# judges: app/atelier_desk/workspace/checkpoints/store.py
+# judges: app/atelier_desk/workspace/checkpoints/files.py
 from __future__ import annotations
 
 import os

@@ -1,5 +1,6 @@
 """Cleaning of checkpoints: what no undo needs goes first, and what can no longer be undone says so."""
 
+# judges: app/atelier_desk/workspace/checkpoints/store.py
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta

@@ -1,5 +1,6 @@
 """Which denied files are there, how git is told to leave them out, and what stands in their place."""
 
+# judges: app/atelier_desk/policy/permissions/denying.py
 from __future__ import annotations
 
 import os

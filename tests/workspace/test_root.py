@@ -1,5 +1,7 @@
 """Nothing outside of a granted folder is reached: by no spelling, no link and no kind of file; both ways of resolving paths."""
 
+# judges: app/atelier_desk/workspace/beneath.py
+# judges: app/atelier_desk/workspace/swapping.py
 from __future__ import annotations
 
 import contextlib
@@ -379,3 +381,135 @@ def test_a_disk_that_cannot_be_written_to_is_said_and_nothing_is_left(
     assert error.value.code == code
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
     assert (tmp_path / "a").read_text() == "old"
+
+
+def exchanged(monkeypatch: pytest.MonkeyPatch, name: str, exchange: Callable[[], object]) -> None:
+    """In the moment before ``name`` is opened somebody puts something else there."""
+    real_open, done = os.open, []
+
+    def late(path: str, flags: int, *more: int, dir_fd: int | None = None) -> int:
+        if path == name and not done:
+            done.append(exchange())
+        return real_open(path, flags, *more, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "open", late)
+    monkeypatch.setattr(os, "supports_dir_fd", {*os.supports_dir_fd, late})
+
+
+@pytest.mark.parametrize(("becomes", "code"), [("link", "outside"), ("pipe", "not_a_file"), ("folder", "not_a_file")])
+def test_what_a_file_becomes_after_it_was_looked_at_is_not_read(
+    area: Path, monkeypatch: pytest.MonkeyPatch, becomes: str, code: str
+) -> None:
+    path = area / "ws" / "a.txt"
+
+    def exchange() -> None:
+        path.unlink()
+        if becomes == "link":
+            path.symlink_to(area / "secret.txt")
+        elif becomes == "pipe":
+            os.mkfifo(path)
+        else:
+            path.mkdir()
+
+    exchanged(monkeypatch, "a.txt", exchange)
+    with pytest.raises(ToolError) as refused, ConfinedRoot(area / "ws").file("a.txt") as handle:
+        raise AssertionError(f"it was opened: {os.read(handle, 100)!r}")
+    assert refused.value.code == code
+
+
+def test_what_a_folder_becomes_while_the_path_is_walked_is_not_entered(area: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ws = area / "ws"
+    (ws / "a" / "secret.txt").write_text("mine")
+
+    def exchange() -> None:
+        (ws / "a").rename(ws / "old")
+        (ws / "a").symlink_to(area / "outside")
+
+    exchanged(monkeypatch, "a", exchange)
+    with pytest.raises(ToolError) as refused:
+        ConfinedRoot(ws, walk=True).read("a/secret.txt", 100)
+    assert refused.value.code in ("outside", "not_a_folder")
+
+
+@pytest.mark.parametrize("new", [True, False])
+def test_file_and_folder_are_on_the_disk_when_a_write_returns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, new: bool) -> None:
+    """A power failure after it: the content is synced before the name shows it, and the name is synced, too."""
+    if not new:
+        (tmp_path / "a").write_text("old")
+    synced: list[tuple[bool, list[str]]] = []
+    real = os.fsync
+
+    def noted(handle: int) -> None:
+        names = sorted("a" if path.name == "a" else "unfinished" for path in tmp_path.iterdir())
+        synced.append((stat.S_ISDIR(os.fstat(handle).st_mode), names))
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    root = ConfinedRoot(tmp_path)
+    root.write("a", b"new", new=new)
+    assert synced == [(False, ["unfinished"] if new else ["a", "unfinished"]), (True, ["a"])]
+    synced.clear()
+    root.make_folder("b")
+    root.rename("a", root, "b/a")
+    root.remove("b/a")
+    assert [folder for folder, _names in synced] == [True] * 4, "made, moved into, moved out of, deleted from"
+
+
+def test_a_file_of_exactly_the_most_bytes_is_read(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"12345")
+    root = ConfinedRoot(tmp_path)
+    assert root.read("a", 5) == b"12345"
+    with pytest.raises(ToolError) as refused:
+        root.read("a", 4)
+    assert (refused.value.code, refused.value.params["size"], refused.value.params["most"]) == ("too_large", 5, 4)
+
+
+def test_a_file_that_grows_while_it_is_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(b"1234")
+    real, more = os.read, [b"5", b"6"]
+
+    def growing(handle: int, most: int) -> bytes:
+        data = real(handle, most)
+        if more:
+            path.write_bytes(path.read_bytes() + more.pop(0))
+        return data
+
+    monkeypatch.setattr(os, "read", growing)
+    assert ConfinedRoot(tmp_path).read("log", 6) == b"123456"
+    path.write_bytes(b"1234")
+    more += [b"5", b"6", b"7"]
+    with pytest.raises(ToolError) as refused:
+        ConfinedRoot(tmp_path).read("log", 6)
+    assert refused.value.code == "too_large"
+
+
+@pytest.mark.parametrize(("letter", "fine"), [("\x1f", False), (" ", True), ("~", True), ("\x7f", False), ("\x80", True), ("\t", False)])
+def test_new_names_hold_no_control_characters(tmp_path: Path, letter: str, fine: bool) -> None:
+    for make in (ConfinedRoot(tmp_path).make_folder, lambda name: ConfinedRoot(tmp_path).write(f"{name}.txt", b"x")):
+        if fine:
+            make(f"a{letter}b")
+        else:
+            with pytest.raises(ToolError, match="control characters"):
+                make(f"a{letter}b")
+    assert len(list(tmp_path.iterdir())) == (2 if fine else 0)
+
+
+@pytest.mark.parametrize("walk", [False, True], ids=["openat2", "walk"])
+def test_forty_links_are_followed_and_not_more(tmp_path: Path, walk: bool) -> None:
+    (tmp_path / "end").mkdir()
+    (tmp_path / "end" / "a.txt").write_text("here")
+    for number in range(45):
+        (tmp_path / f"link-{number}").symlink_to(f"link-{number - 1}" if number else "end")
+    root = ConfinedRoot(tmp_path, walk=walk)
+    assert root.read("link-39/a.txt", 10) == b"here"
+    with pytest.raises(ToolError) as refused:
+        root.read("link-40/a.txt", 10)
+    assert refused.value.code == "outside"
+    (tmp_path / "file-0").symlink_to("end/a.txt")
+    for number in range(1, 45):
+        (tmp_path / f"file-{number}").symlink_to(f"file-{number - 1}")
+    assert root.read("file-38", 10) == b"here"
+    with pytest.raises(ToolError) as refused:
+        root.read("file-39", 10)
+    assert refused.value.code == "outside"

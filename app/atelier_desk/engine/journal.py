@@ -294,7 +294,6 @@ class Journal:
         """Delete for good the branches of a workflow that were deleted at ``oldest`` or earlier. What they used stays in its sums."""
         head = self._head(workflow_id)
         async with head.lock:
-            await self._know(head, workflow_id)
             runs = await self._repos.runs.list(workflow_id)
             gone = [run.id for run in runs if run.deleted_at is not None and run.deleted_at <= oldest]
             spent = await spent_by(self._repos, gone)

@@ -1,5 +1,8 @@
 """Sub-agents in their parent's state: stages, what a call waits for, shares and what the model was told."""
 
+# judges: app/atelier_desk/engine/run/reducer/reduce_team.py
+# judges: app/atelier_desk/engine/run/reducer/reduce.py
+# judges: app/atelier_desk/engine/run/reducer/steps.py
 from __future__ import annotations
 
 from atelier_desk.domain.agent import Budget

@@ -1,5 +1,6 @@
 """Runs over a real database: steered, stopped, cut off, resumed, replayed and forked."""
 
+# judges: app/atelier_desk/engine/run/driver.py
 from __future__ import annotations
 
 import asyncio

@@ -1,5 +1,7 @@
 """What comes between: commands that arrive while a step or a commit is under way, waits that are given up, disks that are full."""
 
+# judges: app/atelier_desk/engine/run/driver.py
+# judges: app/atelier_desk/engine/journal.py
 from __future__ import annotations
 
 import asyncio

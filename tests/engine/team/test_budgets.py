@@ -1,5 +1,6 @@
 """Budgets as a tree: a share is taken from the parent and given back, a cap holds for its own branch, and sums count everybody."""
 
+# judges: app/atelier_desk/engine/run/driver.py
 from __future__ import annotations
 
 import asyncio

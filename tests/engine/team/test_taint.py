@@ -127,6 +127,18 @@ async def test_what_one_sub_agent_read_concerns_another_at_work(open_atelier: Op
         assert asked == [("Writer", "tainted", OUTSIDE)]
 
 
+async def test_a_call_that_was_denied_read_nothing(open_atelier: Opener, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("Send it to me.")
+    cast = Cast(Lead=[[call("read_file", "r", path="a.txt")], [sends()], "Done."])
+    async with open_atelier(model_factory=cast) as atelier:
+        workflow_id = await opened(atelier, tmp_path)
+        await atelier.permissions.add(PermissionRule(text="read_file(a.txt)", action=Action.DENY))
+        assert await turn(atelier, workflow_id) == []
+        rows = await team_rows(atelier, workflow_id)
+        [denied, _sent] = await bodies(atelier, rows["Lead"].id, "tool_call_finished")
+        assert (denied.code, rows["Lead"].status) == ("denied", RunStatus.COMPLETED)  # type: ignore[union-attr]
+
+
 async def test_free_asks_about_nothing_of_this(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[sends("a")], [sends("b")], "Done."])
     async with open_atelier(model_factory=cast) as atelier:

@@ -114,6 +114,22 @@ async def test_a_retryable_conflict_is_tried_again(clock: ManualClock) -> None:
     await writer.close()
 
 
+async def test_each_wait_before_another_attempt_is_twice_the_last(clock: ManualClock) -> None:
+    engine = Recorder()
+    engine.failures = ["This transaction can be retried"] * 100
+    writer = Writer(engine, clock)  # type: ignore[arg-type]
+    job = asyncio.ensure_future(writer.transact([set_name("w", "x")]))
+    attempts = []
+    await clock.settle()
+    for _wait in range(8):
+        attempts.append((round(clock.monotonic(), 6), len(engine.requests)))
+        await clock.advance(0.005 * 2**_wait)
+    assert attempts == [(0, 1), (0.005, 2), (0.015, 3), (0.035, 4), (0.075, 5), (0.155, 6), (0.315, 7), (0.635, 8)]
+    with pytest.raises(StorageError):
+        await job
+    await writer.close()
+
+
 async def test_retries_end(clock: ManualClock) -> None:
     engine = Recorder()
     engine.failures = ["This transaction can be retried"] * 100
@@ -142,6 +158,23 @@ async def test_cancelling_before_the_start_takes_a_transaction_back(clock: Manua
     await first
     await writer.close()
     assert len(engine.requests) == 1
+
+
+async def test_nobody_waits_any_more_for_a_transaction_that_fails(clock: ManualClock) -> None:
+    engine = Recorder()
+    engine.gate = asyncio.Event()
+    engine.failures = ["Found NONE for field `name`"]
+    writer = Writer(engine, clock)  # type: ignore[arg-type]
+    job = asyncio.ensure_future(writer.transact([set_name("w", "x")]))
+    while not engine.requests:
+        await asyncio.sleep(0)
+    job.cancel()
+    engine.gate.set()
+    await writer.drain()
+    assert await writer.transact([set_name("w", "y")]) == [1], "the writer goes on"
+    assert await writer.transact([]) == []
+    await writer.close()
+    assert len(engine.requests) == 2
 
 
 async def test_cancelling_during_the_commit_leaves_it_whole(clock: ManualClock) -> None:
@@ -203,3 +236,11 @@ async def test_a_value_that_cannot_be_sent_fails_its_own_transaction_alone(disk_
     assert isinstance(results[1], Exception)
     await disk_store.write(upsert(tables.WORKFLOWS, Workflow(name="after")))
     assert await count(disk_store) == 2
+
+
+# equivalent: writer.py module: `1024` → `1025` (2)
+#   The size from which a log is moved is a choice: a thousandth more is read as quickly.
+# equivalent: writer.py Writer._keep_log_short: `0` → `1`
+#   One byte of growth before the next try, of eight million.
+# equivalent: writer.py Writer._commit: `zip(strict=True)` → `zip()`
+#   ``_share_out`` gives a list for each transaction; the check is for whoever changes that.

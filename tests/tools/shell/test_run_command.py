@@ -1,5 +1,6 @@
 """Running commands: what comes back, what is bounded, and what the tool says of a call before it runs."""
 
+# judges: app/atelier_desk/workspace/processes/sandbox.py
 from __future__ import annotations
 
 import asyncio

@@ -1,5 +1,6 @@
 """The gate holds every connection of a browser against the rules of addresses."""
 
+# judges: app/atelier_desk/web/dialing.py
 from __future__ import annotations
 
 import asyncio

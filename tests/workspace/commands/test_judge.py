@@ -1,5 +1,6 @@
 """What the table of commands says of a line, and the flaws of other programs that it must not have."""
 
+# judges: app/atelier_desk/workspace/commands/line.py
 from __future__ import annotations
 
 import random

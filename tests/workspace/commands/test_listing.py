@@ -1,5 +1,6 @@
 """The table of commands as it is read: every command of the policy's own table is in it, with options that the policy takes."""
 
+# judges: app/atelier_desk/workspace/commands/judge.py
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,6 @@
 """How much of a command a rule must spell out: nothing of what the tables know, all of what they do not."""
 
+# judges: app/atelier_desk/workspace/commands/line.py
 from __future__ import annotations
 
 import pytest

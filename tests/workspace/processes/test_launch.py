@@ -1,5 +1,6 @@
 """Commands end whole, whatever they start, and say why: with namespaces, as another user, and where the system has none."""
 
+# judges: app/atelier_desk/workspace/processes/sandbox.py
 from __future__ import annotations
 
 import asyncio

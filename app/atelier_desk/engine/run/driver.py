@@ -325,7 +325,10 @@ class Driver:
             if now.status.final:
                 return None
             done = True
-            # It may have reached a pause in the very moment; who sent a message wants it to go on.
+            if now.pause is not None:
+                # It was reached in that very moment, and the wait for it cut short: it is not asked for any more.
+                self.pause_requested = False
+            # Who sent a message wants the run to go on.
             resumed = [RunResumed(steps=now.steps)] if now.pause is not None and stop.kind == "message" else []
             return [*self._closing(now, CallStatus.CANCELLED, text, reason), *stop.then, *resumed, *end]
 

@@ -1,5 +1,6 @@
 """Answers that have a form: one that does not fit is asked for once more, and only once."""
 
+# judges: app/atelier_desk/engine/run/reducer/steps.py
 from __future__ import annotations
 
 import json

@@ -2,38 +2,51 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atelier_desk.domain.agent import Budget
+from atelier_desk.domain.agent import Budget, SearchScope
+from atelier_desk.domain.approval import ApprovalKind, ApprovalRequest
+from atelier_desk.domain.attachment import Attachment
 from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.events.run import (
+    ApprovalRequested,
     CallStatus,
     ContextCompacted,
     Dispatch,
     Injected,
     LimitKind,
     LimitReached,
+    LoopDetected,
     ModelReplied,
+    ModelRetried,
     PauseReason,
+    PicturesRefused,
     QuestionAnswered,
     QuestionAsked,
+    QueueChanged,
+    QueuedSent,
+    ReplyCutOff,
     RunEvent,
     RunFailed,
     RunFinished,
     RunPaused,
     RunResumed,
     TaskChanged,
+    ToolsRefused,
     UserMessage,
     WindowLearned,
     event_body_adapter,
 )
 from atelier_desk.domain.question import QuestionSpec, QuestionStatus, QuestionType, UserQuestion
+from atelier_desk.domain.skill import SkillUse
 from atelier_desk.domain.task import Task, TaskStatus
-from atelier_desk.domain.workflow import RunStatus
-from atelier_desk.engine.run.reducer.reduce import FINISH_NOW, fold, reduce
-from atelier_desk.engine.run.reducer.state import Entry, EntryKind, carried
+from atelier_desk.domain.workflow import RunMode, RunStatus
+from atelier_desk.engine.run.reducer.reduce import ARE_YOU_DONE, FINISH_NOW, FIX_ANSWER, fold, reduce
+from atelier_desk.engine.run.reducer.state import Ending, Entry, EntryKind, carried
 from atelier_desk.engine.run.request.compaction import shortened
 from tests.support.runs import Script, advance, agent, call, finished, interpret, reply, started
 
@@ -53,6 +66,9 @@ def test_a_run_begins_with_its_start_and_numbers_have_no_gap() -> None:
         fold(script.events[1:])
     with pytest.raises(ValueError, match="does not follow"):
         reduce(script.state, script.events[-1])
+    script.add(reply("one"), reply("two"))
+    with pytest.raises(ValueError, match="event 4 does not follow 2"):
+        fold([*script.events[:2], *script.events[3:]])
 
 
 def test_reply_with_calls_plans_them_and_results_ask_the_model_again() -> None:
@@ -117,6 +133,22 @@ def test_working_time_excludes_waiting_and_the_gap_before_a_resume() -> None:
     before = script.state.elapsed_ms
     script.add(RunResumed(), seconds=3600)
     assert script.state.elapsed_ms == before
+
+
+def test_a_clock_that_goes_back_takes_no_working_time_away() -> None:
+    script = Script(seconds=2).add(reply("", call("a")), started("a"))
+    worked = script.state.elapsed_ms
+    script.add(finished("a"), seconds=-3600)
+    assert script.state.elapsed_ms == worked == 6000
+    script.add(reply("done"))
+    assert script.state.elapsed_ms == worked + 2000
+
+
+def test_calls_that_share_a_state_each_add_to_it() -> None:
+    script = Script().add(reply("", call("a", "read_file"), call("b", "edit_file")), started("a", "read_file"), started("b", "edit_file"))
+    script.add(finished("a", "read_file", state={"a.txt": "hash of a"}, state_of="files"))
+    script.add(finished("b", "edit_file", state={"b.txt": "hash of b"}, state_of="files"))
+    assert script.state.tool_state == {"files": {"a.txt": "hash of a", "b.txt": "hash of b"}}
 
 
 def test_question_holds_the_run_until_the_last_is_answered() -> None:
@@ -279,3 +311,158 @@ def test_finished_run_keeps_its_result() -> None:
 def test_cancelled_call_does_not_feed_the_loop_guard() -> None:
     script = Script().add(reply("", call("a")), started("a"), finished("a", status=CallStatus.CANCELLED))
     assert script.state.recent == ()
+
+
+def test_another_agent_takes_over_with_a_message_that_names_it() -> None:
+    other = agent(name="Other", model="large")
+    script = Script(agent_id="first").add(reply("done"), UserMessage(content="you?", agent=other, agent_id="second"))
+    assert (script.state.agent, script.state.agent_id) == (other, "second")
+    script.add(reply("yes"), UserMessage(content="go on"))
+    assert (script.state.agent, script.state.agent_id) == (other, "second")
+
+
+def test_a_root_run_is_its_own_team_and_a_sub_agent_is_of_its_root_s() -> None:
+    assert Script().state.correlation_id == "r"
+    assert Script(parent_run_id="root", correlation_id="root").state.correlation_id == "root"
+
+
+def test_the_time_before_a_kill_was_found_is_no_working_time() -> None:
+    for found in (RunPaused(reason=PauseReason.INTERRUPTED, ended="killed"), ReplyCutOff(content="half", reason="killed")):
+        script = Script()
+        worked = script.state.elapsed_ms
+        script.add(found, seconds=3600)
+        assert script.state.elapsed_ms == worked
+    for worked_until in (RunPaused(reason=PauseReason.INTERRUPTED, ended="program"), ReplyCutOff(content="half", reason="stopped")):
+        script = Script()
+        worked = script.state.elapsed_ms
+        script.add(worked_until, seconds=2.001)
+        assert script.state.elapsed_ms == worked + 2001
+
+
+def test_attempts_in_a_row_are_told_from_the_first() -> None:
+    script = Script()
+    for body in (
+        ModelRetried(attempt=2, delay_s=1, reason="busy", again=True),
+        ToolsRefused(reason="none here"),
+        PicturesRefused(reason="none here"),
+    ):
+        script.add(body)
+        assert script.state.retried_since == 2
+    assert (script.state.retries, script.state.tools_refused, script.state.pictures_refused) == (1, True, True)
+    script.add(ModelRetried(attempt=3, delay_s=1, reason="busy"))
+    assert script.state.retries == 1, "the provider's own attempts are not the run's"
+    script.add(reply("at last"))
+    assert (script.state.retries, script.state.retried_since) == (0, 7)
+
+
+def test_a_person_who_tries_again_gets_all_attempts_again() -> None:
+    script = Script().add(ModelRetried(attempt=2, delay_s=1, reason="busy", again=True), RunFailed(code="overloaded", message="busy"))
+    script.add(RunResumed())
+    assert (script.state.retries, script.state.error) == (0, "")
+    script.add(ModelRetried(attempt=2, delay_s=1, reason="busy", again=True), RunPaused(reason=PauseReason.USER), RunResumed())
+    assert script.state.retries == 1
+
+
+def test_a_message_begins_a_turn_anew() -> None:
+    script = Script().add(
+        reply("no"), Injected(reason=FIX_ANSWER, content="not so"), UserMessage(content="wait", strategy=Dispatch.REDIRECT)
+    )
+    state = script.state
+    assert (state.iterations, state.ending, state.form_asked, state.form_only, state.asked_done) == (0, None, False, False, False)
+    asked = Script().add(reply("no"), Injected(reason=FIX_ANSWER, content="not so")).state
+    assert (asked.form_asked, asked.form_only, asked.needs_model, asked.final_only) == (True, True, True, False)
+    assert [each for each in Script().add(Injected(reason="loop_warning", content="x")).state.entries if each.kind is EntryKind.NOTE]
+    assert Script().add(reply("?"), Injected(reason=ARE_YOU_DONE, content="?")).state.asked_done
+    other = Script().add(Injected(reason="loop_warning", content="x")).state
+    assert (other.asked_done, other.form_asked, other.form_only, other.final_only) == (False, False, False, False)
+
+
+def test_steps_are_used_up_by_replies_and_calls() -> None:
+    script = Script(mode=RunMode.STEPPING)
+    assert script.state.steps == 0
+    script.add(RunPaused(reason=PauseReason.STEP), RunResumed(steps=3), reply("", call("a")))
+    assert script.state.steps == 2
+    script.add(started("a"), finished("a"))
+    assert script.state.steps == 1
+    script.add(reply("", call("b")), started("b"))
+    assert script.state.steps == 0
+    script.add(finished("b"), RunResumed(mode=RunMode.AUTO, steps=5))
+    assert (script.state.mode, script.state.steps) == (RunMode.AUTO, None)
+    assert Script().add(RunResumed()).state.steps is None
+
+
+def test_tools_that_were_searched_for_stay_so_until_all_are_listed() -> None:
+    def answer(**fields: Any) -> ModelReplied:
+        return reply("ok").model_copy(update=fields)
+
+    script = Script().add(answer(searched_tools=9, search_scope=SearchScope.SERVERS))
+    assert script.state.searched is SearchScope.SERVERS
+    script.add(answer(with_tools=False))
+    assert script.state.searched is SearchScope.SERVERS, "a last answer without tools says nothing of them"
+    script.add(answer())
+    assert script.state.searched is None
+
+
+def test_an_entry_says_where_it_is_from() -> None:
+    script = Script().add(reply("", call("a")))
+    script.add(UserMessage(content="one", strategy=Dispatch.SILENT), UserMessage(content="two", strategy=Dispatch.SILENT))
+    script.add(started("a"), finished("a", skill=SkillUse(name="greet")))
+    *_before, result, one, two = script.state.entries
+    assert (result.origin, result.success, result.tool, result.call_id) == ("r:7", True, "CalculatorTool", "a")
+    assert result.skill == SkillUse(name="greet")
+    assert (one.origin, two.origin) == ("r:7#1", "r:7#2")
+    assert (script.state.silent, script.state.needs_model) == ((), True)
+    script.add(reply("", call("b")), started("b"), finished("b", status=CallStatus.ERROR))
+    assert not script.state.entries[-1].success
+
+
+def test_messages_that_wait_are_answered_one_by_one_in_their_order() -> None:
+    one, two, three = (UserMessage(message_id=text, content=text) for text in ("one", "two", "three"))
+    script = Script().add(one, two, three, QueueChanged(order=("three", "gone", "one"), edited={"one": "1"}))
+    assert [message.content for message in script.state.queued] == ["three", "1"]
+    script.add(QueuedSent(message_id="one"))
+    assert (script.state.entries[-1].text, [message.content for message in script.state.queued]) == ("1", ["three"])
+    before = script.state.entries
+    script.add(QueuedSent(message_id="two"))
+    assert script.state.entries == before, "it was taken back"
+    script.add(reply("done"))
+    assert (script.state.entries[-1].text, script.state.queued) == ("three", ())
+
+
+def test_results_that_are_no_fields_leave_no_result_of_the_run() -> None:
+    for result, kept in (({"result": 42}, "42"), ({"other": 1}, ""), ("text", ""), (None, "")):
+        end = finished("a", "task_complete", end="abandoned", end_summary="no", result=result)
+        script = Script().add(reply("", call("a", "task_complete")), started("a", "task_complete"), end)
+        assert script.state.ending == Ending(status=RunStatus.ABANDONED, summary="no", result=kept)
+
+
+def test_what_a_run_waits_for_is_its_status() -> None:
+    script = Script().add(reply("", call("a"), call("b")), started("a"))
+    assert script.state.status is RunStatus.PROCESSING
+    asked = ApprovalRequest(workflow_id="w", run_id="r", root_run_id="r", call_id="b", tool="t", kind=ApprovalKind.SUB_AGENT)
+    script.add(ApprovalRequested(approval=asked))
+    assert script.state.status is RunStatus.PROCESSING, "the other call works meanwhile"
+    script.add(finished("a"))
+    assert script.state.status is RunStatus.AWAITING_APPROVAL
+    script.add(RunPaused(reason=PauseReason.USER))
+    assert script.state.status is RunStatus.PAUSED
+    script.add(RunResumed())
+    assert script.state.status is RunStatus.AWAITING_APPROVAL
+    script.add(RunPaused(reason=PauseReason.INTERRUPTED))
+    assert script.state.status is RunStatus.INTERRUPTED
+
+
+def test_what_was_attached_from_outside_is_known_to_the_run() -> None:
+    def attached(source: str, name: str) -> Attachment:
+        return Attachment(name=name, source=source, media_type="text/plain", sha256="0" * 64, size=1)
+
+    message = UserMessage(content="look", attachments=(attached("mcp", "server: page"), attached("file", "a.txt")))
+    assert Script(message=None).add(message).state.tainted == ("server: page",)
+    silent = message.model_copy(update={"strategy": Dispatch.SILENT})
+    assert Script().add(reply("done"), silent).state.tainted == ("server: page",)
+
+
+def test_two_loops_are_warned_of_once_each() -> None:
+    script = Script().add(*(LoopDetected(tool="t", count=3, action="warn", digest=digest) for digest in ("one", "two")))
+    assert script.state.loop_warned == {"one", "two"}
+    assert script.state.loop_checked == len(script.state.entries)

@@ -1,5 +1,6 @@
 """The next step: total, and right in every situation a run can be in."""
 
+# judges: app/atelier_desk/engine/run/reducer/reduce.py
 from __future__ import annotations
 
 from dataclasses import replace
@@ -158,6 +159,14 @@ def test_a_changing_result_is_no_loop() -> None:
 def test_after_a_loop_pause_the_count_begins_again() -> None:
     script = loop_of(5).add(RunResumed())
     assert next_step(script.state) == CallModel()
+    for number in range(5):
+        assert script.state.pause is None, "who said that it may go on is not asked again at the next call"
+        script.add(reply("", call(f"again{number}", expression="1+1")))
+        script.add(started(f"again{number}", arguments={"expression": "1+1"}), finished(f"again{number}", text="same"))
+        step = next_step(script.state)
+        if isinstance(step, Append):
+            script.add(*step.bodies)
+    assert script.state.pause is PauseReason.LOOP
 
 
 def test_open_tasks_are_asked_about_once() -> None:

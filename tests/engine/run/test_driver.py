@@ -1,0 +1,267 @@
+"""The driver, as a person sees it: what a message in the middle, a pause, a stop, a limit and a fault make of a run at work."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from atelier_desk.domain.agent import Budget
+from atelier_desk.domain.approval import ApprovalKind, ApprovalRequest, ApprovalStatus
+from atelier_desk.domain.chat import ChatRequest, ToolCall
+from atelier_desk.domain.errors import ProviderError, StorageError
+from atelier_desk.domain.events.run import (
+    ApprovalDecided,
+    ApprovalRequested,
+    CallStatus,
+    ChildAnswered,
+    Dispatch,
+    LimitReached,
+    PauseReason,
+    QuestionAnswered,
+    QuestionAsked,
+    RunFailed,
+    RunPaused,
+    RunResumed,
+    ToolCallFinished,
+)
+from atelier_desk.domain.question import QuestionSpec, QuestionStatus, QuestionType, UserQuestion
+from atelier_desk.domain.stream.event import ChunkType
+from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.engine.run.driver import CANCELLED, SUPERSEDED, closing_events
+from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.tools.base import Outcome, ToolContext
+from tests.engine.conftest import Opener, Recorder
+from tests.engine.runs.test_manager import Blocking, agent, calculate, start
+from tests.engine.runs.test_races import Gate, bodies, ended, holds, turns
+from tests.engine.team.conftest import Cast, ask_parent, ask_user, begin, call, spawn, team_rows
+from tests.support.runs import Script, reply, started
+from tests.support.runs import call as planned
+
+
+async def test_a_message_that_redirects_leaves_the_run_its_slot(open_atelier: Opener) -> None:
+    """Who waits for a slot waits until the run is over, not only until its user says something else."""
+    gate = asyncio.Event()
+    asked: list[str] = []
+
+    def reply(request: ChatRequest) -> str:
+        asked.append(str(request.messages[-1].content))
+        return "a reply"
+
+    async with open_atelier(ScriptedModel([reply] * 3, gate=gate)) as atelier:
+        atelier.runs.slots = 1
+        seen = Recorder(atelier)
+        workflow_id, first = await start(atelier, "one")
+        await seen.until(ChunkType.TOKEN)
+        _other, second = await start(atelier, "two")
+        await atelier.runs.send(workflow_id, "one, but shorter", strategy=Dispatch.REDIRECT)
+        gate.set()
+        assert (await atelier.runs.wait(first)).status is RunStatus.COMPLETED
+        assert (await atelier.runs.wait(second)).status is RunStatus.COMPLETED
+    assert asked == ["one", "one, but shorter", "two"]
+
+
+async def test_a_message_that_redirects_a_run_that_ends_in_that_moment_is_not_lost(open_atelier: Opener) -> None:
+    model = ScriptedModel(["first", "second"])
+    async with open_atelier(model) as atelier:
+        gate = Gate(atelier, lambda event: event.body.type == "run_finished")
+        workflow_id, run_id = await start(atelier)
+        await gate.reached.wait()
+        sending = asyncio.create_task(atelier.runs.send(workflow_id, "no, that", strategy=Dispatch.REDIRECT, agent=agent()))
+        await turns()
+        gate.open.set()
+        other = await sending
+        assert other != run_id
+        assert (await ended(atelier, other)).status is RunStatus.COMPLETED
+        assert [str(message.content) for message in model.requests[-1].messages[1:]] == ["hello", "first", "no, that"]
+
+
+async def test_a_message_that_redirects_a_run_that_pauses_in_that_moment_sets_it_going(open_atelier: Opener) -> None:
+    answered = asyncio.Event()
+    model = ScriptedModel([[calculate("c", "6*7")], "second"], gate=answered)
+    async with open_atelier(model) as atelier:
+        gate = Gate(atelier, holds(RunPaused))
+        workflow_id, run_id = await start(atelier)
+        await turns()
+        await atelier.runs.pause(run_id)
+        answered.set()
+        await gate.reached.wait()
+        sending = asyncio.create_task(atelier.runs.send(workflow_id, "no, that", strategy=Dispatch.REDIRECT))
+        live = atelier.runs._runs.get(run_id)
+        assert live is not None
+        async with asyncio.timeout(20):
+            while live.driver is None or live.driver.stop is None:
+                await asyncio.sleep(0)
+        gate.open.set()
+        assert await sending == run_id
+        assert (await ended(atelier, run_id)).status is RunStatus.COMPLETED
+        [cut] = [body for body in await bodies(atelier, run_id) if isinstance(body, ToolCallFinished)]
+        assert (cut.status, cut.error) == (CallStatus.CANCELLED, SUPERSEDED)
+
+
+async def test_a_redirect_that_cannot_be_written_says_so_and_can_be_tried_again(open_atelier: Opener) -> None:
+    gate = asyncio.Event()
+    model = ScriptedModel(["one", "two", "three"], gate=gate)
+    async with open_atelier(model) as atelier:
+        seen = Recorder(atelier)
+        workflow_id, run_id = await start(atelier)
+        await seen.until(ChunkType.TOKEN)
+        Gate(atelier, lambda event: event.seq > 2, StorageError("The disk is full.", code="disk_full"))
+        sent = await asyncio.gather(
+            atelier.runs.send(workflow_id, "no, that", strategy=Dispatch.REDIRECT, agent=agent()), return_exceptions=True
+        )
+        gate.set()
+        if sent == [run_id]:
+            await ended(atelier, run_id)
+        said = [str(message.content) for message in await atelier.repos.messages.page(workflow_id)]
+        assert said.count("no, that") == (1 if sent == [run_id] else 0), "what was taken is there, what was refused is not"
+
+
+class Slow(Blocking):
+    """Tidies up when it is cancelled, which takes a while."""
+
+    tidy = False
+
+    async def run(self, input: Any, context: ToolContext) -> Outcome:
+        try:
+            return await super().run(input, context)
+        finally:
+            for _turn in range(10):
+                await asyncio.sleep(0)
+            self.tidy = True
+
+
+async def test_time_that_is_over_ends_the_call_before_it_is_written_down(open_atelier: Opener, clock: Any) -> None:
+    tool = Slow()
+    async with open_atelier([[ToolCall(id="c", name="blocking")], "done"], clock=clock) as atelier:
+        atelier.registry.register(tool)
+        gate = Gate(atelier, holds(LimitReached))
+        _, run_id = await start(atelier, agent=agent(tools=("blocking",), budget=Budget(max_seconds=5)))
+        await tool.running.wait()
+        await clock.advance(4.9)
+        assert not gate.reached.is_set()
+        await clock.advance(0.1)
+        await gate.reached.wait()
+        assert tool.tidy
+        gate.open.set()
+        assert (await ended(atelier, run_id)).status is RunStatus.PAUSED
+        kept = await bodies(atelier, run_id)
+        [cut] = [body for body in kept if isinstance(body, ToolCallFinished)]
+        [limit] = [body for body in kept if isinstance(body, LimitReached)]
+        assert (cut.status, limit.cap) == (CallStatus.TIMEOUT, 5)
+        assert limit.value >= limit.cap
+
+
+async def test_a_fault_within_a_limited_time_is_a_fault(open_atelier: Opener) -> None:
+    error = ProviderError("No key.", code="auth")
+    async with open_atelier([error]) as atelier:
+        _, run_id = await start(atelier, agent=agent(budget=Budget(max_seconds=500)))
+        assert (await ended(atelier, run_id)).status is RunStatus.ERROR
+        [failed] = [body for body in await bodies(atelier, run_id) if isinstance(body, RunFailed)]
+        assert (failed.code, failed.message) == ("auth", "No key.")
+
+
+@pytest.mark.parametrize("count", [1, 2])
+async def test_a_fault_of_ours_among_calls_fails_the_run_visibly_and_it_goes_on_when_tried_again(open_atelier: Opener, count: int) -> None:
+    calls = [calculate(f"c{number}", "6*7") for number in range(count)]
+    async with open_atelier([calls, "done"]) as atelier:
+        Gate(atelier, holds(ToolCallFinished), ValueError("odd"))
+        workflow_id, run_id = await start(atelier)
+        assert (await ended(atelier, run_id)).status is RunStatus.ERROR
+        [failed] = [body for body in await bodies(atelier, run_id) if isinstance(body, RunFailed)]
+        assert (failed.code, failed.message, failed.detail) == ("internal_error", "ValueError: odd", "ValueError: odd")
+        assert "of its own" in failed.words
+        await atelier.runs.resume(run_id)
+        assert (await ended(atelier, run_id)).status is RunStatus.COMPLETED
+        assert atelier.runs.active(workflow_id) is None
+
+
+async def test_a_fault_in_a_sub_agent_ends_it_and_its_parent_is_told(open_atelier: Opener) -> None:
+    cast = Cast(Lead=[[spawn()], "So be it."], Helper=[ValueError("odd")])
+    async with open_atelier(model_factory=cast) as atelier:
+        workflow_id, run_id = await begin(atelier)
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        rows = await team_rows(atelier, workflow_id)
+        assert (rows["Helper"].status, rows["Helper"].error) == (RunStatus.ERROR, "ValueError: odd")
+        assert "ValueError: odd" in str(cast.result())
+
+
+async def test_who_waits_for_an_answer_of_a_run_that_ends_is_told_to_decide(open_atelier: Opener) -> None:
+    cast = Cast(Lead=[[spawn(wait=False)], *["It asks."] * 5], Helper=[[ask_parent()], "I took the blue one."])
+    async with open_atelier(model_factory=cast) as atelier:
+        workflow_id, run_id = await begin(atelier)
+        await atelier.runs.wait(run_id)
+        rows = await team_rows(atelier, workflow_id)
+        assert (rows["Lead"].status, rows["Helper"].status) == (RunStatus.COMPLETED, RunStatus.COMPLETED)
+        [told] = [body for body in await bodies(atelier, run_id) if isinstance(body, ChildAnswered)]
+        assert told.by == "engine"
+
+
+async def test_a_run_that_says_it_is_done_stops_those_below_it(open_atelier: Opener) -> None:
+    gate = asyncio.Event()
+    cast = Cast(Lead=[[spawn(wait=False)], [call("task_complete", "t", summary="Enough.")]], Helper=ScriptedModel(["never"], gate=gate))
+    async with open_atelier(model_factory=cast) as atelier:
+        workflow_id, run_id = await begin(atelier)
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        assert (await team_rows(atelier, workflow_id))["Helper"].status is RunStatus.CANCELLED
+
+
+async def test_a_sub_agent_that_waits_for_its_parent_can_be_paused(open_atelier: Opener) -> None:
+    """Then the answer alone does not set it going."""
+    cast = Cast(Lead=[[spawn(wait=False)], [ask_user()]], Helper=[[ask_parent()]])
+    async with open_atelier(model_factory=cast) as atelier:
+        workflow_id, _run_id = await begin(atelier)
+        async with asyncio.timeout(20):
+            while (rows := await team_rows(atelier, workflow_id)).get("Helper") is None or rows[
+                "Helper"
+            ].status is not RunStatus.AWAITING_PARENT:
+                await asyncio.sleep(0)
+        await atelier.runs.pause(rows["Helper"].id)
+        async with asyncio.timeout(20):
+            while (await team_rows(atelier, workflow_id))["Helper"].status is not RunStatus.PAUSED:
+                await asyncio.sleep(0)
+
+
+def question(call_id: str = "a", id: str = "q") -> UserQuestion:
+    spec = QuestionSpec(question="Which?", question_type=QuestionType.TEXT)
+    return UserQuestion(id=id, workflow_id="w", run_id="r", call_id=call_id, spec=spec)
+
+
+def asked(call_id: str = "b") -> ApprovalRequest:
+    return ApprovalRequest(
+        id="approval", workflow_id="w", run_id="r", root_run_id="r", call_id=call_id, tool="t", kind=ApprovalKind.SUB_AGENT
+    )
+
+
+def test_what_is_open_is_closed_with_what_a_stop_means() -> None:
+    script = Script().add(reply("", *(planned(id) for id in "abcd")), started("a"), QuestionAsked(question=question()))
+    script.add(started("c"), ApprovalRequested(approval=asked()))
+    skipped, decided, *calls = closing_events(script.state, CallStatus.CANCELLED, CANCELLED)
+    assert isinstance(skipped, QuestionAnswered)
+    assert (skipped.question_id, skipped.call_id, skipped.status) == ("q", "a", QuestionStatus.SKIPPED)
+    assert isinstance(decided, ApprovalDecided)
+    assert (decided.approval_id, decided.call_id) == ("approval", "b")
+    assert (decided.status, decided.note, decided.decided_by) == (ApprovalStatus.CANCELLED, CANCELLED, "stop")
+    # A call that had not begun is shown as begun and ended.
+    assert [body.call_id for body in calls] == ["a", "b", "b", "c", "d", "d"]  # type: ignore[union-attr]
+    assert {body.status for body in calls if isinstance(body, ToolCallFinished)} == {CallStatus.CANCELLED}
+
+
+def test_what_died_with_its_process_has_an_unknown_effect_only_when_it_had_begun() -> None:
+    script = Script().add(reply("", *(planned(id) for id in "ab")), started("a"))
+    ends = closing_events(script.state, CallStatus.CANCELLED, CANCELLED, lost=True)
+    assert [body.status for body in ends if isinstance(body, ToolCallFinished)] == [CallStatus.UNKNOWN, CallStatus.CANCELLED]
+
+
+def test_time_that_is_over_closes_only_what_had_begun() -> None:
+    script = Script().add(reply("", *(planned(id) for id in "abc")), started("a"), QuestionAsked(question=question()))
+    script.add(ApprovalRequested(approval=asked()), started("c"))
+    ends = closing_events(script.state, CallStatus.TIMEOUT, "over", only_started=True)
+    assert [(body.type, body.call_id) for body in ends] == [("tool_call_finished", "c")]  # type: ignore[union-attr]
+
+
+def test_who_resumes_a_paused_run_does_not_lose_its_question() -> None:
+    script = Script().add(reply("", planned("a")), started("a"), QuestionAsked(question=question()), RunPaused(reason=PauseReason.USER))
+    script.add(RunResumed())
+    assert script.state.status is RunStatus.AWAITING_USER

@@ -1,0 +1,93 @@
+"""Mutation testing: what is changed and what is left, which tests judge, and that a survivor is told."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+Load = Callable[[str], ModuleType]
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = '''
+"""A module."""
+import logging
+
+log = logging.getLogger(__name__)
+LEAST: int = 3
+
+
+class Purse:
+    """Holds coins."""
+
+    def __repr__(self) -> str:
+        return "purse"
+
+    def may(self, coins: int, *, free: bool = False) -> bool:
+        """Whether it is enough."""
+        assert coins >= 0
+        log.debug("asked %d", 7)
+        return coins >= LEAST or not free
+'''
+
+
+def names(load: Load, tmp_path: Path, source: str) -> list[str]:
+    path = tmp_path / "purse.py"
+    path.write_text(source)
+    return [mutant.name for mutant in load("mutator").mutants_of(path)]
+
+
+def test_conditions_numbers_and_returns_are_changed_and_words_are_not(load: Load, tmp_path: Path) -> None:
+    assert sorted(names(load, tmp_path, SOURCE)) == [
+        "purse.py Purse.may: `False` → `True`",
+        "purse.py Purse.may: `coins >= LEAST or not free` → `coins >= LEAST and (not free)`",
+        "purse.py Purse.may: `coins >= LEAST` → `coins > LEAST`",
+        "purse.py Purse.may: `not free` → `free`",
+        "purse.py Purse.may: `return coins >= LEAST or not free` → `return None`",
+        "purse.py module: `3` → `2`",
+        "purse.py module: `3` → `4`",
+    ]
+
+
+def test_each_mutant_is_one_change_of_a_program_that_still_compiles(load: Load) -> None:
+    file = ROOT / "app/atelier_desk/policy/budget.py"
+    mutants = load("mutator").mutants_of(file)
+    assert len({mutant.name for mutant in mutants}) == len(mutants) > 40
+    for mutant in mutants:
+        compile(mutant.source, file.name, "exec")
+
+
+def test_code_that_is_added_leaves_the_order_of_the_others(load: Load, tmp_path: Path) -> None:
+    before = names(load, tmp_path, SOURCE)
+    after = names(load, tmp_path, f"{SOURCE}\n    def pay(self) -> int:\n        return 1 + 1\n")
+    assert [name for name in after if ".pay:" not in name] == before
+
+
+def test_the_mirrored_tests_judge_first_and_those_that_say_so_too(load: Load) -> None:
+    found = load("mutants").judges(Path("app/atelier_desk/storage/writing/writer.py"))
+    assert found[0] == Path("tests/storage/writing/test_writer.py")
+    assert Path("tests/storage/test_engine_failures.py") in found
+
+
+def test_files_of_the_makefile_exist_and_have_tests(load: Load) -> None:
+    listed = re.search(r"^CORE := ((?:.*\\\n)*.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert listed is not None
+    files = [Path("app/atelier_desk") / name for name in listed[1].replace("\\", "").split()]
+    assert len(files) >= 20
+    assert [str(file) for file in files if not (ROOT / file).is_file() or not load("mutants").judges(file)] == []
+
+
+@pytest.mark.timeout(400)
+def test_a_run_counts_what_was_noticed_and_leaves_the_tree_alone() -> None:
+    file = "app/atelier_desk/policy/loop_guard.py"
+    before = (ROOT / file).read_bytes()
+    chosen = ("--count", "400", "--only", "digest_size=12", "--only", "`worst.count >= limits.LOOP_PAUSE`")
+    command = [sys.executable, ROOT / "packaging" / "mutants.py", *chosen, file]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=390, check=False)
+    assert "1 of 1 killed (100%), 1 equivalent" in ran.stdout
+    assert ran.returncode == 0
+    assert (ROOT / file).read_bytes() == before
