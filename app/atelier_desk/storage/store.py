@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import StorageError
@@ -15,11 +15,22 @@ from atelier_desk.storage.engine import Engine
 from atelier_desk.storage.folder import preflight
 from atelier_desk.storage.folder.files import sync_tree
 from atelier_desk.storage.folder.lock import FolderLock, identity, shielded, verify_identity
+from atelier_desk.storage.search.changes import Change
 from atelier_desk.storage.writing import commits
 from atelier_desk.storage.writing.writer import Statement, Writer
 from atelier_desk.threads import in_storage_thread
 
 __all__ = ["Statement", "Store"]
+
+
+class Follower(Protocol):
+    """What follows the commits: the full-text index."""
+
+    def committed(self, changes: Sequence[Change] | None) -> None:
+        """What a commit changed; None when it is not known whether it is kept."""
+        ...
+
+    async def close(self) -> None: ...
 
 
 class Store:
@@ -43,6 +54,7 @@ class Store:
         self._counter = counter
         self._writer = Writer(engine, clock, counter=counter)
         self._closed = False
+        self._follower: Follower | None = None
         self.path = engine.path
         self.version = version
         self.lost_commits = counter.lost if counter else 0
@@ -143,6 +155,20 @@ class Store:
             raise StorageError(errors.RESULT_LOST, code="result_lost")
         return results
 
+    def follow(self, follower: Follower) -> None:
+        """Tell ``follower`` after each commit what it changed for the full-text index, and close it before the database."""
+        self._follower = follower
+        self._writer.on_commit = follower.committed
+
+    def changed(self, changes: Sequence[Change]) -> None:
+        """Tell the follower of changes that no statement carried, after their commit."""
+        self._writer.on_commit(changes)
+
+    @property
+    def commits(self) -> int:
+        """The number of the newest commit, 0 in memory."""
+        return self._counter.number if self._counter is not None else 0
+
     async def drain(self) -> None:
         """Wait until no write is queued or running."""
         await self._writer.drain()
@@ -185,6 +211,8 @@ class Store:
         self._closed = True
         try:
             await self._writer.close()
+            if self._follower is not None:
+                await self._follower.close()
             await self._engine.close()
             if self._counter is not None:
                 self._counter.close()

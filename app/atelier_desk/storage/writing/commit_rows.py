@@ -8,6 +8,7 @@ from typing import Any
 from atelier_desk.domain.base import Model
 from atelier_desk.storage import errors, tables
 from atelier_desk.storage.rows import Table, record
+from atelier_desk.storage.search.changes import Removed, WorkflowAt, documents
 from atelier_desk.storage.writing.commit import Commit
 from atelier_desk.storage.writing.event_table import EVENTS
 from atelier_desk.storage.writing.writer import Statement
@@ -37,11 +38,14 @@ def statements(commit: Commit, *, again: bool = False) -> list[Statement]:
     gone = [record("task", each) for each in commit.deleted_tasks]
     gone += [record("message", each) for each in commit.deleted_messages]
     gone += [record("partial_reply", each) for each in commit.clear_partial]
+    removed = (Removed("message", tuple(commit.deleted_messages)),) if commit.deleted_messages else ()
+    seq = (commit.workflow or {}).get("stream_seq")
+    newest = (WorkflowAt(workflow_id, seq),) if workflow_id and seq is not None else ()
     written = [
         *(_upsert if again else insert_all)(EVENTS, commit.events),
         *insert_all(tables.RUNS, [run for run in commit.runs if run.id in new]),
         *_upsert(tables.RUNS, [run for run in commit.runs if run.id not in new]),
-        *([Statement(_MERGE, {"row": record("workflow", workflow_id), "changes": changed})] if changed else []),
+        *([Statement(_MERGE, {"row": record("workflow", workflow_id), "changes": changed}, newest)] if changed else []),
         *([Statement(_RENAME, {"row": record("workflow", workflow_id), **commit.rename._asdict()})] if commit.rename else []),
         *_upsert(tables.MESSAGES, commit.messages),
         *_upsert(tables.EXECUTIONS, commit.executions),
@@ -54,7 +58,7 @@ def statements(commit: Commit, *, again: bool = False) -> list[Statement]:
         *(Statement(_MATCHED, {"row": record("permission_rule", each), "at": at}) for each, at in commit.matched_rules.items()),
         *(Statement(_PIN, {"row": record("message", each), "pinned": pinned}) for each, pinned in commit.pins.items()),
         *(Statement(_DELETED_RUN, {"row": record("run", each), "at": at}) for each, at in commit.deleted_runs.items()),
-        *([Statement("DELETE $rows RETURN NONE", {"rows": gone})] if gone else []),
+        *([Statement("DELETE $rows RETURN NONE", {"rows": gone}, removed)] if gone else []),
     ]
     if written and workflow_id:
         guard = Statement(errors.throw_not_found("workflow"), {"guarded": record("workflow", workflow_id)})
@@ -72,4 +76,4 @@ def _upsert(table: Table[Any], values: Iterable[Model]) -> list[Statement]:
     """Of a row that a commit has several times, the last state."""
     newest = {str(row["id"]): row for row in map(table.encode, values)}
     rows = list(newest.values())
-    return [Statement(_UPSERT, {"rows": rows})] if rows else []
+    return [Statement(_UPSERT, {"rows": rows}, documents(table.name, rows))] if rows else []
