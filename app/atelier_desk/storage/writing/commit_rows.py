@@ -69,7 +69,7 @@ def statements(commit: Commit, *, again: bool = False) -> list[Statement]:
 def insert_all(table: Table[Any], values: Sequence[Model]) -> list[Statement]:
     """Write new rows in one statement; a key that exists is refused."""
     rows = [table.encode(value) for value in values]
-    return [Statement(f"INSERT INTO {table.name} $rows RETURN NONE", {"rows": rows})] if rows else []
+    return [Statement(f"INSERT INTO {table.name} $rows RETURN NONE", {"rows": rows}, documents(table.name, rows))] if rows else []
 
 
 def _upsert(table: Table[Any], values: Iterable[Model]) -> list[Statement]:
