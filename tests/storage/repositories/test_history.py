@@ -112,6 +112,17 @@ async def test_a_message_that_is_taken_back_is_not_found(repos: Repositories, wo
     assert await found(repos, "zebra") == []
 
 
+async def test_the_words_of_a_deleted_branch_leave_the_index(repos: Repositories, workflow: Workflow) -> None:
+    run = Run(workflow_id=workflow.id)
+    message = Message(workflow_id=workflow.id, run_id=run.id, seq=1, role=MessageRole.USER, content="zebra")
+    await repos.journal.commit(Commit(runs=(run,), messages=(message,)))
+    assert await found(repos, "zebra") == ["message"]
+    await repos.runs.purge([run.id])
+    assert await found(repos, "zebra") == []
+    assert repos.history._index is not None
+    assert repos.history._index.find("zebra", 5) == []
+
+
 async def test_what_a_refused_transaction_said_is_not_found(repos: Repositories, workflow: Workflow) -> None:
     run = Run(workflow_id="f" * 32)
     message = Message(workflow_id=run.workflow_id, run_id=run.id, seq=1, role=MessageRole.USER, content="zebra")

@@ -15,6 +15,7 @@ from atelier_desk.storage import tables
 from atelier_desk.storage.repositories.base import Repository, guard, page_size, upsert
 from atelier_desk.storage.repositories.used import Spent, keep_spent
 from atelier_desk.storage.rows import plain_time, record
+from atelier_desk.storage.search.changes import Removed
 from atelier_desk.storage.store import Statement, Store
 from atelier_desk.storage.writing.commit import Commit
 from atelier_desk.storage.writing.commit_rows import statements
@@ -82,13 +83,17 @@ class RunRepository(Repository[Run]):
         if not run_ids:
             return
         runs = [record("run", each) for each in run_ids]
+        removed = []
+        for kind in ("message", "tool_execution"):
+            ids = await self._store.query(f"SELECT VALUE record::id(id) FROM {kind} WHERE run IN $runs", runs=runs)  # noqa: S608
+            removed.append(Removed(kind, tuple(ids)))
         statements = [
             Statement(f"DELETE {name} WHERE run IN $runs RETURN NONE", {"runs": runs})
             for name in ("run_event", "message", "tool_execution", "user_question", "approval_request", "audit")
         ]
         statements += [
             Statement("DELETE $partial RETURN NONE", {"partial": [record("partial_reply", each) for each in run_ids]}),
-            Statement("DELETE $runs RETURN NONE", {"runs": runs}),
+            Statement("DELETE $runs RETURN NONE", {"runs": runs}, tuple(removed)),
             *keep_spent(spent),
         ]
         await self._store.write(*statements)
