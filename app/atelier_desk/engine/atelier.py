@@ -381,7 +381,7 @@ class Atelier(Services):
         """Look whether everything is as it should be; see ``doctor.checks``."""
         from atelier_desk.engine.doctor import checks
 
-        return await checks(self)
+        return await checks(self, deep=True)
 
     async def _warm(self) -> None:
         try:

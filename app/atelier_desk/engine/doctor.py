@@ -15,6 +15,7 @@ from atelier_desk.domain.base import Model
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.i18n import _, ngettext
 from atelier_desk.llm.registry import provider_type
+from atelier_desk.storage.integrity import damaged_anywhere
 
 if TYPE_CHECKING:
     from atelier_desk.domain.provider import ProviderConfig
@@ -71,6 +72,7 @@ async def checks(
     root: Path | None = None,
     problem: AtelierError | None = None,
     progress: Callable[[int, int], None] | None = None,
+    deep: bool = False,
 ) -> list[Check]:
     """All checks, in the order of the page. Every row of the database, every report and every downloaded model is read.
 
@@ -78,7 +80,8 @@ async def checks(
         atelier: the open engine, None when it could not be opened.
         root: the data folder, when there is no engine.
         problem: why the engine could not be opened.
-        progress: told how many of how many rows, reports or models were read.
+        progress: told how many of how many rows, workflows, reports or models were read.
+        deep: rows are compared with their hashes too.
     """
     folder = Path(atelier.datadir.root) if atelier is not None else root
     found = [await _qt(), *_display(), _sandbox()]
@@ -87,7 +90,7 @@ async def checks(
     if atelier is None:
         found.append(_closed(problem))
         return found
-    found.append(await _guarded("database", _database(atelier, progress)))
+    found.append(await _guarded("database", _database(atelier, progress, deep)))
     found.append(await _guarded("reports", _reports(atelier, progress)))
     found.append(await _guarded("own_tools", _own_tools(atelier)))
     found.append(await _guarded("models", _models(atelier, progress)))
@@ -272,17 +275,37 @@ def _closed(problem: AtelierError | None) -> Check:
     return Check(name="database", title=_("Database"), status="fail", message=message)
 
 
-async def _database(atelier: Opened, progress: Callable[[int, int], None] | None) -> Check:
+async def _database(atelier: Opened, progress: Callable[[int, int], None] | None, deep: bool) -> Check:
     from atelier_desk.storage.copies.inspect import count_by_reading
 
     title = _("Database")
+    if deep and (found := await damaged_anywhere(atelier.store, progress)):
+        named = " ".join(each.error().localized(_) for each in found[:SHOWN])
+        return Check(
+            name="database",
+            title=title,
+            status="fail",
+            message=ngettext(
+                "{n} row is missing or not as it was written: {rows}",
+                "{n} rows are missing or not as they were written: {rows}",
+                len(found),
+                rows=named,
+            ),
+            fix=_(
+                "All else can be read, and goes into an export: atelier workflows export WORKFLOW. "
+                "To have all of it again, restore a backup that was made before the damage: atelier backup restore FILE"
+            ),
+        )
     counts = await atelier.store.counts()
     total, rows = sum(counts.values()), 0
     for table in counts:
         before = rows
         note = (lambda read, before=before: progress(before + read, total)) if progress else None
         rows += await count_by_reading(atelier.store.query_all, table, note)
-    message = _("Schema {version}, {rows} rows, all of them read.", version=atelier.store.version, rows=rows)
+    facts = {"version": atelier.store.version, "rows": rows}
+    message = _("Schema {version}, {rows} rows, all of them read.", **facts)
+    if deep:
+        message = _("Schema {version}, {rows} rows, all of them read; what was said and done is as it was written.", **facts)
     lost = atelier.store.lost_commits
     if lost:
         return Check(

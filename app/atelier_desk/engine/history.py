@@ -19,8 +19,9 @@ from atelier_desk.engine.run.projection.project import Totals, project, project_
 from atelier_desk.engine.run.reducer.reduce import fold, reduce
 from atelier_desk.engine.run.reducer.state import Entry, RunState, carried
 from atelier_desk.engine.services.common.naming import branch_name
-from atelier_desk.engine.services.common.paging import all_rows
 from atelier_desk.i18n import N_
+from atelier_desk.storage.damage import Damage, damaged, readable_until
+from atelier_desk.storage.integrity import damaged_in
 from atelier_desk.storage.repositories import Repositories
 
 CACHED_RUNS = 16
@@ -44,6 +45,24 @@ async def workflow_events(repos: Repositories, workflow_id: str) -> AsyncIterato
         # Events that make no stream event share the number of the next one that does: read that number again, skip what was seen.
         after = page[-1].stream_from - 1
         seen = {event.id for event in page}
+    for each in ordered.rest():
+        yield each
+
+
+async def readable_events(repos: Repositories, workflow_id: str, damage: Sequence[Damage]) -> AsyncIterator[RunEvent]:
+    """The same of a workflow with damaged rows: of each run the events before its first damaged one."""
+    if not any(each.table == "run_event" for each in damage):
+        async for event in workflow_events(repos, workflow_id):
+            yield event
+        return
+    cut = readable_until(damage)
+    events = await repos.journal.beside_runs(workflow_id)
+    for run in await repos.runs.list(workflow_id):
+        events += await repos.journal.events_before(run.id, cut[run.id]) if run.id in cut else await run_events(repos, run.id)
+    ordered = _CommitOrder()
+    for event in sorted(events, key=lambda event: (event.stream_from, event.seq)):
+        for each in ordered.take(event):
+            yield each
     for each in ordered.rest():
         yield each
 
@@ -133,23 +152,14 @@ class Conversations:
         chain.reverse()
         for start in range(0, len(chain), RUNS_AT_ONCE):
             few = chain[start : start + RUNS_AT_ONCE]
-            events = await self._events(few)
+            # Of thousands of turns a query each would take seconds.
+            events = await self._repos.journal.journals(few)
             for each in few:
                 state = fold(events[each], before.history)
                 before = Before(carried(state), state.tainted) if state is not None else before
                 if rows[each].status.final:
                     self._keep(each, before)
         return before
-
-    async def _events(self, run_ids: Sequence[str]) -> dict[str, list[RunEvent]]:
-        """The journals of some runs: of thousands of turns a query each would take seconds."""
-        found: dict[str, list[RunEvent]] = {run_id: [] for run_id in run_ids}
-        of_runs = self._repos.journal.of_runs
-        for event in await all_rows(lambda offset, limit: of_runs(run_ids, offset=offset, limit=limit)):
-            found[event.run_id].append(event)
-        for events in found.values():
-            events.sort(key=lambda event: event.seq)
-        return found
 
     def finished(self, state: RunState) -> None:
         """Remember the conversation of a run that is over, so that the next turn folds nothing."""
@@ -179,22 +189,22 @@ async def load(repos: Repositories, conversations: Conversations, run_id: str) -
     return RunHandle(run_id=run_id, workflow_id=row.workflow_id, history=history, state=fold(events, history), row=row)
 
 
-async def _one_run(repos: Repositories, run_id: str) -> AsyncIterator[RunEvent]:
-    for event in await run_events(repos, run_id):
-        yield event
-
-
 async def replay(repos: Repositories, workflow_id: str, run_id: str | None = None) -> AsyncIterator[StreamEvent]:
     """The durable stream of a workflow again, made from its journal alone: no model, no tool, no change.
 
     With ``run_id`` only that run's; the workflow's totals in it then count from its start.
+
+    Raises:
+        StorageError: ``damaged_row``, after all that can be read: rows of the workflow, or of the run, are missing or not as they were
+            written. What was given is as it happened; of a damaged run it ends before its first damaged event.
     """
     await repos.workflows.get(workflow_id)
+    damage = [each for each in await damaged_in(repos.store, workflow_id) if run_id in (None, each.run)]
     states: dict[str, RunState] = {}
     totals = Totals()
     deleted = await repos.runs.deleted(workflow_id)
-    async for event in workflow_events(repos, workflow_id) if run_id is None else _one_run(repos, run_id):
-        if event.run_id in deleted:
+    async for event in readable_events(repos, workflow_id, damage):
+        if event.run_id in deleted or run_id not in (None, event.run_id):
             continue
         if not event.run_id:
             assert isinstance(event.body, TaskChanged)
@@ -208,6 +218,8 @@ async def replay(repos: Repositories, workflow_id: str, run_id: str | None = Non
         totals = totals.after(projection)
         for stream_event in stream_events(event, projection.said, after):
             yield stream_event
+    if damage:
+        raise damaged(damage)
 
 
 async def fork(repos: Repositories, journal: Journal, workflow_id: str, at: int) -> Workflow:
@@ -223,12 +235,16 @@ async def fork(repos: Repositories, journal: Journal, workflow_id: str, at: int)
 
     Raises:
         NotFoundError: the workflow has no event with that number.
+        StorageError: ``damaged_row``: an event of it is missing or not as it was written. A message that is damaged is made again of its
+            event.
     """
     source = await repos.workflows.get(workflow_id)
     if not 1 <= at <= source.stream_seq:
         raise NotFoundError(
             N_("Workflow {name} has no event {at}; its events are numbered 1 to {last}."), name=source.name, at=at, last=source.stream_seq
         )
+    if damage := [each for each in await damaged_in(repos.store, workflow_id) if each.table == "run_event"]:
+        raise damaged(damage)
     now = journal.now()
     taken = {each.name for each in await repos.workflows.list(limit=limits.LIST_MAX)}
     name = branch_name(source.name, taken)

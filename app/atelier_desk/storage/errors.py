@@ -22,6 +22,11 @@ MISSING_MANIFEST = N_(
     "The database in {path} has lost its manifest file, so its content cannot be read. Restore a backup with: atelier backup restore FILE"
 )
 DAMAGED = N_("The database in {path} is damaged ({detail}). Restore a backup with: atelier backup restore FILE")
+UNREADABLE_ROW = N_(
+    "A row of the database in {path} cannot be read ({detail}): it is damaged. Which one it is says: atelier doctor --deep. "
+    "All else can be read, and goes into an export: atelier workflows export WORKFLOW. "
+    "To have all of it again, restore a backup: atelier backup restore FILE"
+)
 LOST_WRITES = N_(
     "The database in {path} has lost its last {count} saved changes, so part of it was damaged. "
     "Restore a backup with: atelier backup restore FILE, or go on with what is left with --accept-loss."
@@ -83,6 +88,7 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
     ("read_only", READ_ONLY, r"Permission denied|Access is denied|os error 13\b|Read-only file system|os error 30\b|os error 1\b"),
     ("too_many_files", TOO_MANY_FILES, r"Too many open files|os error 2[34]\b"),
     ("io", INPUT_OUTPUT, r"Input/output error|os error 5\b|I/O device error|os error 1117\b|Stale file handle|os error 116\b"),
+    ("damaged_row", UNREADABLE_ROW, r"Failed to (deserialize record|fetch records)$"),
     (
         "damaged",
         DAMAGED,
@@ -113,7 +119,7 @@ def from_os_error(error: OSError, path: object) -> AtelierError:
 
 def is_of_the_engine(error: BaseException) -> bool:
     """Whether the database as a whole failed, and not one statement because of what it says."""
-    return isinstance(error, StorageError) and error.code != "query"
+    return isinstance(error, StorageError) and error.code not in {"query", "damaged_row"}
 
 
 def leaves_open(text: str) -> bool:
@@ -161,7 +167,7 @@ def _is_storage_failure(text: str) -> bool:
 
 
 def _params(code: str, path: object, text: str) -> dict[str, Any]:
-    if code in {"damaged", "io"}:
+    if code in {"damaged", "damaged_row", "io"}:
         return {"path": path, "detail": text}
     if code == "disk_full":
         free = free_bytes(path) if path is not None else 0

@@ -16,6 +16,8 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 from pydantic_core import to_json as to_json_bytes
 
 from atelier_desk.domain.base import Model
+from atelier_desk.storage import damage
+from atelier_desk.storage.row_hash import row_hash
 
 if TYPE_CHECKING:
     from surrealdb import RecordID
@@ -54,6 +56,8 @@ class Table(Generic[M]):
         key: makes the record key from a model; the default is its ``id``. Then the model's key fields are ordinary columns too.
         extra: further columns made from the model, for search; they are not read back.
         order: computed columns that lists are ordered by; the engine wants them in the selection.
+        hashed: rows have a hash, which is compared whenever one is read.
+        changing: fields that are changed alone, and so are not part of the hash.
     """
 
     def __init__(
@@ -66,6 +70,8 @@ class Table(Generic[M]):
         key: Callable[[M], Any] | None = None,
         extra: Callable[[M], dict[str, Any]] | None = None,
         order: Iterable[str] = (),
+        hashed: bool = False,
+        changing: Iterable[str] = (),
     ) -> None:
         self.name = name
         self.model = model
@@ -74,7 +80,9 @@ class Table(Generic[M]):
         self._key = key
         self._extra = extra
         self._fields = [field for field in model.model_fields if field != "id" or key is not None]
-        self.columns = ", ".join(["id", *(self.column(field) for field in self._fields if field != "id"), *order])
+        columns = [self.column(field) for field in self._fields if field != "id"]
+        self.columns = ", ".join(["id", *columns, *order, *(["hash"] if hashed else [])])
+        self.hashed = ("id", *sorted(set(columns) - set(changing))) if hashed else ()
 
     def column(self, field: str) -> str:
         """The column of a field."""
@@ -89,6 +97,8 @@ class Table(Generic[M]):
         row["id"] = self.record(self._key(value) if self._key else value.id)  # type: ignore[attr-defined]
         if self._extra:
             row.update(self._extra(value))
+        if self.hashed:
+            row["hash"] = row_hash(row, self.hashed)
         return row
 
     def changes(self, fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -102,8 +112,18 @@ class Table(Generic[M]):
             raise KeyError(f"{self.model.__name__} has no field {', '.join(sorted(unknown))}")
         return {self.column(field): self._out(field, value) for field, value in fields.items()}
 
+    def is_whole(self, row: Mapping[str, Any]) -> bool:
+        """Whether a row is as it was written, as far as its hash tells; one of an earlier version has none."""
+        return row.get("hash") is None or row["hash"] == row_hash(row, self.hashed)
+
     def decode(self, row: Mapping[str, Any]) -> M:
-        """The model of a row; columns that belong to no field are left out."""
+        """The model of a row; columns that belong to no field are left out.
+
+        Raises:
+            StorageError: ``damaged_row``: it is not as it was written.
+        """
+        if self.hashed and not self.is_whole(row):
+            raise damage.damaged_row(self.name, row)
         values: dict[str, Any] = {} if self._key else {"id": row["id"].id}
         for field in self._fields:
             found = row.get(self.column(field))

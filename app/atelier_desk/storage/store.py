@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -21,6 +21,7 @@ from atelier_desk.storage.writing.writer import Statement, Writer
 from atelier_desk.threads import in_storage_thread
 
 __all__ = ["Statement", "Store"]
+HASHES_KNOWN = 1000
 
 
 class Follower(Protocol):
@@ -40,6 +41,8 @@ class Store:
     Attributes:
         clock: the clock it was opened with.
         path: the database directory, None in memory.
+        last_hashes: by run, and by workflow, the hash of the newest event, where it is known; for the journal (``writing.chain``). Whoever
+            deletes or replaces events otherwise clears it.
         version: the schema version, the newest this program knows.
         lost_commits: how many acknowledged commits the database had lost when it was opened (0 unless the loss was accepted, or
             commits were not synced and the power failed).
@@ -55,6 +58,7 @@ class Store:
         self._writer = Writer(engine, clock, counter=counter)
         self._closed = False
         self._follower: Follower | None = None
+        self.last_hashes: dict[str, bytes] = {}
         self.path = engine.path
         self.version = version
         self.lost_commits = counter.lost if counter else 0
@@ -168,6 +172,14 @@ class Store:
     def commits(self) -> int:
         """The number of the newest commit, 0 in memory."""
         return self._counter.number if self._counter is not None else 0
+
+    def remember_hashes(self, last: Mapping[str, bytes]) -> None:
+        """Take the hashes after a commit; of many runs, the newest are known."""
+        for owner, newest in last.items():
+            self.last_hashes.pop(owner, None)
+            self.last_hashes[owner] = newest
+        while len(self.last_hashes) > HASHES_KNOWN:
+            del self.last_hashes[next(iter(self.last_hashes))]
 
     async def drain(self) -> None:
         """Wait until no write is queued or running."""

@@ -34,6 +34,8 @@ MESSAGES: Table[Message] = Table(
     links=_RUN_LINKS,
     json_fields={"usage", "details"},
     order=("back",),
+    hashed=True,
+    changing=("pinned",),
 )
 EXECUTIONS: Table[ToolExecution] = Table(
     "tool_execution",
@@ -41,6 +43,7 @@ EXECUTIONS: Table[ToolExecution] = Table(
     links=_RUN_LINKS,
     json_fields={"arguments", "result", "presentation", "parts"},
     order=("recency",),
+    hashed=True,
 )
 TASKS: Table[Task] = Table("task", Task, links={"workflow_id": "workflow"})
 MEMORIES: Table[Memory] = Table("memory", Memory, links={"workflow_id": "workflow"}, order=("recency",))
@@ -61,7 +64,7 @@ AUDIT: Table[AuditEntry] = Table(
     extra=lambda one: {"search": " ".join((one.tool, one.agent_name, one.detail, one.rule, one.about, one.reason)).casefold()},
     order=("recency",),
 )
-FRAMES: Table[PromptFrame] = Table("prompt_frame", PromptFrame, links={"workflow_id": "workflow"}, json_fields={"tools"})
+FRAMES: Table[PromptFrame] = Table("prompt_frame", PromptFrame, links={"workflow_id": "workflow"}, json_fields={"tools"}, hashed=True)
 REPORTS: Table[Report] = Table("report", Report, links={"workflow_id": "workflow"})
 RULES: Table[PermissionRule] = Table("permission_rule", PermissionRule)
 AGENTS: Table[Agent] = Table("agent", Agent, json_fields={"config"}, extra=lambda agent: {"name": agent.name}, order=("name",))

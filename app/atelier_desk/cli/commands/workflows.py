@@ -196,6 +196,9 @@ def _changed(workflow: Workflow, out: Output) -> int:
 
 
 async def export(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    """Status 1 also when rows of the workflow are damaged: all else is written."""
+    from atelier_desk.storage.damage import LEFT_OUT
+
     text = await atelier.workflows.export(arguments.id, arguments.format)
     if arguments.format == "json":
         for name in await atelier.workflows.changed_reports(arguments.id):
@@ -208,13 +211,19 @@ async def export(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
             )
         for name in await atelier.workflows.left_out_files(arguments.id):
             out.note(_("The file {name} is not in the export: it is missing, damaged or too large.", name=name), "warn")
+    damaged = await atelier.workflows.damaged_rows(arguments.id)
+    for each in damaged:
+        out.note(each.error().localized(_), "warn")
+    if damaged:
+        out.note(_(LEFT_OUT), "warn")
+    status = 1 if damaged else 0
     if out.json and arguments.format == "md":
         from atelier_desk.cli.output import data
 
         data(out, {"format": "md", "content": text})
-        return 0
+        return status
     out.write(text if text.endswith("\n") else text + "\n")
-    return 0
+    return status
 
 
 async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
@@ -390,8 +399,10 @@ async def replay(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
     renderer = renderer_for(out)
     workflow = await atelier.workflows.get(arguments.id)
-    async for event in atelier.runs.replay(workflow.id):
-        renderer.show(event)
-    if isinstance(renderer, TextRenderer):
-        renderer.finish()
+    try:
+        async for event in atelier.runs.replay(workflow.id):
+            renderer.show(event)
+    finally:
+        if isinstance(renderer, TextRenderer):
+            renderer.finish()
     return 0

@@ -18,6 +18,7 @@ from atelier_desk.desktop.widgets import Toast, ToastHost, control
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.limits import COLLECTION, WORKFLOW_NAME
 from atelier_desk.i18n import N_, _, ngettext
+from atelier_desk.storage.damage import LEFT_OUT, SHOWN
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -217,10 +218,12 @@ class Deeds(QObject):
             self._toasts.show("\n".join(changed))
 
     async def _changed_reports(self, workflow_id: str) -> list[str]:
-        """A line for each report that a copy does not have as Atelier wrote it."""
+        """A line for each report that a copy does not have as Atelier wrote it, and for the rows that it does not have."""
         names = await self._bridge.engine.workflows.changed_reports(workflow_id)
         text = N_("The report {name} was damaged or changed by another program. The copy has it as it is now, or not when it is missing.")
-        return [_(text, name=name) for name in names]
+        damaged = await self._bridge.engine.workflows.damaged_rows(workflow_id)
+        rows = [*(each.error().localized(_) for each in damaged[:SHOWN]), *([_(LEFT_OUT)] if damaged else [])]
+        return [*(_(text, name=name) for name in names), *rows]
 
     async def _warnings(self, workflow_id: str) -> list[str]:
         """What an export does not have, or not as it was."""

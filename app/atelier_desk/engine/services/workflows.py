@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.workflow.exporting import WorkflowExport
     from atelier_desk.engine.services.workflow.file import WorkflowFile
     from atelier_desk.engine.services.workflow.transcript import Branch, TranscriptEntry, TranscriptReader
+    from atelier_desk.storage.damage import Damage
     from atelier_desk.storage.repositories import SearchHit
 
 DRAFT = limits.MESSAGE
@@ -393,6 +394,11 @@ class WorkflowService:
         """Names of its reports that are damaged, missing or changed by another program. An export as JSON and a copy have their text as it
         is now, and leave out the missing ones."""
         return await self._export.changed_reports(workflow_id)
+
+    async def damaged_rows(self, workflow_id: str) -> builtins.list[Damage]:
+        """Its rows that are missing or not as they were written: an export and a copy leave them out, and what came after them in their
+        run."""
+        return await self._export.damaged_rows(workflow_id)
 
     async def left_out_files(self, workflow_id: str) -> builtins.list[str]:
         """Names of the files its tools made that an export as JSON leaves out: missing, damaged, or more than can be imported again."""

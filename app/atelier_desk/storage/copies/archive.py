@@ -25,6 +25,7 @@ from atelier_desk.i18n import N_
 from atelier_desk.storage import errors
 from atelier_desk.storage.copies import origin
 from atelier_desk.storage.copies.inspect import inspect
+from atelier_desk.storage.damage import Damage
 from atelier_desk.storage.folder.disk import MIN_FREE_BYTES, free_bytes
 from atelier_desk.storage.folder.files import sync_folder
 from atelier_desk.storage.folder.lock import FolderLock, shielded
@@ -59,6 +60,7 @@ class BackupInfo:
         size: bytes of the file.
         files: how many files are in it.
         damaged: reports in it (``<workflow id>/<name>.md``) that were missing, damaged or changed by another program when it was made.
+        damaged_rows: of the database in it, that were missing or not as they were written when it was made.
         replaced: after a restore, the folder that the replaced data went to.
         own: the data folder it was looked at for made it, and it is as it was made.
     """
@@ -70,6 +72,7 @@ class BackupInfo:
     size: int
     files: int = 0
     damaged: tuple[str, ...] = ()
+    damaged_rows: tuple[Damage, ...] = ()
     replaced: Path | None = None
     own: bool = False
 
@@ -131,6 +134,7 @@ async def unpack_and_check(path: Path, folder: Path, lock: FolderLock | None = N
         manifest["size"],
         files=len(manifest["files"]),
         damaged=found.damaged,
+        damaged_rows=found.damaged_rows,
         own=own,
     )
 

@@ -20,7 +20,7 @@ EXISTS = N_("There is a file at {path} already; choose another name for the back
 async def create(store: Store, datadir: DataDir, target: Path) -> BackupInfo:
     """Back up an open database with the files that belong to it into a new zip file, and verify it.
 
-    A report that was damaged before is copied as it is and named in the result.
+    A report or a row that was damaged before is copied as it is and named in the result.
 
     Raises:
         ConflictError: the target exists.

@@ -19,7 +19,8 @@ from atelier_desk import children
 from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.errors import AtelierError, StorageError
 from atelier_desk.i18n import N_
-from atelier_desk.storage import errors, schema
+from atelier_desk.storage import errors, integrity, schema
+from atelier_desk.storage.damage import Damage
 from atelier_desk.storage.engine import Engine
 from atelier_desk.storage.folder import preflight
 from atelier_desk.storage.folder.files import read_hashed, report_path
@@ -37,11 +38,12 @@ FOREIGN = N_("its database defines something that no Atelier put there ({names})
 
 class Inspection(NamedTuple):
     """What a directory holds: its schema version, the rows of each table, and the reports beside it (``<workflow id>/<name>.md``) that
-    are missing or not as their rows say."""
+    are missing or not as their rows say. ``damaged_rows`` are missing or not as they were written."""
 
     schema: int
     counts: dict[str, int]
     damaged: tuple[str, ...] = ()
+    damaged_rows: tuple[Damage, ...] = ()
 
 
 async def inspect(directory: Path, *, read: bool = True, lock: FolderLock | None = None, trusted: bool = True) -> Inspection:
@@ -62,7 +64,8 @@ async def inspect(directory: Path, *, read: bool = True, lock: FolderLock | None
         result = json.loads(output)
         if "error" in result:
             raise StorageError(result["template"], code=result["error"], **result["params"])
-        return Inspection(result["schema"], result["counts"], tuple(result["damaged"]))
+        rows = tuple(Damage(*each) for each in result["damaged_rows"])
+        return Inspection(result["schema"], result["counts"], tuple(result["damaged"]), rows)
     if status == 1:  # Python's own failure, which says nothing about the files
         raise StorageError(errors.QUERY, code="query", detail=output.strip().splitlines()[-1] if output.strip() else "")
     raise StorageError(errors.DAMAGED, code="damaged", path=directory, detail=ABORTED)
@@ -127,11 +130,14 @@ async def _read_through(directory: Path, mode: str) -> dict[str, Any]:
             raise StorageError(FOREIGN, code="damaged", names=tables)
         run = Migrator(engine).run
         names = await schema.tables(engine)
-        counts = {name: await (count_by_reading(run, name) if read else count_rows(run, name)) for name in names}
+        rows = await integrity.damaged_rows(run) if read and version >= integrity.SINCE_SCHEMA else []
+        # What the engine cannot read of these tables is among the damaged rows.
+        known = {each.table for each in rows}
+        counts = {name: await (count_by_reading if read and name not in known else count_rows)(run, name) for name in names}
         damaged = await damaged_reports(run, directory.parent / "reports") if read and "report" in names else []
     finally:
         await engine.close()
-    return {"schema": version, "counts": counts, "damaged": damaged}
+    return {"schema": version, "counts": counts, "damaged": damaged, "damaged_rows": rows}
 
 
 async def count_rows(run: Run, table: str) -> int:

@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 from atelier_desk.domain.errors import ConflictError, StorageError
 from atelier_desk.hashing import sha256_of
 from atelier_desk.i18n import N_
-from atelier_desk.storage import schema
+from atelier_desk.storage import integrity, schema
+from atelier_desk.storage.damage import Damage
 from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.folder.files import sync_folder, write_atomic
 from atelier_desk.storage.rows import plain_time, record
@@ -30,6 +31,9 @@ MANIFEST = "manifest.json"
 PAGE = 500
 FOLDERS = ("reports", "tools", "attachments")
 LEFT_OUT = frozenset({"schema_version"})
+HASHED = frozenset({"workflow", "run", "run_event", "message", "tool_execution", "prompt_frame"})
+HASHES = frozenset({"hash", "prev_hash", "wrote", "last_hash"})
+"""Tables whose rows have hashes or are tied to others by them, and the columns for that."""
 NOT_AN_EXPORT = N_("{path} is not an Atelier export: {detail}")
 CHANGED = N_(
     "{path} is not as it was exported: it is damaged, or somebody changed it. "
@@ -41,11 +45,13 @@ FOLDER_IN_USE = N_("The folder {path} is not empty; choose a new one for the exp
 
 
 class TransferInfo(NamedTuple):
-    """What was written or read: the folder, the schema version and the rows by table."""
+    """What was written or read: the folder, the schema version and the rows by table; of an export, the rows in it that are missing or not
+    as they were written."""
 
     path: Path
     schema: int
     counts: dict[str, int]
+    damaged_rows: tuple[Damage, ...] = ()
 
 
 async def export_jsonl(
@@ -62,6 +68,7 @@ async def export_jsonl(
     if await in_storage_thread(_in_use, target):
         raise ConflictError(FOLDER_IN_USE, path=target)
     counts: dict[str, int] = {}
+    damage = tuple(await integrity.damaged_anywhere(store))
     async with store.quiet():
         for table in await store.tables():
             if table not in LEFT_OUT:
@@ -72,7 +79,7 @@ async def export_jsonl(
     created = store.clock.now().isoformat()
     manifest = {"format": FORMAT, "schema": store.version, "created_at": created, "counts": counts, "files": hashes}
     await in_storage_thread(write_atomic, target / MANIFEST, json.dumps(manifest, indent=1).encode())
-    return TransferInfo(target, store.version, counts)
+    return TransferInfo(target, store.version, counts, damage)
 
 
 async def import_jsonl(
@@ -98,10 +105,12 @@ async def import_jsonl(
     await in_storage_thread(_check_hashes, source, manifest["files"])
     if datadir is not None:
         await in_storage_thread(_copy_folders, source, datadir.root)
+    # What somebody changed on purpose is not as it was written, and neither is what is tied to it.
+    without = frozenset() if {f"{table}.jsonl" for table in HASHED} <= manifest["files"].keys() else HASHES
     try:
         counts: dict[str, int] = {}
         for table, wanted in manifest["counts"].items():
-            counts[table] = await _import_table(store, table, source, sum(counts.values()), progress)
+            counts[table] = await _import_table(store, table, source, sum(counts.values()), progress, without)
             if counts[table] != wanted:
                 raise StorageError(NOT_AN_EXPORT, code="damaged", path=source, detail=f"{table}: {counts[table]}/{wanted}")
     except BaseException:
@@ -133,15 +142,20 @@ async def _export_table(store: Store, table: str, target: Path, before: int, pro
         await in_storage_thread(sync_folder, target)
 
 
-async def _import_table(store: Store, table: str, source: Path, before: int, progress: Callable[[int], None] | None) -> int:
+async def _import_table(
+    store: Store, table: str, source: Path, before: int, progress: Callable[[int], None] | None, without: frozenset[str]
+) -> int:
     path = source / f"{table}.jsonl"
     await store.write(Statement(f"DELETE {table} RETURN NONE", {}))
+    store.last_hashes.clear()
     kind = "RELATION INTO" if table in await _edges(store) else "INTO"
     count, offset = 0, 0
     while True:
         rows, offset = await in_storage_thread(_read_rows, path, offset)
         if not rows:
             return count
+        if without and table in HASHED:
+            rows = [{name: value for name, value in row.items() if name not in without} for row in rows]
         await store.write(Statement(f"INSERT {kind} {table} $rows RETURN NONE", {"rows": rows}))
         count += len(rows)
         if progress:

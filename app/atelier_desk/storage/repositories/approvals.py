@@ -7,7 +7,9 @@ from collections.abc import Sequence
 
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalStatus
 from atelier_desk.domain.context import PromptFrame
+from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import errors, tables
+from atelier_desk.storage.damage import CODE
 from atelier_desk.storage.repositories.base import Repository, guard, upsert
 from atelier_desk.storage.rows import record
 from atelier_desk.storage.store import Statement
@@ -71,5 +73,12 @@ class PromptFrameRepository(Repository[PromptFrame]):
         await self._store.write(guard(frame.workflow_id), upsert(self.table, frame))
 
     async def list(self, workflow_id: str) -> list[PromptFrame]:
-        """All frames of a workflow, by id."""
-        return await self._select("WHERE workflow = $workflow ORDER BY id", workflow=record("workflow", workflow_id))
+        """All frames of a workflow that can be read, by id."""
+        text = f"SELECT {self.table.columns} FROM {self.table.name} WHERE workflow = $workflow ORDER BY id"  # noqa: S608
+        try:
+            rows = await self._store.query(text, workflow=record("workflow", workflow_id))
+        except StorageError as error:
+            if error.code != CODE:
+                raise
+            return []
+        return self.table.decode_all(row for row in rows if self.table.is_whole(row))

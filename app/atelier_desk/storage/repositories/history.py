@@ -18,10 +18,12 @@ from typing import Any, NamedTuple, TypeVar
 from atelier_desk import background
 from atelier_desk.domain.call import Presentation
 from atelier_desk.domain.errors import AtelierError, StorageError
+from atelier_desk.i18n import _
+from atelier_desk.storage import tables
 from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.repositories.base import page_size
 from atelier_desk.storage.repositories.reports import ReportRepository
-from atelier_desk.storage.rows import plain_time, record
+from atelier_desk.storage.rows import Table, plain_time, record
 from atelier_desk.storage.search.changes import (
     COLUMNS,
     TIMES,
@@ -91,6 +93,10 @@ _SHOWN = {
     "memory": "workflow, 0 AS seq, content AS text, updated_at AS at",
     "tool_execution": "workflow, run, 0 AS seq, message_id, tool, presentation, arguments, result, error, started_at AS at",
 }
+
+_TABLES: dict[str, Table[Any]] = {"message": tables.MESSAGES, "tool_execution": tables.EXECUTIONS}
+_HASHED = {kind: f", {_TABLES[kind].columns}" if kind in _TABLES else "" for kind in _SHOWN}
+"""What tells whether a row that was found is as it was written."""
 
 
 class HistoryRepository:
@@ -202,7 +208,7 @@ class HistoryRepository:
         for kind, columns in _SHOWN.items():
             ids = [record(kind, each.id) for each in found if each.kind == kind]
             if ids:
-                for row in await self._store.query(f"SELECT id, {columns} FROM $rows", rows=ids):  # noqa: S608
+                for row in await self._store.query(f"SELECT id, {columns}{_HASHED[kind]} FROM $rows", rows=ids):  # noqa: S608
                     rows[kind, row["id"].id] = row
         names = await self._names({row["workflow"].id for row in rows.values() if row.get("workflow") is not None})
         runs = await self._runs({row["run"].id for row in rows.values() if row.get("run") is not None})
@@ -356,6 +362,8 @@ def _hit(kind: str, row: dict[str, Any], names: dict[str, str], runs: dict[str, 
     call = kind == "tool_execution"
     run = runs.get(row["run"].id, {}) if row.get("run") is not None else {}
     text = said_in((row["arguments"], row["error"], row.get("result") or ""), wanted) if call else row["text"]
+    if kind in _TABLES and not _TABLES[kind].is_whole(row):
+        text = _("This is not as it was written, because the data folder is damaged.")
     return SearchHit(
         kind,
         workflow,

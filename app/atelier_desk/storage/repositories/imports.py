@@ -71,7 +71,8 @@ async def write(repos: Repositories, rows: WorkflowRows, *, replace: bool) -> No
     memories, entries = await repos.memories.prepared(rows.memories)
     with repos.memories.changing():
         async with repos.reports.beside(rows.reports) as reports:
-            await repos.store.write(*before, *statements(rows.commit, again=replace), *memories, *reports, *after)
+            await repos.store.write(*before, *statements(rows.commit, {}, again=replace), *memories, *reports, *after)
+        repos.store.last_hashes.clear()
         if replace:
             repos.memories.workflow_deleted(workflow.id)
         repos.memories.tell(entries)

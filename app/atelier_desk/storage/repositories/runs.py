@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from atelier_desk.domain.branches import RunLink
 from atelier_desk.domain.chat import Usage
+from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.events.run import RunEvent
+from atelier_desk.domain.limits import LIST_MAX
 from atelier_desk.domain.workflow import Run, RunStatus
 from atelier_desk.storage import tables
-from atelier_desk.storage.repositories.base import Repository, guard, page_size, upsert
+from atelier_desk.storage.damage import CODE, Damage, damaged
+from atelier_desk.storage.integrity import unreadable_event
+from atelier_desk.storage.repositories.base import Repository, guard, page_size
 from atelier_desk.storage.repositories.used import Spent, keep_spent
 from atelier_desk.storage.rows import plain_time, record
 from atelier_desk.storage.search.changes import Removed
 from atelier_desk.storage.store import Statement, Store
+from atelier_desk.storage.writing.chain import Chain
 from atelier_desk.storage.writing.commit import Commit
-from atelier_desk.storage.writing.commit_rows import statements
-from atelier_desk.storage.writing.event_table import EVENTS
+from atelier_desk.storage.writing.commit_rows import chained, statements
+from atelier_desk.storage.writing.event_table import EVENT_COLUMNS, EVENTS
 
+T = TypeVar("T")
 _ALIVE = [status.value for status in RunStatus if not status.final]
 
 
@@ -97,17 +103,17 @@ class RunRepository(Repository[Run]):
             *keep_spent(spent),
         ]
         await self._store.write(*statements)
+        self._store.last_hashes.clear()
 
     async def save(self, run: Run) -> None:
-        """Write the whole row, new or not.
+        """Write the row, new or not; what the journal keeps in it besides stays.
 
         Raises:
             NotFoundError: its workflow is gone.
         """
-        await self._store.write(guard(run.workflow_id), upsert(self.table, run))
-
-
-_EVENT_COLUMNS = "id, workflow, run, seq, stream_from, v, time, body"
+        row = self.table.encode(run)
+        statement = Statement("UPSERT $row MERGE $content RETURN NONE", {"row": row["id"], "content": row})
+        await self._store.write(guard(run.workflow_id), statement)
 
 
 class JournalRepository:
@@ -123,26 +129,126 @@ class JournalRepository:
             NotFoundError: the workflow is gone.
             StorageError: nothing was kept; an event number that exists already in its run is refused.
         """
-        written = statements(commit)
-        if written:
+        before = await self._last_hashes(commit)
+        last = dict(before)
+        written = statements(commit, last)
+        if not written:
+            return
+        try:
             await self._store.write(*written)
+        except BaseException:
+            for owner in last:  # it may be kept all the same
+                self._store.last_hashes.pop(owner, None)
+            raise
+        self._store.remember_hashes(last)
+
+    async def _last_hashes(self, commit: Commit) -> dict[str, bytes]:
+        """By run, and by workflow for events of no run, the hash of the newest event, where there is one."""
+        known = self._store.last_hashes
+        wanted = chained(commit)
+        unknown = [each for each in wanted if each not in known]
+        if unknown:
+            rows = [record(table, each) for each in unknown for table in ("run", "workflow")]
+            found = await self._store.query("SELECT VALUE [record::id(id), last_hash] FROM $rows", rows=rows)
+            known = {**known, **dict(found)}
+        return {each: last for each in wanted if (last := known.get(each)) is not None}
 
     async def events(self, run_id: str, after: int = 0, limit: int = 1000) -> list[RunEvent]:
-        """Events of a run with a number above ``after``, in order."""
-        return EVENTS.decode_all(
-            await self._store.query(
-                f"SELECT {_EVENT_COLUMNS} FROM run_event WHERE run = $run AND seq > $after ORDER BY seq LIMIT $limit",  # noqa: S608
-                run=record("run", run_id),
-                after=after,
-                limit=page_size(limit),
+        """Events of a run with a number above ``after``, in order.
+
+        Raises:
+            StorageError: ``damaged_row``: one is missing or not as it was written.
+        """
+        run = record("run", run_id)
+        select = f"SELECT {EVENT_COLUMNS} FROM run_event WHERE run = $run AND seq > $after ORDER BY seq LIMIT $limit"  # noqa: S608
+        # In one statement: between two a commit may come.
+        text = f"RETURN [(SELECT id, workflow, last_hash FROM $run), ({select})]"  # noqa: S608
+        with_name = self._naming([run_id], after)
+        runs, rows = (await with_name(self._store.query_all(text, run=run, after=after, limit=page_size(limit))))[0]
+        chain = Chain(after)
+        found = [each for each in map(chain.take, rows) if each is not None]
+        if len(rows) < limit and runs and (rows or not after) and (missing := chain.end(runs[0])):
+            found.append(missing)
+        if found:
+            raise damaged(found)
+        return EVENTS.decode_all(rows)
+
+    async def journals(self, run_ids: Sequence[str]) -> dict[str, list[RunEvent]]:
+        """All events of some runs, each in order.
+
+        Raises:
+            StorageError: ``damaged_row``: one is missing or not as it was written.
+        """
+        runs = [record("run", each) for each in run_ids]
+        # Before the events: more may come meanwhile.
+        known = await self._store.query("SELECT id, workflow, last_hash FROM $runs", runs=runs)
+        with_name = self._naming(run_ids)
+        rows: list[dict[str, Any]] = []
+        while True:
+            text = (
+                f"SELECT {EVENT_COLUMNS} FROM run_event WHERE run IN $runs "  # noqa: S608
+                "ORDER BY stream_from, seq LIMIT $limit START $offset"
             )
+            page = await with_name(self._store.query(text, runs=runs, limit=LIST_MAX, offset=len(rows)))
+            rows += page
+            if len(page) < LIST_MAX:
+                break
+        of_run: dict[str, list[dict[str, Any]]] = {run_id: [] for run_id in run_ids}
+        for row in rows:
+            of_run.setdefault(row["run"].id, []).append(row)
+        found: list[Damage] = []
+        for run_row in known:
+            chain, last = Chain(), run_row.get("last_hash")
+            events = of_run[run_row["id"].id]
+            events.sort(key=lambda row: row["seq"])
+            found += [each for each in map(chain.take, events) if each is not None]
+            if last not in [row.get("hash") for row in events] and (missing := chain.end(run_row)):
+                found.append(missing)
+        if found:
+            raise damaged(found)
+        return {run_id: EVENTS.decode_all(events) for run_id, events in of_run.items()}
+
+    def _naming(self, run_ids: Sequence[str], after: int = 0) -> Callable[[Awaitable[T]], Awaitable[T]]:
+        """Says which event of some runs it is that the engine cannot read."""
+
+        async def read(rows: Awaitable[T]) -> T:
+            try:
+                return await rows
+            except StorageError as error:
+                if error.code != CODE:
+                    raise
+                for run_id in run_ids:
+                    if (found := await unreadable_event(self._store.query_all, run_id, after)) is not None:
+                        raise damaged([found]) from error
+                raise
+
+        return read
+
+    async def events_before(self, run_id: str, seq: int) -> list[RunEvent]:
+        """Events of a run with a number below ``seq``, which is damaged, in order: what can still be read of it."""
+        rows = await self._store.query(
+            f"SELECT {EVENT_COLUMNS} FROM run_event WHERE run = $run AND seq < $seq ORDER BY seq",  # noqa: S608
+            run=record("run", run_id),
+            seq=seq,
         )
+        return EVENTS.decode_all(rows)
+
+    async def beside_runs(self, workflow_id: str) -> list[RunEvent]:
+        """Those events of a workflow that belong to no run and can be read, in the order they happened."""
+        text = f"SELECT {EVENT_COLUMNS} FROM run_event WHERE run = NONE AND workflow = $workflow ORDER BY stream_from"  # noqa: S608
+        try:
+            rows = await self._store.query(text, workflow=record("workflow", workflow_id))
+        except StorageError as error:
+            if error.code != CODE:
+                raise
+            return []
+        return EVENTS.decode_all(row for row in rows if EVENTS.is_whole(row))
 
     async def workflow_events(self, workflow_id: str, after_stream: int = 0, limit: int = 1000) -> list[RunEvent]:
         """Events of a workflow with a ``stream_from`` above ``after_stream``, in the order they happened; those of its runs and its own."""
         return EVENTS.decode_all(
             await self._store.query(
-                f"SELECT {_EVENT_COLUMNS} FROM run_event WHERE workflow = $workflow AND stream_from > $after "  # noqa: S608
+                f"SELECT {EVENT_COLUMNS} FROM run_event WHERE workflow = $workflow AND stream_from > $after "  # noqa: S608
                 "ORDER BY stream_from, seq LIMIT $limit",
                 workflow=record("workflow", workflow_id),
                 after=max(0, after_stream),
@@ -157,7 +263,7 @@ class JournalRepository:
         kinds = " AND type IN $types" if types else ""
         return EVENTS.decode_all(
             await self._store.query(
-                f"SELECT {_EVENT_COLUMNS} FROM run_event WHERE run IN $runs{kinds} "  # noqa: S608
+                f"SELECT {EVENT_COLUMNS} FROM run_event WHERE run IN $runs{kinds} "  # noqa: S608
                 "ORDER BY stream_from, seq LIMIT $limit START $offset",
                 runs=[record("run", each) for each in run_ids],
                 types=list(types),
@@ -170,7 +276,7 @@ class JournalRepository:
         """Events of one type in a workflow, those of its runs and its own, in the order they happened."""
         return EVENTS.decode_all(
             await self._store.query(
-                f"SELECT {_EVENT_COLUMNS} FROM run_event WHERE workflow = $workflow AND type = $type "  # noqa: S608
+                f"SELECT {EVENT_COLUMNS} FROM run_event WHERE workflow = $workflow AND type = $type "  # noqa: S608
                 "ORDER BY stream_from, seq LIMIT $limit START $offset",
                 workflow=record("workflow", workflow_id),
                 type=type,

@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, TypeVar
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.workflow import QUEUED, Message, ToolExecution
+from atelier_desk.domain.base import Model
+from atelier_desk.domain.errors import StorageError
+from atelier_desk.domain.workflow import QUEUED, Message, MessageRole, ToolExecution
+from atelier_desk.i18n import _
 from atelier_desk.storage import tables
+from atelier_desk.storage.damage import CODE
 from atelier_desk.storage.repositories.base import Repository, page_size
-from atelier_desk.storage.rows import record
+from atelier_desk.storage.rows import Table, plain_time, record
+from atelier_desk.storage.store import Store
+from atelier_desk.storage.writing.chain import named_in
+
+M = TypeVar("M", bound=Model)
+Row = Mapping[str, Any]
+DAMAGED = "damaged"
+"""The kind of the notice that stands for a message which is not as it was written."""
 
 
 class MessageRepository(Repository[Message]):
-    """Messages; the journal's commits write them."""
+    """Messages; the journal's commits write them.
+
+    In lists a notice stands for one that is not as it was written; ``get`` raises ``StorageError`` (``damaged_row``) for it.
+    """
 
     table = tables.MESSAGES
     what = "message"
+
+    async def _select(self, tail: str, /, **params: Any) -> list[Message]:
+        rows = await self._store.query(f"SELECT {self.table.columns} FROM {self.table.name} {tail}", **params)  # noqa: S608
+        return _decoded(self.table, rows, _damaged_message)
 
     async def page(
         self,
@@ -37,14 +57,22 @@ class MessageRepository(Repository[Message]):
             conditions += " AND back > $back"
         if run_ids is not None:
             conditions += " AND run IN $runs"
-        found = await self._select(
-            f"WHERE {conditions} ORDER BY back LIMIT $limit",
-            workflow=record("workflow", workflow_id),
-            back=-(before or 0),
-            runs=[record("run", each) for each in run_ids or ()],
-            limit=page_size(limit),
-            queued=QUEUED,
-        )
+        try:
+            found = await self._select(
+                f"WHERE {conditions} ORDER BY back LIMIT $limit",
+                workflow=record("workflow", workflow_id),
+                back=-(before or 0),
+                runs=[record("run", each) for each in run_ids or ()],
+                limit=page_size(limit),
+                queued=QUEUED,
+            )
+        except StorageError as error:
+            if error.code != CODE:
+                raise
+            rows = await _one_by_one(self._store, self.table, workflow_id, None)
+            every = sorted(_decoded(self.table, rows, _damaged_message), key=lambda message: -message.seq)
+            there = [message for message in every if (before is None or message.seq < before) and (queued or message.kind != QUEUED)]
+            found = [message for message in there if run_ids is None or message.run_id in run_ids][:limit]
         return found[::-1]
 
     async def pinned(self, workflow_id: str) -> list[Message]:
@@ -57,16 +85,26 @@ class MessageRepository(Repository[Message]):
 
 
 class ExecutionRepository(Repository[ToolExecution]):
-    """Tool calls; the journal's commits write them."""
+    """Tool calls; the journal's commits write them. One that is not as it was written is given as failed, and says so."""
 
     table = tables.EXECUTIONS
     what = "tool call"
+
+    async def _select(self, tail: str, /, **params: Any) -> list[ToolExecution]:
+        rows = await self._store.query(f"SELECT {self.table.columns} FROM {self.table.name} {tail}", **params)  # noqa: S608
+        return _decoded(self.table, rows, _damaged_call)
 
     async def for_runs(self, run_ids: Sequence[str]) -> list[ToolExecution]:
         """All calls of some runs, in the order in which they began."""
         if not run_ids:
             return []
-        return await self._select("WHERE run IN $runs ORDER BY started_at, id", runs=[record("run", each) for each in run_ids])
+        try:
+            return await self._select("WHERE run IN $runs ORDER BY started_at, id", runs=[record("run", each) for each in run_ids])
+        except StorageError as error:
+            if error.code != CODE:
+                raise
+            calls = _decoded(self.table, await _one_by_one(self._store, self.table, None, run_ids), _damaged_call)
+            return sorted(calls, key=lambda call: (call.started_at, call.id))
 
     async def recent(self, workflow_id: str, limit: int = 100) -> list[ToolExecution]:
         """The newest calls of a workflow, newest first."""
@@ -79,3 +117,77 @@ class ExecutionRepository(Repository[ToolExecution]):
     async def of_server(self, server: str, limit: int = 100) -> list[ToolExecution]:
         """The newest calls of an MCP server's tools in all workflows, newest first."""
         return await self._select("WHERE server = $server ORDER BY recency LIMIT $limit", server=server, limit=page_size(limit))
+
+
+def _decoded(table: Table[M], rows: Iterable[Row], stand_in: Callable[[Row], M]) -> list[M]:
+    return [table.decode(row) if table.is_whole(row) else stand_in(row) for row in rows]
+
+
+async def _one_by_one(store: Store, table: Table[Any], workflow_id: str | None, run_ids: Sequence[str] | None) -> list[Row]:
+    """The rows that the events of a workflow or of some runs name, each read alone: the engine cannot read one of them. Of that one there
+    is what its event says.
+
+    Raises:
+        StorageError: ``damaged_row``: an event cannot be read either.
+    """
+    condition = "workflow = $workflow" if run_ids is None else "run IN $runs"
+    events = await store.query(
+        f"SELECT workflow, run, stream_from, time, wrote FROM run_event WHERE {condition} AND wrote != NONE",  # noqa: S608
+        workflow=record("workflow", workflow_id),
+        runs=[record("run", each) for each in run_ids or ()],
+    )
+    named = {key: event for event in events for of, key, _digest in named_in(event["wrote"]) if of == table.name}
+    found: list[Row] = []
+    for key, event in named.items():
+        try:
+            found += await store.query(f"SELECT {table.columns} FROM $row", row=table.record(key))  # noqa: S608
+        except StorageError as error:
+            if error.code != CODE:
+                raise
+            place = {"seq": event["stream_from"], "created_at": event["time"], "started_at": event["time"]}
+            found.append({"id": table.record(key), "workflow": event["workflow"], "run": event["run"], "hash": b"", **place})
+    return found
+
+
+def _damaged_message(row: Row) -> Message:
+    text = _(
+        "A message is not shown here: it is not as it was written, because the data folder is damaged. "
+        "A replay of the workflow still has its text, where the event that made it is whole."
+    )
+    return Message(
+        id=row["id"].id,
+        workflow_id=_id(row, "workflow"),
+        run_id=_id(row, "run"),
+        seq=row["seq"],
+        role=MessageRole.NOTICE,
+        kind=DAMAGED,
+        content=text,
+        created_at=_time(row.get("created_at")),
+    )
+
+
+def _damaged_call(row: Row) -> ToolExecution:
+    text = _(
+        "This tool call is not as it was written, because the data folder is damaged. "
+        "A replay of the workflow still has it, where the event that made it is whole."
+    )
+    run_id, _colon, call_id = str(row["id"].id).partition(":")
+    return ToolExecution(
+        id=row["id"].id,
+        workflow_id=_id(row, "workflow"),
+        run_id=run_id,
+        call_id=call_id,
+        tool=str(row.get("tool") or DAMAGED),
+        status="error",
+        error=text,
+        started_at=_time(row.get("started_at")),
+    )
+
+
+def _id(row: Row, link: str) -> str:
+    found = row.get(link)
+    return str(found.id) if found is not None else ""
+
+
+def _time(found: Any) -> datetime:
+    return plain_time(found) if isinstance(found, datetime) else datetime.fromtimestamp(0, UTC)

@@ -128,6 +128,7 @@ class WorkflowRepository(Repository[Workflow]):
         statements += [Statement("DELETE $row RETURN NONE", {"row": row}, gone), *keep_spent(spent), stamp()]
         with self._memories.changing():
             results = await self._store.transact(*statements)
+            self._store.last_hashes.clear()
             self._memories.workflow_deleted(workflow_id)
         counts = {name: (found[0]["n"] if found else 0) for name, found in zip(tables.OWNED, results[1::2], strict=False)}
         await in_storage_thread(self._delete_files, workflow_id)

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from atelier_desk.domain.events.run import RunEvent, event_body_adapter
+from atelier_desk.storage.damage import damaged_row
+from atelier_desk.storage.row_hash import row_hash
 from atelier_desk.storage.rows import Table, plain_time, record, to_json
 
 
 class _EventTable(Table[RunEvent]):
-    """Events keep their body as JSON text, beside its type."""
+    """Events keep their body as JSON text, beside its type.
+
+    Their hash is given when they are committed (``chain``): ``prev_hash`` is that of the event before, and ``wrote`` names the rows that
+    the commit wrote with it. A row alone tells whether it is as it was written, and two whether nothing is missing between them.
+    """
+
+    def is_whole(self, row: Mapping[str, Any]) -> bool:
+        return row.get("hash") is None or row["hash"] == row_hash(row, HASHED)
 
     def encode(self, value: RunEvent) -> dict[str, Any]:
         return {
@@ -26,6 +36,8 @@ class _EventTable(Table[RunEvent]):
         }
 
     def decode(self, row: Any) -> RunEvent:
+        if not self.is_whole(row):
+            raise damaged_row(self.name, row)
         run = row.get("run")
         return RunEvent(
             id=row["id"].id,
@@ -39,4 +51,6 @@ class _EventTable(Table[RunEvent]):
         )
 
 
+HASHED = ("id", "workflow", "run", "seq", "stream_from", "v", "type", "time", "body", "prev_hash", "wrote")
+EVENT_COLUMNS = ", ".join((*HASHED, "hash"))
 EVENTS = _EventTable("run_event", RunEvent)

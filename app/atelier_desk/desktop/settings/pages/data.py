@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +22,10 @@ from atelier_desk.figures import NARROW
 from atelier_desk.file_words import cleaned_words, kept_words
 from atelier_desk.i18n import N_, _, ngettext
 from atelier_desk.row_words import rows_in_words
+from atelier_desk.storage.damage import IN_BACKUP, IN_EXPORT, SHOWN
 
 if TYPE_CHECKING:
+    from atelier_desk.storage.damage import Damage
     from atelier_desk.workspace.checkpoints.cleaning import Cleaned
 
 BACKUP_KINDS = N_("Atelier backup (*.zip)")
@@ -131,8 +133,8 @@ class DataPage(RowsPage):
             except Exception as error:
                 busy.note(error_text(error), "error")
             else:
-                damaged = getattr(result, "damaged", ())
-                busy.note("\n".join([done(result), *map(_damaged, damaged)]), "error" if damaged else "ok")
+                damaged = _damaged(result)
+                busy.note("\n".join([done(result), *damaged]), "error" if damaged else "ok")
 
         if not busy.running:
             busy.watch(self.jobs.start(job()), what)
@@ -242,8 +244,13 @@ class DataPage(RowsPage):
             QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._root)))
 
 
-def _damaged(name: str) -> str:
-    return _("The report {name} was damaged or changed by another program before the backup was made.", name=name)
+def _damaged(result: Any) -> list[str]:
+    """A line for each report, and for the rows, that were damaged before what was made or looked at."""
+    text = N_("The report {name} was damaged or changed by another program before the backup was made.")
+    rows: Sequence[Damage] = getattr(result, "damaged_rows", ())
+    named = [each.error().localized(_) for each in rows[:SHOWN]]
+    after = [IN_BACKUP if hasattr(result, "size") else IN_EXPORT] if rows else []
+    return [*(_(text, name=name) for name in getattr(result, "damaged", ())), *named, *map(_, after)]
 
 
 def _counts(info: Any) -> str:

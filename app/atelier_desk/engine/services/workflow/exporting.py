@@ -10,13 +10,15 @@ from atelier_desk.domain.events.run import RunEvent
 from atelier_desk.domain.memory import MemoryScope
 from atelier_desk.domain.parts import ArtefactPart
 from atelier_desk.domain.workflow import Message, Report, Workflow
-from atelier_desk.engine.history import workflow_events
+from atelier_desk.engine.history import readable_events
 from atelier_desk.engine.identities import files_of
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.common.paging import all_rows
 from atelier_desk.engine.services.workflow.file import ArtefactFile, ReportFile, WorkflowFile, to_json
 from atelier_desk.i18n import N_
+from atelier_desk.storage.damage import Damage, readable_until
 from atelier_desk.storage.folder.artefacts import Artefacts
+from atelier_desk.storage.integrity import damaged_in
 
 READ_ATTEMPTS = 10
 """How often an export begins again because something was written while it read."""
@@ -72,9 +74,14 @@ class WorkflowExport:
 
     async def _read(self, workflow: Workflow) -> WorkflowFile:
         repos, workflow_id = self._context.repos, workflow.id
+        damage = await damaged_in(repos.store, workflow_id)
+        left_out = {(each.table, each.row) for each in damage}
         runs = await repos.runs.list(workflow_id)
         gone = {run.id for run in runs if run.deleted_at is not None}
-        runs = [run for run in runs if run.id not in gone]
+        events = [event async for event in readable_events(repos, workflow_id, damage) if event.run_id not in gone]
+        # Of a damaged run there is what came before its first damaged event.
+        cut = {run_id: seq - 1 for run_id, seq in readable_until(damage).items()}
+        runs = [run.model_copy(update={"last_seq": cut.get(run.id, run.last_seq)}) for run in runs if run.id not in gone]
         messages: list[Message] = []
         before: int | None = None
         while batch := await repos.messages.page(workflow_id, before=before, limit=limits.LIST_MAX, queued=True):
@@ -83,6 +90,7 @@ class WorkflowExport:
         memories = await all_rows(
             lambda offset, limit: repos.memories.list(workflow_id=workflow_id, scope=MemoryScope.WORKFLOW, limit=limit, offset=offset)
         )
+        executions = await repos.executions.for_runs([run.id for run in runs])
         reports: list[ReportFile] = []
         for report in await repos.reports.list(workflow_id):
             text, _whole = await self._report_text(report)
@@ -94,9 +102,9 @@ class WorkflowExport:
             exported_at=self._context.clock.now(),
             workflow=workflow.model_copy(update={"draft_attachments": ()}),  # their bytes are named by no event
             runs=tuple(runs),
-            events=tuple([event async for event in workflow_events(repos, workflow_id) if event.run_id not in gone]),
-            messages=tuple(message for message in messages if message.run_id not in gone),
-            executions=tuple(await repos.executions.for_runs([run.id for run in runs])),
+            events=tuple(events),
+            messages=tuple(each for each in messages if each.run_id not in gone and ("message", each.id) not in left_out),
+            executions=tuple(call for call in executions if ("tool_execution", call.id) not in left_out),
             tasks=tuple(await repos.tasks.list(workflow_id, limit=limits.LIST_MAX)),
             questions=tuple(asked for asked in await repos.questions.list(workflow_id) if asked.run_id not in gone),
             approvals=tuple(asked for asked in await repos.approvals.list(workflow_id) if asked.run_id not in gone),
@@ -104,6 +112,10 @@ class WorkflowExport:
             memories=tuple(memories),
             reports=tuple(reports),
         )
+
+    async def damaged_rows(self, workflow_id: str) -> list[Damage]:
+        """Its rows that are missing or not as they were written: an export leaves them out, and what came after them in their run."""
+        return await damaged_in(self._context.repos.store, workflow_id)
 
     async def changed_reports(self, workflow_id: str) -> list[str]:
         """Names of its reports that are damaged, missing or changed by another program."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from atelier_desk.storage.schema import Migrator, migration
 
 
-@migration(9, "full-text index outside the database")
+@migration(10, "full-text index outside the database")
 async def search_outside(db: Migrator) -> None:
     """Remove the indexes; the words that rows hold for them stay until a row is written anew."""
     statements = []

@@ -1,0 +1,110 @@
+"""Rows that are not as they were written, in words that say where, what still works and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from atelier_desk.domain.errors import StorageError
+from atelier_desk.i18n import N_
+
+CODE = "damaged_row"
+CHANGED, MISSING = "changed", "missing"
+SHOWN = 5
+"""Damaged rows that an error names."""
+_WHERE: dict[tuple[str, str], str] = {
+    ("run_event", CHANGED): N_("Workflow {workflow}, run {run}: event {seq} is not as it was written."),
+    ("run_event", MISSING): N_("Workflow {workflow}, run {run}: event {seq} is missing."),
+    ("message", CHANGED): N_("Workflow {workflow}, run {run}: the message {row} is not as it was written."),
+    ("message", MISSING): N_("Workflow {workflow}, run {run}: the message {row} is missing."),
+    ("tool_execution", CHANGED): N_("Workflow {workflow}, run {run}: the tool call {row} is not as it was written."),
+    ("tool_execution", MISSING): N_("Workflow {workflow}, run {run}: the tool call {row} is missing."),
+    ("prompt_frame", CHANGED): N_(
+        "Workflow {workflow}: the instructions and tools {row}, which a model was sent, are not as they were written."
+    ),
+    ("run", CHANGED): N_("Workflow {workflow}: the row of run {run} is not as it was written."),
+    ("run", MISSING): N_("Workflow {workflow}: the row of run {run} is missing."),
+    ("workflow", CHANGED): N_("Workflow {workflow}: its row is not as it was written."),
+    ("workflow", MISSING): N_("Workflow {workflow}: its row is missing, and other rows of it are there."),
+}
+_NO_RUN: dict[str, str] = {
+    CHANGED: N_("Workflow {workflow}: the event {row} is not as it was written."),
+    MISSING: N_("Workflow {workflow}: an event beside its runs is missing."),
+}
+DAMAGED = N_(
+    "{damage} The data folder is damaged there, and nothing was changed. All else of the workflow can be read, and goes into an export: "
+    "atelier workflows export WORKFLOW. To have all of it again, restore a backup: atelier backup restore FILE"
+)
+DAMAGED_ROWS = N_(
+    "{count} rows are missing or not as they were written. {damage} The data folder is damaged there, and nothing was changed. "
+    "All else of the workflow can be read, and goes into an export: atelier workflows export WORKFLOW. "
+    "To have all of it again, restore a backup: atelier backup restore FILE"
+)
+
+LEFT_OUT = N_(
+    "These rows are not in it, and neither is what came after them in their run: the data folder is damaged there. "
+    "To have them again, restore a backup: atelier backup restore FILE"
+)
+"""What is said after the damaged rows of an export or a copy."""
+IN_BACKUP = N_(
+    "These rows were damaged before the backup was made, and are so in it. Keep your older backups: one that was made before the damage "
+    "has them."
+)
+"""What is said after the damaged rows of a backup."""
+IN_EXPORT = N_("These rows are in the export as they are now. A backup that was made before the damage has them as they were.")
+"""What is said after the damaged rows of an export of everything."""
+
+
+class Damage(NamedTuple):
+    """One row that is not as it was written.
+
+    Attributes:
+        run: the run's id; empty for what belongs to no run.
+        table: ``run_event``, ``message``, ``tool_execution``, ``prompt_frame``, ``run`` or ``workflow``.
+        row: its id; empty for an event that is missing.
+        seq: of an event, its number in the run.
+        problem: ``changed``, also where it cannot be read at all, or ``missing``.
+    """
+
+    workflow: str
+    run: str
+    table: str
+    row: str
+    seq: int
+    problem: str
+
+    def error(self) -> StorageError:
+        """One sentence that says which row it is."""
+        sentence = _NO_RUN[self.problem] if self.table == "run_event" and not self.run else _WHERE[self.table, self.problem]
+        return StorageError(sentence, code=CODE, workflow=self.workflow, run=self.run, row=self.row, seq=self.seq)
+
+
+def readable_until(found: Iterable[Damage]) -> dict[str, int]:
+    """By run, the number of its first damaged event: those before it can be read."""
+    first: dict[str, int] = {}
+    for each in found:
+        if each.table == "run_event" and each.run:
+            first[each.run] = min(each.seq, first.get(each.run, each.seq))
+    return first
+
+
+def damaged(found: Sequence[Damage]) -> StorageError:
+    """The error for damaged rows, at least one."""
+    first = found[0].error()
+    if len(found) == 1:
+        return StorageError(DAMAGED, code=CODE, damage=first)
+    return StorageError(DAMAGED_ROWS, code=CODE, count=len(found), damage=first)
+
+
+def of_row(table: str, row: Mapping[str, Any], problem: str = CHANGED) -> Damage:
+    """The damage of a row that was read; what is damaged may be any of its values."""
+    return Damage(_key(row.get("workflow")), _key(row.get("run")), table, _key(row.get("id")), int(row.get("seq") or 0), problem)
+
+
+def damaged_row(table: str, row: Mapping[str, Any]) -> StorageError:
+    """The error for a row that was read and is not as it was written."""
+    return damaged([of_row(table, row)])
+
+
+def _key(found: Any) -> str:
+    return str(getattr(found, "id", found or ""))

@@ -1,0 +1,261 @@
+"""Finding the rows that are missing or not as they were written: of one workflow, or of the whole database."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from atelier_desk.domain.errors import StorageError
+from atelier_desk.storage import tables
+from atelier_desk.storage.damage import CHANGED, CODE, MISSING, Damage, of_row
+from atelier_desk.storage.rows import Table, record
+from atelier_desk.storage.writing.chain import FIRST, Chain, named_in
+from atelier_desk.storage.writing.event_table import EVENT_COLUMNS, EVENTS
+
+if TYPE_CHECKING:
+    from atelier_desk.storage.store import Store
+
+Run = Callable[..., Awaitable[list[Any]]]
+"""Runs statements with parameters and gives the result of each, as ``Store.query_all`` and ``Migrator.run`` do."""
+Row = Mapping[str, Any]
+SINCE_SCHEMA = 9
+"""The version from which on rows have hashes."""
+PAGE = 200
+_LEAST = -(2**62)
+_NAMED: tuple[Table[Any], ...] = (tables.MESSAGES, tables.EXECUTIONS)
+"""Tables whose rows the events name."""
+
+
+class _Named(NamedTuple):
+    """What the newest event that names a row says of it."""
+
+    hash: bytes
+    run: str
+    seq: int
+
+
+async def damaged_in(store: Store, workflow_id: str) -> list[Damage]:
+    """The damaged rows of a workflow, those of the journal first. Agents may go on meanwhile: what looks damaged is looked at again while
+    nothing is written.
+
+    Raises:
+        StorageError: the database could not be read, for another reason than a damaged row.
+    """
+    if not await _Check(store.query_all, workflow_id).run():
+        return []
+    async with store.quiet():
+        return await _Check(store.query_all, workflow_id).run()
+
+
+async def damaged_anywhere(store: Store, progress: Callable[[int, int], None] | None = None) -> list[Damage]:
+    """The same of all workflows; ``progress`` is told how many of how many were looked at."""
+
+    async def look(workflow_id: str) -> list[Damage]:
+        return await damaged_in(store, workflow_id)
+
+    return await _everywhere(store.query_all, look, progress)
+
+
+async def damaged_rows(run: Run) -> list[Damage]:
+    """The same of a database that nobody writes to."""
+
+    async def look(workflow_id: str) -> list[Damage]:
+        return await _Check(run, workflow_id).run()
+
+    return await _everywhere(run, look, None)
+
+
+async def unreadable_event(run: Run, run_id: str, after: int = 0) -> Damage | None:
+    """The first event of a run, above a number, that the engine itself cannot read; None when it can read all of them."""
+    seq = after
+    while True:
+        seq += 1
+        row, damage = await _one_event(run, run_id, seq)
+        if row is None:
+            return damage
+
+
+async def _everywhere(
+    run: Run, look: Callable[[str], Awaitable[list[Damage]]], progress: Callable[[int, int], None] | None
+) -> list[Damage]:
+    ids = [each.id for each in (await run("SELECT VALUE id FROM workflow"))[0]]
+    found: list[Damage] = []
+    for number, workflow_id in enumerate(ids, 1):
+        found += await look(workflow_id)
+        if progress:
+            progress(number, len(ids))
+    try:
+        for table in ("run", EVENTS.name, *(table.name for table in _NAMED)):
+            text = f"SELECT VALUE record::id(workflow) FROM {table} WHERE workflow NOT IN (SELECT VALUE id FROM workflow)"  # noqa: S608
+            for workflow_id in sorted(set((await run(text))[0])):
+                lost = Damage(workflow_id, "", "workflow", workflow_id, 0, MISSING)
+                found += [lost] if lost not in found else []
+    except StorageError:
+        if not found:
+            raise
+    return found
+
+
+async def _one_event(run: Run, run_id: str, seq: int) -> tuple[Row | None, Damage | None]:
+    """The event of a run with a number; or that it cannot be read; neither when there is none."""
+    text = f"SELECT {EVENT_COLUMNS} FROM run_event WHERE run = $run AND seq = $seq"  # noqa: S608
+    try:
+        rows = (await run(text, run=record("run", run_id), seq=seq))[0]
+    except StorageError as error:
+        if error.code != CODE:
+            raise
+        home = (await run("SELECT VALUE workflow FROM $run", run=record("run", run_id)))[0]
+        return None, Damage(home[0].id if home else "", run_id, EVENTS.name, "", seq, CHANGED)
+    return (rows[0], None) if rows else (None, None)
+
+
+class _Check:
+    """Looks at every row of one workflow once."""
+
+    def __init__(self, run: Run, workflow_id: str) -> None:
+        self._run = run
+        self._id = workflow_id
+        self._found: list[Damage] = []
+        self._named: dict[tuple[str, str], _Named] = {}
+        self._chains: dict[str, Chain] = {}
+        self._since_first: set[str] = set()
+        """Runs whose first event has a hash, so that all their rows have."""
+        self._beside: list[Row] = []
+        """Events that belong to no run."""
+
+    async def run(self) -> list[Damage]:
+        """What is damaged."""
+        home = record("workflow", self._id)
+        try:
+            runs = (await self._run("SELECT id, workflow, last_seq, last_hash FROM run WHERE workflow = $home", home=home))[0]
+            last = (await self._run("SELECT VALUE last_hash FROM $home", home=home))[0]
+        except StorageError as error:
+            if error.code != CODE:
+                raise
+            return [Damage(self._id, "", "workflow", self._id, 0, CHANGED)]
+        await self._events({row["id"].id: row for row in runs})
+        self._ends({row["id"].id: row for row in runs}, last[0] if last else None)
+        for table in _NAMED:
+            await self._rows(table)
+        await self._frames()
+        return self._found
+
+    async def _events(self, runs: Mapping[str, Row]) -> None:
+        try:
+            async for row in self._pages(EVENTS.name, EVENT_COLUMNS, "stream_from", "stream_from, seq"):
+                self._take(row)
+        except StorageError as error:
+            if error.code != CODE:
+                raise
+            # The engine cannot read one of a page: each alone, then.
+            self._found, self._named, self._chains, self._beside = [], {}, {}, []
+            for run_id, run_row in runs.items():
+                for seq in range(1, run_row["last_seq"] + 1):
+                    found, unreadable = await _one_event(self._run, run_id, seq)
+                    if found is not None:
+                        self._take(found)
+                    elif unreadable is not None:
+                        self._found.append(unreadable)
+            if not self._found:
+                self._found.append(Damage(self._id, "", EVENTS.name, "?", 0, CHANGED))
+
+    def _take(self, row: Row) -> None:
+        owner = row.get("run")
+        if owner is None:
+            self._beside.append(row)
+            return
+        chain = self._chains.setdefault(owner.id, Chain())
+        if row["seq"] == 1 and row.get("hash") is not None:
+            self._since_first.add(owner.id)
+        damage = chain.take(row)
+        if damage is not None:
+            self._found.append(damage)
+        if damage is None or damage.problem == MISSING:
+            for table, key, digest in named_in(row.get("wrote")):
+                self._named[table, key] = _Named(digest, owner.id, row["seq"])
+
+    def _ends(self, runs: Mapping[str, Row], last: bytes | None) -> None:
+        broken = {damage.run for damage in self._found}
+        for run_id in {**runs, **self._chains}:
+            chain = self._chains.get(run_id, Chain())
+            if run_id not in runs:
+                if chain.hash is not None:
+                    self._found.append(Damage(self._id, run_id, "run", run_id, 0, MISSING))
+            elif chain.hash is not None and runs[run_id].get("last_hash") is None:
+                self._found.append(Damage(self._id, run_id, "run", run_id, 0, CHANGED))
+            elif run_id not in broken and (damage := chain.end(runs[run_id])) is not None:
+                self._found.append(damage)
+        following = {row["prev_hash"]: row for row in self._beside if row.get("hash") is not None}
+        changed = [of_row(EVENTS.name, row) for row in self._beside if not EVENTS.is_whole(row)]
+        at = FIRST
+        while at in following:
+            at = following.pop(at)["hash"]
+        if not changed and not broken and (following or at != (last or FIRST)):
+            changed.append(Damage(self._id, "", EVENTS.name, "", 0, MISSING))
+        self._found += changed
+
+    async def _rows(self, table: Table[Any]) -> None:
+        """The rows of a table that events name, against what they say."""
+        order = {"message": "back", "tool_execution": "recency"}[table.name]
+        missing = {key: named for (of, key), named in self._named.items() if of == table.name}
+        found: list[Damage] = []
+        try:
+            async for row in self._pages(table.name, table.columns, order, order):
+                self._compare(table, row, missing, found)
+        except StorageError as error:
+            if error.code != CODE:
+                raise
+            found = await self._one_by_one(table, missing)
+        found += [Damage(self._id, named.run, table.name, key, 0, MISSING) for key, named in missing.items()]
+        self._found += found
+
+    def _compare(self, table: Table[Any], row: Row, missing: dict[str, _Named], found: list[Damage]) -> None:
+        named = missing.pop(row["id"].id, None)
+        run = row.get("run")
+        unmarked = row.get("hash") is None and run is not None and run.id in self._since_first
+        if not table.is_whole(row) or unmarked or (named is not None and row.get("hash") != named.hash):
+            found.append(of_row(table.name, row))
+
+    async def _one_by_one(self, table: Table[Any], missing: dict[str, _Named]) -> list[Damage]:
+        """The same where the engine cannot read one of a page; of rows that no event names it cannot be said which it is."""
+        missing |= {key: named for (of, key), named in self._named.items() if of == table.name}
+        found: list[Damage] = []
+        for key in list(missing):
+            try:
+                rows = (await self._run(f"SELECT {table.columns} FROM $row", row=table.record(key)))[0]  # noqa: S608
+            except StorageError as error:
+                if error.code != CODE:
+                    raise
+                found.append(Damage(self._id, missing.pop(key).run, table.name, key, 0, CHANGED))
+                continue
+            if rows:
+                self._compare(table, rows[0], missing, found)
+        return found or [Damage(self._id, "", table.name, "?", 0, CHANGED)]
+
+    async def _frames(self) -> None:
+        table = tables.FRAMES
+        text = f"SELECT {table.columns} FROM {table.name} WHERE workflow = $home"  # noqa: S608
+        try:
+            rows = (await self._run(text, home=record("workflow", self._id)))[0]
+        except StorageError as error:
+            if error.code != CODE:
+                raise
+            self._found.append(Damage(self._id, "", table.name, "?", 0, CHANGED))
+            return
+        self._found += [of_row(table.name, row) for row in rows if not table.is_whole(row)]
+
+    async def _pages(self, table: str, columns: str, key: str, order: str) -> AsyncIterator[Row]:
+        """The rows of the workflow by an index. Rows may have the same place in it, and a damaged one any: none is taken twice."""
+        text = f"SELECT {columns} FROM {table} WHERE workflow = $home AND {key} >= $least ORDER BY {order} LIMIT $limit"  # noqa: S608
+        seen: set[str] = set()
+        least, limit = _LEAST, PAGE
+        while True:
+            rows = (await self._run(text, home=record("workflow", self._id), least=least, limit=limit))[0]
+            fresh = [row for row in rows if row["id"].id not in seen]
+            for row in fresh:
+                seen.add(row["id"].id)
+                yield row
+            if len(rows) < limit:
+                return
+            limit = PAGE if fresh else limit * 2
+            least = rows[-1][key]
