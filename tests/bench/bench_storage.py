@@ -225,7 +225,7 @@ async def measure_reads(repos: Repositories, baseline: Baseline, corpus: Corpus,
     for name, first, last in (("rare", 2_000, 10_000), ("usual", 200, 2_000), ("common", 5, 100)):
         queries = [corpus.query(first, last) for _ in range(READS)]
         mine, other = iter(queries), iter(queries)
-        ours = await seconds_async(lambda mine=mine: repos.workflows.search(next(mine), 50), READS)
+        ours = await seconds_async(lambda mine=mine: repos.history.search(next(mine), 50), READS)
         theirs = seconds(lambda other=other: baseline.search(next(other)), READS) if baseline.full_text else None
         table.add(f"search, two {name} words ({mode})", ours, theirs)
 

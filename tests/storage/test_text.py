@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atelier_desk.storage.text import SEARCH_WORDS, STOP_WORDS, content_words, excerpt, said_in, search_text, words
+from atelier_desk.storage.text import STOP_WORDS, content_words, excerpt, said_in, words
 
 
 @pytest.mark.parametrize(
@@ -36,11 +36,6 @@ def test_a_text_of_stop_words_alone_keeps_them() -> None:
 
 def test_stop_words_are_written_as_words_come_out() -> None:
     assert all(words(word) == [word] for word in STOP_WORDS)
-
-
-def test_search_text_has_each_word_once_and_an_end() -> None:
-    assert search_text("red green red", "green blue") == "red green blue"
-    assert len(search_text(" ".join(f"w{number}" for number in range(5_000))).split()) == SEARCH_WORDS
 
 
 @given(st.text(max_size=200))

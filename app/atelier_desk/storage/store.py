@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import StorageError
@@ -16,12 +16,23 @@ from atelier_desk.storage.folder import preflight
 from atelier_desk.storage.folder import version as noted_version
 from atelier_desk.storage.folder.files import sync_tree
 from atelier_desk.storage.folder.lock import FolderLock, identity, shielded, verify_identity
+from atelier_desk.storage.search.changes import Change
 from atelier_desk.storage.writing import commits
 from atelier_desk.storage.writing.writer import Statement, Writer
 from atelier_desk.threads import in_storage_thread
 
 __all__ = ["Statement", "Store"]
 HASHES_KNOWN = 1000
+
+
+class Follower(Protocol):
+    """What follows the commits: the full-text index."""
+
+    def committed(self, changes: Sequence[Change] | None) -> None:
+        """What a commit changed; None when it is not known whether it is kept."""
+        ...
+
+    async def close(self) -> None: ...
 
 
 class Store:
@@ -47,6 +58,7 @@ class Store:
         self._counter = counter
         self._writer = Writer(engine, clock, counter=counter)
         self._closed = False
+        self._follower: Follower | None = None
         self.last_hashes: dict[str, bytes] = {}
         self.path = engine.path
         self.version = version
@@ -155,6 +167,20 @@ class Store:
         """Raise ``StorageError`` (``moved``) when its folder is not where it was; some microseconds."""
         self._engine.verify()
 
+    def follow(self, follower: Follower) -> None:
+        """Tell ``follower`` after each commit what it changed for the full-text index, and close it before the database."""
+        self._follower = follower
+        self._writer.on_commit = follower.committed
+
+    def changed(self, changes: Sequence[Change]) -> None:
+        """Tell the follower of changes that no statement carried, after their commit."""
+        self._writer.on_commit(changes)
+
+    @property
+    def commits(self) -> int:
+        """The number of the newest commit, 0 in memory."""
+        return self._counter.number if self._counter is not None else 0
+
     def remember_hashes(self, last: Mapping[str, bytes]) -> None:
         """Take the hashes after a commit; of many runs, the newest are known."""
         for owner, newest in last.items():
@@ -205,6 +231,8 @@ class Store:
         self._closed = True
         try:
             await self._writer.close()
+            if self._follower is not None:
+                await self._follower.close()
             await self._engine.close()
             if self._counter is not None:
                 self._counter.close()

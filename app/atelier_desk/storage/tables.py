@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 from atelier_desk.domain.agent import Agent
 from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.audit import AuditEntry
@@ -18,19 +15,8 @@ from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, Report, Run, ToolExecution, Workflow
 from atelier_desk.storage.rows import Table
-from atelier_desk.storage.text import search_text
 
-SEARCHED_CHARACTERS = 4_000
-"""Characters of a tool's input, and of its output, that the global search looks at: an index entry costs 15 µs and 120 bytes a word."""
 _RUN_LINKS = {"workflow_id": "workflow", "run_id": "run"}
-
-
-def _execution_search(call: ToolExecution) -> dict[str, Any]:
-    texts = [call.tool, call.error]
-    for value in (call.arguments, call.result):
-        if value is not None:
-            texts.append((value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))[:SEARCHED_CHARACTERS])
-    return {"search": search_text(*texts)}
 
 
 WORKFLOWS: Table[Workflow] = Table(
@@ -47,7 +33,6 @@ MESSAGES: Table[Message] = Table(
     Message,
     links=_RUN_LINKS,
     json_fields={"usage", "details"},
-    extra=lambda message: {"search": search_text(message.content)},
     order=("back",),
     hashed=True,
     changing=("pinned",),
@@ -57,7 +42,6 @@ EXECUTIONS: Table[ToolExecution] = Table(
     ToolExecution,
     links=_RUN_LINKS,
     json_fields={"arguments", "result", "presentation", "parts"},
-    extra=_execution_search,
     order=("recency",),
     hashed=True,
 )

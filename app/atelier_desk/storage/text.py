@@ -11,13 +11,11 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 
-SEARCH_WORDS = 1_000
-"""Most distinct words of one row that the global search looks at; a longer text is cut there."""
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = re.compile(r"[^\W_]+")
 _BLANKS = re.compile(r"[^\S\n]+")
 _LINE_END = re.compile(r" ?\n\s*")
-_LIGATURES = str.maketrans({"œ": "oe", "Œ": "Oe", "æ": "ae", "Æ": "Ae", "ß": "ss", "ø": "o", "Ø": "O", "đ": "d", "ł": "l", "Ł": "L"})
+LIGATURES = str.maketrans({"œ": "oe", "Œ": "Oe", "æ": "ae", "Æ": "Ae", "ß": "ss", "ø": "o", "Ø": "O", "đ": "d", "ł": "l", "Ł": "L"})
 
 
 def _listed(text: str) -> frozenset[str]:
@@ -49,26 +47,15 @@ STOP_WORDS = ENGLISH | FRENCH
 def words(text: str) -> list[str]:
     """The words of a text in order: identifiers split at case and underscores, lower case, accents stripped, stop words kept."""
     if not text.isascii():
-        decomposed = unicodedata.normalize("NFKD", text.translate(_LIGATURES))
+        decomposed = unicodedata.normalize("NFKD", text.translate(LIGATURES))
         text = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
-    return _WORD.findall(_CAMEL.sub(" ", text).lower())
+    return _WORD.findall(CAMEL.sub(" ", text).lower())
 
 
 def content_words(text: str) -> list[str]:
     """The words without the stop words of both languages; all of them when nothing else is left, so that "who are you" still finds."""
     found = words(text)
     return [word for word in found if word not in STOP_WORDS] or found
-
-
-def search_text(*texts: str) -> str:
-    """What the global search indexes of a row: each content word once, separated by blanks, ``SEARCH_WORDS`` at most."""
-    seen: dict[str, None] = {}
-    for text in texts:
-        for word in content_words(text):
-            seen.setdefault(word)
-            if len(seen) >= SEARCH_WORDS:
-                return " ".join(seen)
-    return " ".join(seen)
 
 
 def excerpt(text: str, query: str, width: int = 160) -> str:
@@ -120,5 +107,9 @@ def _leaves(value: object) -> Iterator[str]:
 
 
 def _related(word: str, wanted: set[str]) -> bool:
-    """Whether a word of the text is one that was asked for, or shares its stem (compared by the first five letters)."""
-    return word in wanted or any(len(word) > 4 and len(other) > 4 and word[:5] == other[:5] for other in wanted)
+    """Whether a word of the text is one that was asked for, shares its stem (compared by the first five letters), or has it inside: a
+    part of a compound, or a word of a script without blanks."""
+    return word in wanted or any(
+        (len(word) > 4 and len(other) > 4 and word[:5] == other[:5]) or ((len(other) > 3 or not other.isascii()) and other in word)
+        for other in wanted
+    )

@@ -408,6 +408,7 @@ async def test_a_file_with_an_identifier_that_could_be_a_path_changes_nothing(op
     async with open_atelier() as atelier:
         await atelier.reports.write((await atelier.workflows.create("Precious")).id, "Plan", "keep me")
         (tmp_path / "data" / "precious.txt").write_text("x")
+        await atelier.workflows.search("keep")  # the index is written
         before = sorted(tmp_path.rglob("*.*"))
         file = {"format": "atelier-workflow", "version": 1, "workflow": {"id": id, "name": "holiday"}}
         for reports in ([], [{"report": {"workflow_id": id, "name": "a"}, "text": "x"}]):

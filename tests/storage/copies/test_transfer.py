@@ -81,7 +81,7 @@ async def test_export_and_import_are_exact(repos: Repositories, tmp_path: Path) 
         assert await other.messages.page(workflow.id) == await repos.messages.page(workflow.id)
         assert await other.reports.read(workflow.id, "Plan") == "# Plan"
         assert (await other.memories.vectors("e"))[1].tolist() == [[0.5, -1.0]]
-        assert (await other.workflows.search("message"))[0].kind == "message", "the search index was built"
+        assert (await other.history.search("message"))[0].kind == "message", "the search index was built"
         await transfer.export_jsonl(store, tmp_path / "two", datadir=other_dir)
     assert content(tmp_path / "one") == content(tmp_path / "two")
 

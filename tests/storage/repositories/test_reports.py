@@ -36,8 +36,8 @@ async def test_the_same_name_replaces_and_keeps_its_id(repos: Repositories, work
     second = await repos.reports.save(Report(workflow_id=workflow.id, name="Plan"), "potatoes")
     assert second.id == first.id
     assert await repos.reports.read(workflow.id, "Plan") == "potatoes"
-    assert await repos.workflows.search("tomatoes") == []
-    assert len(await repos.workflows.search("potatoes")) == 1
+    assert await repos.history.search("tomatoes") == []
+    assert len(await repos.history.search("potatoes")) == 1
 
 
 @pytest.mark.parametrize("name", ["../escape", "/abs", "a/b", "..", ".hidden", "nul"])
@@ -84,7 +84,7 @@ async def test_a_file_that_changed_is_refused_named_and_can_be_accepted(repos: R
     accepted = await repos.reports.accept(workflow.id, "My plan")
     assert (accepted.id, accepted.created_at) == (stored.id, stored.created_at)
     assert await repos.reports.read(workflow.id, "My plan") == "tomatoet"
-    assert len(await repos.workflows.search("tomatoet")) == 1
+    assert len(await repos.history.search("tomatoet")) == 1
     assert await repos.reports.accept(workflow.id, "My plan") == accepted
 
 

@@ -114,13 +114,13 @@ async def test_the_bin(repos: Repositories, workflow: Workflow) -> None:
     await repos.workflows.soft_delete(workflow.id)
     assert await repos.workflows.list() == []
     assert [each.id for each in await repos.workflows.list(deleted=True)] == [workflow.id]
-    assert await repos.workflows.search("word") == []
+    assert await repos.history.search("word") == []
     assert await repos.questions.pending() == []
     assert await repos.approvals.pending() == []
     restored = await repos.workflows.restore(workflow.id)
     assert restored == workflow
     assert len(await repos.workflows.list()) == 1
-    assert len(await repos.workflows.search("word")) == 4
+    assert len(await repos.history.search("word")) == 4
 
 
 async def test_purge_empties_every_table_and_touches_nothing_else(repos: Repositories, workflow: Workflow) -> None:
@@ -168,18 +168,18 @@ async def test_nothing_can_be_written_to_a_purged_workflow(repos: Repositories, 
 
 async def test_search_finds_every_kind_with_its_place(repos: Repositories, workflow: Workflow) -> None:
     await fill(repos, workflow, "réunions")
-    hits = await repos.workflows.search("la réunion")
+    hits = await repos.history.search("la réunion")
     assert {hit.kind for hit in hits} == {"message", "tool_execution", "memory", "report"}
     (message,) = [hit for hit in hits if hit.kind == "message"]
     assert (message.workflow_id, message.workflow_name, message.seq) == (workflow.id, workflow.name, 1)
     assert "réunions" in message.excerpt
-    (call,) = await repos.workflows.search("input reunion")
+    (call,) = await repos.history.search("input reunion")
     assert (call.kind, call.tool) == ("tool_execution", "Search")
     assert call.excerpt == "réunions input · réunions output", "as it was written: no bag of words, no JSON, no names of fields"
-    assert {hit.kind for hit in await repos.workflows.search("output")} == {"tool_execution"}
-    assert {hit.kind for hit in await repos.workflows.search("written")} == {"report"}
-    assert await repos.workflows.search("reunion zebra") == [], "every word must be there"
-    assert await repos.workflows.search(" ?! ") == []
+    assert {hit.kind for hit in await repos.history.search("output")} == {"tool_execution"}
+    assert {hit.kind for hit in await repos.history.search("written")} == {"report"}
+    assert await repos.history.search("reunion zebra") == [], "every word must be there"
+    assert await repos.history.search(" ?! ") == []
 
 
 async def test_search_gives_the_newest_first_and_no_more_than_asked(repos: Repositories, workflow: Workflow) -> None:
@@ -191,7 +191,7 @@ async def test_search_gives_the_newest_first_and_no_more_than_asked(repos: Repos
         for seq in range(1, 8)
     )
     await repos.journal.commit(Commit(messages=messages))
-    assert [hit.seq for hit in await repos.workflows.search("budget", 3)] == [7, 6, 5]
+    assert [hit.seq for hit in await repos.history.search("budget", 3)] == [7, 6, 5]
 
 
 async def test_what_was_said_to_a_sub_agent_is_found_with_its_name(repos: Repositories, workflow: Workflow) -> None:
@@ -201,12 +201,12 @@ async def test_what_was_said_to_a_sub_agent_is_found_with_its_name(repos: Reposi
         for seq, run in enumerate((lead, helper))
     ]
     await repos.journal.commit(Commit(runs=(lead, helper), messages=tuple(said)))
-    assert {hit.seq: hit.to for hit in await repos.workflows.search("budget")} == {0: "", 1: "Bea"}
+    assert {hit.seq: hit.to for hit in await repos.history.search("budget")} == {0: "", 1: "Bea"}
 
 
 async def test_general_memories_are_found_too(repos: Repositories) -> None:
     await repos.memories.save(Memory(type=MemoryType.USER_PREF, content="prefers tea"))
-    (hit,) = await repos.workflows.search("tea")
+    (hit,) = await repos.history.search("tea")
     assert (hit.kind, hit.workflow_id, hit.workflow_name) == ("memory", "", "")
 
 

@@ -151,6 +151,8 @@ async def search(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
         fields = ("kind", "workflow_id", "workflow_name", "row_id", "seq", "excerpt", "run_id", "message_id", "who", "tool")
         data(out, [{**{name: getattr(hit, name) for name in fields}, "at": hit.at.isoformat()} for hit in hits])
         return 0
+    if not hits:
+        out.note(_("No results in messages, tool calls, reports and memories"))
     rows = [(_found(hit), hit.workflow_id or "", hit.workflow_name or "", " ".join(hit.excerpt.split())) for hit in hits]
     table(out, rows, (_("what"), _("workflow"), _("name"), _("text")))
     return 0

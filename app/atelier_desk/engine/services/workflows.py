@@ -391,7 +391,7 @@ class WorkflowService:
         """Everywhere: messages, tool input and output, reports and memories."""
         checks.page(limit)
         wanted = text.strip()
-        return await self._context.repos.workflows.search(wanted, limit) if wanted else []
+        return await self._context.repos.history.search(wanted, limit) if wanted else []
 
     async def export(self, workflow_id: str, format: str = "json") -> str:
         """The workflow as JSON (can be imported, with the files that its tools made) or as Markdown (the branch in view, to read)."""

@@ -76,6 +76,11 @@ class DataDir:
         return self.root / "memory-index.bin"
 
     @property
+    def history_index(self) -> Path:
+        """The full-text index of the history, made from the database and made again when it is missing."""
+        return self.root / "history-index.sqlite3"
+
+    @property
     def exports(self) -> Path:
         return self.root / "exports"
 

@@ -17,6 +17,7 @@ from atelier_desk.storage.repositories.configuration import (
     RuleRepository,
     SettingsRepository,
 )
+from atelier_desk.storage.repositories.history import HistoryRepository, SearchHit
 from atelier_desk.storage.repositories.memories import MemoryRepository
 from atelier_desk.storage.repositories.memory_bin import MemoryBinRepository
 from atelier_desk.storage.repositories.projects import ProjectRepository
@@ -25,7 +26,7 @@ from atelier_desk.storage.repositories.reports import ReportRepository
 from atelier_desk.storage.repositories.tasks import TaskRepository
 from atelier_desk.storage.repositories.transcripts import ExecutionRepository, MessageRepository
 from atelier_desk.storage.repositories.used import UsedRepository
-from atelier_desk.storage.repositories.workflows import SearchHit, WorkflowRepository
+from atelier_desk.storage.repositories.workflows import WorkflowRepository
 from atelier_desk.storage.store import Store
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ __all__ = [
     "ApprovalRepository",
     "AuditRepository",
     "ExecutionRepository",
+    "HistoryRepository",
     "McpServerRepository",
     "MemoryBinRepository",
     "MemoryRepository",
@@ -79,6 +81,7 @@ class Repositories:
         self.audit = AuditRepository(store)
         self.frames = PromptFrameRepository(store)
         self.reports = ReportRepository(store, datadir)
+        self.history = HistoryRepository(store, datadir, self.reports)
         self.agents = AgentRepository(store)
         self.providers = ProviderRepository(store)
         self.models = ModelRepository(store)

@@ -10,6 +10,7 @@ from atelier_desk.domain.errors import LimitError, NotFoundError
 from atelier_desk.i18n import N_
 from atelier_desk.storage import errors
 from atelier_desk.storage.rows import Table, record
+from atelier_desk.storage.search.changes import documents
 from atelier_desk.storage.store import Statement, Store
 
 M = TypeVar("M", bound=Model)
@@ -35,7 +36,7 @@ def guard(workflow_id: str) -> Statement:
 def upsert(table: Table[M], value: M) -> Statement:
     """Write one row, whole."""
     row = table.encode(value)
-    return Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": row["id"], "content": row})
+    return Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": row["id"], "content": row}, documents(table.name, [row]))
 
 
 class Repository(Generic[M]):

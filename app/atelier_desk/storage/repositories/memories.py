@@ -18,9 +18,10 @@ from atelier_desk.storage.language import language
 from atelier_desk.storage.repositories.base import Repository, guard, page_size
 from atelier_desk.storage.repositories.memory_bin import binned, unbinned
 from atelier_desk.storage.rows import plain_time, record, to_json
+from atelier_desk.storage.search.changes import Removed, document
 from atelier_desk.storage.stems import Entry, has_tags, pack, with_tags
 from atelier_desk.storage.store import Statement, Store
-from atelier_desk.storage.text import content_words, search_text
+from atelier_desk.storage.text import content_words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -154,8 +155,9 @@ class MemoryRepository(Repository[Memory]):
         rows, entries = [], []
         for number, memory in enumerate(memories):
             terms = pack(stems[2 * number], stems[2 * number + 1])
-            content = {**self.table.encode(memory), "search": search_text(memory.content, *memory.tags), "terms": terms}
-            rows.append(Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": content["id"], "content": content}))
+            content = {**self.table.encode(memory), "terms": terms}
+            found = (document("memory", content),)
+            rows.append(Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": content["id"], "content": content}, found))
             entries.append(_entry(memory, terms))
         return rows, entries
 
@@ -392,6 +394,7 @@ class MemoryRepository(Repository[Memory]):
             follower.workflow_deleted(workflow_id)
 
     def _forget(self, memory_ids: Sequence[str]) -> None:
+        self._store.changed([Removed("memory", tuple(memory_ids))])
         for follower in self._followers:
             follower.deleted(memory_ids)
 

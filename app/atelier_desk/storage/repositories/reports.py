@@ -20,8 +20,8 @@ from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.folder.files import report_path
 from atelier_desk.storage.repositories.base import Repository, guard
 from atelier_desk.storage.rows import record
+from atelier_desk.storage.search.changes import Removed, document
 from atelier_desk.storage.store import Statement, Store
-from atelier_desk.storage.text import search_text
 from atelier_desk.threads import in_storage_thread
 
 UNREADABLE = N_("The report file {path} cannot be read or written: {reason}.")
@@ -82,8 +82,9 @@ class ReportRepository(Repository[Report]):
 
     def _row(self, report: Report, data: bytes) -> tuple[Report, Statement]:
         stored = report.model_copy(update={"size": len(data), "sha256": files.sha256(data)})
-        content = {**self.table.encode(stored), "search": search_text(report.name, _text(data))}
-        return stored, Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": content["id"], "content": content})
+        content = self.table.encode(stored)
+        found = (document("report", content, _text(data)),)
+        return stored, Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": content["id"], "content": content}, found)
 
     @contextlib.asynccontextmanager
     async def beside(self, reports: Sequence[tuple[Report, str]]) -> AsyncIterator[builtins.list[Statement]]:
@@ -188,7 +189,8 @@ class ReportRepository(Repository[Report]):
             found = await self.get(workflow_id, name)
             row = self.table.record(found.id)
             await self._store.write(
-                Statement(errors.throw_not_found(self.what), {"guarded": row}), Statement("DELETE $row RETURN NONE", {"row": row})
+                Statement(errors.throw_not_found(self.what), {"guarded": row}),
+                Statement("DELETE $row RETURN NONE", {"row": row}, (Removed("report", (found.id,)),)),
             )
             path = self.path(workflow_id, name)
             await in_storage_thread(files.remove, path)

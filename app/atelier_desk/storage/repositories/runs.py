@@ -19,6 +19,7 @@ from atelier_desk.storage.integrity import unreadable_event
 from atelier_desk.storage.repositories.base import Repository, guard, page_size
 from atelier_desk.storage.repositories.used import Spent, keep_spent
 from atelier_desk.storage.rows import plain_time, record
+from atelier_desk.storage.search.changes import Removed
 from atelier_desk.storage.store import Statement, Store
 from atelier_desk.storage.writing.chain import Chain
 from atelier_desk.storage.writing.commit import Commit
@@ -88,6 +89,10 @@ class RunRepository(Repository[Run]):
         if not run_ids:
             return
         runs = [record("run", each) for each in run_ids]
+        removed = []
+        for kind in ("message", "tool_execution"):
+            ids = await self._store.query(f"SELECT VALUE record::id(id) FROM {kind} WHERE run IN $runs", runs=runs)  # noqa: S608
+            removed.append(Removed(kind, tuple(ids)))
         statements = [
             Statement(f"DELETE {name} WHERE run IN $runs RETURN NONE", {"runs": runs})
             for name in ("message", "tool_execution", "user_question", "approval_request", "audit")
@@ -96,7 +101,7 @@ class RunRepository(Repository[Run]):
             # With IN the engine deletes nothing by an index of two columns, and says nothing of it.
             Statement("FOR $run IN $runs { DELETE run_event WHERE run = $run RETURN NONE }", {"runs": runs}),
             Statement("DELETE $partial RETURN NONE", {"partial": [record("partial_reply", each) for each in run_ids]}),
-            Statement("DELETE $runs RETURN NONE", {"runs": runs}),
+            Statement("DELETE $runs RETURN NONE", {"runs": runs}, tuple(removed)),
             *keep_spent(spent),
         ]
         await self._store.write(*statements)

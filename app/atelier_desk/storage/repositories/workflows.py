@@ -1,73 +1,23 @@
-"""Workflows and the search through all they hold."""
+"""Workflows, and what concerns all rows of one."""
 
 from __future__ import annotations
 
-import builtins
 import shutil
 from collections.abc import Sequence
-from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
-from atelier_desk.domain.call import Presentation
 from atelier_desk.domain.errors import StorageError, UsageError
 from atelier_desk.domain.workflow import Workflow
-from atelier_desk.i18n import _
 from atelier_desk.storage import errors, tables
 from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.folder.files import files_of
 from atelier_desk.storage.repositories.base import Repository, guard, page_size, upsert
 from atelier_desk.storage.repositories.memories import MemoryRepository, stamp
 from atelier_desk.storage.repositories.used import Spent, keep_spent
-from atelier_desk.storage.rows import Table, plain_time, record
+from atelier_desk.storage.rows import record
+from atelier_desk.storage.search.changes import WorkflowRemoved
 from atelier_desk.storage.store import Statement, Store
-from atelier_desk.storage.text import content_words, excerpt, said_in
 from atelier_desk.threads import in_storage_thread
-
-
-class SearchHit(NamedTuple):
-    """One place where all searched words were found.
-
-    Attributes:
-        kind: ``message``, ``tool_execution``, ``report`` or ``memory``.
-        workflow_id: empty, like its name, for a general memory.
-        seq: place of a message in its workflow, 0 for the others.
-        excerpt: text around the first word found, with its lines, as Markdown where it was written so; of a call, those of the values it
-            was given and gave that have it.
-        at: when it was said, done or last changed.
-        run_id: of a message or a call, the run it is of.
-        message_id: of a message its own id, of a call that of the reply which made it; empty for the others.
-        who: of a message the agent's name, empty when it was said to an agent.
-        to: of what was said to a sub-agent, by a person or by its parent, the sub-agent's name.
-        tool, presentation: of a call, its tool's own name, and icon and words for people.
-    """
-
-    kind: str
-    workflow_id: str
-    workflow_name: str
-    row_id: str
-    seq: int
-    excerpt: str
-    at: datetime
-    run_id: str = ""
-    message_id: str = ""
-    who: str = ""
-    tool: str = ""
-    presentation: Presentation = Presentation()
-    to: str = ""
-
-
-_SEARCHES = {
-    "message": "workflow, run, seq, content AS text, agent_name, created_at AS at, -time::micros(created_at) AS place",
-    "report": "workflow, 0 AS seq, name AS text, updated_at AS at, -time::micros(updated_at) AS place",
-    "memory": "workflow, 0 AS seq, content AS text, updated_at AS at, recency AS place",
-    "tool_execution": "workflow, run, 0 AS seq, message_id, tool, presentation, arguments, result, error, started_at AS at, "
-    "recency AS place",
-}
-
-
-_TABLES: dict[str, Table[Any]] = {"message": tables.MESSAGES, "tool_execution": tables.EXECUTIONS}
-_HASHED = {kind: f", {_TABLES[kind].columns}" if kind in _TABLES else "" for kind in _SEARCHES}
-"""What tells whether a row that was found is as it was written."""
 
 
 class WorkflowRepository(Repository[Workflow]):
@@ -174,7 +124,8 @@ class WorkflowRepository(Repository[Workflow]):
         for name in tables.OWNED:
             statements.append(Statement(f"SELECT count() AS n FROM {name} WHERE workflow = $row GROUP ALL", {"row": row}))  # noqa: S608
             statements.append(Statement(f"DELETE {name} WHERE workflow = $row RETURN NONE", {"row": row}))
-        statements += [Statement("DELETE $row RETURN NONE", {"row": row}), *keep_spent(spent), stamp()]
+        gone = (WorkflowRemoved(workflow_id),)
+        statements += [Statement("DELETE $row RETURN NONE", {"row": row}, gone), *keep_spent(spent), stamp()]
         with self._memories.changing():
             results = await self._store.transact(*statements)
             self._store.last_hashes.clear()
@@ -182,61 +133,6 @@ class WorkflowRepository(Repository[Workflow]):
         counts = {name: (found[0]["n"] if found else 0) for name, found in zip(tables.OWNED, results[1::2], strict=False)}
         await in_storage_thread(self._delete_files, workflow_id)
         return {"workflow": 1, **counts}
-
-    async def search(self, text: str, limit: int = 50) -> builtins.list[SearchHit]:
-        """Where all words of a text occur: messages, reports, memories, tool input and output; newest first.
-
-        Words match by their stem; stop words are left out. Workflows in the bin are left out. Not ranked by score: the engine's score
-        alone takes 50 ms at 100 000 messages, and who looks for something said wants the latest place.
-        """
-        wanted = " ".join(content_words(text))
-        if not wanted:
-            return []
-        hits: builtins.list[tuple[str, dict[str, Any]]] = []
-        for kind, columns in _SEARCHES.items():
-            rows = await self._store.query(
-                f"SELECT id, {columns}{_HASHED[kind]} FROM {kind} WHERE search @1,AND@ $wanted ORDER BY place LIMIT $limit",  # noqa: S608
-                wanted=wanted,
-                limit=page_size(limit),
-            )
-            hits += [(kind, row) for row in rows]
-        names = await self._names({row["workflow"].id for _kind, row in hits if row.get("workflow") is not None})
-        runs = await self._runs({row["run"].id for _kind, row in hits if row.get("run") is not None})
-        hits = [(kind, row) for kind, row in hits if row.get("run") is None or not runs.get(row["run"].id, {}).get("gone")]
-        kept = [(kind, row) for kind, row in hits if row.get("workflow") is None or row["workflow"].id in names]
-        found = [self._hit(kind, row, names, runs, wanted) for kind, row in kept]
-        return sorted(found, key=lambda hit: hit.at, reverse=True)[:limit]
-
-    @staticmethod
-    def _hit(kind: str, row: dict[str, Any], names: dict[str, str], runs: dict[str, dict[str, Any]], wanted: str) -> SearchHit:
-        workflow = row["workflow"].id if row.get("workflow") is not None else ""
-        call = kind == "tool_execution"
-        run = runs.get(row["run"].id, {}) if row.get("run") is not None else {}
-        text = said_in((row["arguments"], row["error"], row.get("result") or ""), wanted) if call else row["text"]
-        if kind in _TABLES and not _TABLES[kind].is_whole(row):
-            text = _("This is not as it was written, because the data folder is damaged.")
-        return SearchHit(
-            kind,
-            workflow,
-            names.get(workflow, ""),
-            row["id"].id,
-            row["seq"],
-            excerpt(text, wanted),
-            plain_time(row["at"]),
-            run_id=row["run"].id if row.get("run") is not None else "",
-            message_id=row["message_id"] if call else row["id"].id if kind == "message" else "",
-            who=row.get("agent_name") or "",
-            tool=row["tool"] if call else "",
-            presentation=Presentation.model_validate_json(row["presentation"]) if call else Presentation(),
-            to=run.get("agent_name") or "" if kind == "message" and not row.get("agent_name") and run.get("depth") else "",
-        )
-
-    async def _runs(self, ids: set[str]) -> dict[str, dict[str, Any]]:
-        """Agent and depth of these runs, and whether a person deleted them with their branch (``gone``)."""
-        rows = await self._store.query(
-            "SELECT id, agent_name, depth, deleted_at != NONE AS gone FROM $rows", rows=[record("run", each) for each in sorted(ids)]
-        )
-        return {row["id"].id: row for row in rows}
 
     async def names_file(self, workflow_id: str, sha256: str) -> bool:
         """Whether a message or a call of the workflow names the file of this hash, on whatever branch."""
@@ -247,13 +143,6 @@ class WorkflowRepository(Repository[Workflow]):
             hash=sha256,
         )
         return bool(found[0])
-
-    async def _names(self, ids: set[str]) -> dict[str, str]:
-        """Names of those workflows that are not in the bin."""
-        rows = await self._store.query(
-            "SELECT id, name FROM $rows WHERE deleted = false", rows=[record("workflow", each) for each in sorted(ids)]
-        )
-        return {row["id"].id: row["name"] for row in rows}
 
     def _delete_files(self, workflow_id: str) -> None:
         """Its reports and artefacts."""

@@ -8,6 +8,7 @@ from typing import Any
 from atelier_desk.domain.base import Model
 from atelier_desk.storage import errors, tables
 from atelier_desk.storage.rows import Table, record
+from atelier_desk.storage.search.changes import Removed, WorkflowAt, documents
 from atelier_desk.storage.writing import chain
 from atelier_desk.storage.writing.commit import Commit
 from atelier_desk.storage.writing.event_table import EVENTS
@@ -48,12 +49,15 @@ def statements(commit: Commit, last: MutableMapping[str, bytes], *, again: bool 
     gone = [record("task", each) for each in commit.deleted_tasks]
     gone += [record("message", each) for each in commit.deleted_messages]
     gone += [record("partial_reply", each) for each in commit.clear_partial]
+    removed = (Removed("message", tuple(commit.deleted_messages)),) if commit.deleted_messages else ()
+    seq = (commit.workflow or {}).get("stream_seq")
+    newest = (WorkflowAt(workflow_id, seq),) if workflow_id and seq is not None else ()
     written = [
         *(_upsert(events) if again else _insert(EVENTS, events)),
         *_insert(tables.RUNS, [run for run in runs if run["id"].id in new]),
         *_upsert([run for run in runs if run["id"].id not in new]),
         *(Statement(_LAST_HASH, {"row": record("run", each), "hash": last[each]}) for each in sorted(alone)),
-        *([Statement(_MERGE, {"row": record("workflow", workflow_id), "changes": changed})] if changed else []),
+        *([Statement(_MERGE, {"row": record("workflow", workflow_id), "changes": changed}, newest)] if changed else []),
         *([Statement(_RENAME, {"row": record("workflow", workflow_id), **commit.rename._asdict()})] if commit.rename else []),
         *_upsert(messages),
         *_upsert(executions),
@@ -66,7 +70,7 @@ def statements(commit: Commit, last: MutableMapping[str, bytes], *, again: bool 
         *(Statement(_MATCHED, {"row": record("permission_rule", each), "at": at}) for each, at in commit.matched_rules.items()),
         *(Statement(_PIN, {"row": record("message", each), "pinned": pinned}) for each, pinned in commit.pins.items()),
         *(Statement(_DELETED_RUN, {"row": record("run", each), "at": at}) for each, at in commit.deleted_runs.items()),
-        *([Statement("DELETE $rows RETURN NONE", {"rows": gone})] if gone else []),
+        *([Statement("DELETE $rows RETURN NONE", {"rows": gone}, removed)] if gone else []),
     ]
     if written and workflow_id:
         guard = Statement(errors.throw_not_found("workflow"), {"guarded": record("workflow", workflow_id)})
@@ -86,7 +90,7 @@ def insert_all(table: Table[Any], values: Sequence[Model]) -> list[Statement]:
 
 
 def _insert(table: Table[Any], rows: list[dict[str, Any]]) -> list[Statement]:
-    return [Statement(f"INSERT INTO {table.name} $rows RETURN NONE", {"rows": rows})] if rows else []
+    return [Statement(f"INSERT INTO {table.name} $rows RETURN NONE", {"rows": rows}, documents(table.name, rows))] if rows else []
 
 
 def _newest(table: Table[Any], values: Iterable[Model]) -> list[dict[str, Any]]:
@@ -95,4 +99,4 @@ def _newest(table: Table[Any], values: Iterable[Model]) -> list[dict[str, Any]]:
 
 
 def _upsert(rows: list[dict[str, Any]]) -> list[Statement]:
-    return [Statement(_UPSERT, {"rows": rows})] if rows else []
+    return [Statement(_UPSERT, {"rows": rows}, documents(rows[0]["id"].table_name, rows))] if rows else []

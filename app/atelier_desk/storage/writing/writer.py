@@ -14,13 +14,14 @@ import contextlib
 import logging
 import re
 from collections import deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import errors
 from atelier_desk.storage.engine import Engine, Outcome
+from atelier_desk.storage.search.changes import Change
 
 _log = logging.getLogger(__name__)
 GROUP_MAX = 64
@@ -37,10 +38,19 @@ _CONSEQUENCE = re.compile(r"not executed due to|transaction was aborted due to a
 
 
 class Statement(NamedTuple):
-    """One SurrealQL statement and its parameters; values never go into the text."""
+    """One SurrealQL statement and its parameters; values never go into the text.
+
+    Attributes:
+        changes: what it changes for the full-text index.
+    """
 
     sql: str
     params: dict[str, Any]
+    changes: tuple[Change, ...] = ()
+
+
+OnCommit = Callable[[Sequence[Change] | None], None]
+"""Called after a commit with what it changed for the full-text index; None when it is not known whether a commit is kept."""
 
 
 class CommitCounter(Protocol):
@@ -71,7 +81,7 @@ def rename(statement: Statement, prefix: str) -> Statement:
     def replace(match: re.Match[str]) -> str:
         return f"${prefix}{match[1]}" if match[1] in params else match[0]
 
-    return Statement(_NAME.sub(replace, statement.sql), {f"{prefix}{name}": value for name, value in params.items()})
+    return statement._replace(sql=_NAME.sub(replace, statement.sql), params={f"{prefix}{name}": value for name, value in params.items()})
 
 
 class Writer:
@@ -89,6 +99,7 @@ class Writer:
         self._wake = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
+        self.on_commit: OnCommit = lambda _changes: None
         self._closing = False
         self._unsettled = False
         self._log_at_failure = 0
@@ -161,6 +172,7 @@ class Writer:
             for job in jobs:
                 await self._commit([job])
             return
+        self.on_commit([change for job in jobs for statement in job.statements for change in statement.changes])
         for job, values in zip(jobs, results, strict=True):
             if not job.done.done():
                 job.done.set_result(values)
@@ -203,6 +215,7 @@ class Writer:
             if not failure:
                 raise
             _log.error("it is not known whether a commit is kept (%s)", failure, exc_info=error)
+            self.on_commit(None)
             problem = errors.from_text(failure, self._engine.path)
             code = problem.code if errors.is_of_the_engine(problem) else "unsettled"
             raise StorageError(errors.UNSETTLED, code=code, recoverable=True, path=self._engine.path, problem=problem) from error

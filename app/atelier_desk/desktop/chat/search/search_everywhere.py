@@ -85,6 +85,8 @@ class SearchEverywhere(Translated, QDialog):
         self._show(self.field.text().strip())
 
     async def _search(self, needle: str) -> None:
+        if needle:
+            self._count.setText(_("Searching…"))
         self._hits = await self._bridge.engine.workflows.search(needle) if needle else ()
         self._show(needle)
 
@@ -110,7 +112,7 @@ class SearchEverywhere(Translated, QDialog):
             self.list.scrollToTop()
             self._count.setText(ngettext("{n} place", "{n} places", len(self._hits)))
         else:
-            self._count.setText(_("Nothing found") if needle else "")
+            self._count.setText(_("No results in messages, tool calls, reports and memories") if needle else "")
 
     def _choose(self) -> None:
         hit = self.list.currentIndex().data(HIT)

@@ -1,0 +1,381 @@
+"""Search through everything that was said and done: the full-text index of the history and what keeps it up to date.
+
+Each commit says what it changes (``Statement.changes``), and a task takes that into the index; a search first waits for it. The index notes
+the number of the commit it has seen. After a kill, a restore or a deleted file that number is not the database's: then the workflows whose
+newest event the index does not know are read again, all of them when it is empty.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import logging
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
+
+from atelier_desk import background
+from atelier_desk.domain.call import Presentation
+from atelier_desk.domain.errors import AtelierError, StorageError
+from atelier_desk.i18n import _
+from atelier_desk.storage import tables
+from atelier_desk.storage.folder.datadir import DataDir
+from atelier_desk.storage.repositories.base import page_size
+from atelier_desk.storage.repositories.reports import ReportRepository
+from atelier_desk.storage.rows import Table, plain_time, record
+from atelier_desk.storage.search.changes import (
+    COLUMNS,
+    TIMES,
+    Change,
+    Document,
+    Removed,
+    WorkflowAt,
+    WorkflowRemoved,
+    document,
+    documents,
+    micros,
+)
+from atelier_desk.storage.search.index import REMOVED, Found, SearchIndex
+from atelier_desk.storage.store import Store
+from atelier_desk.storage.text import excerpt, said_in
+from atelier_desk.threads import in_storage_thread
+
+T = TypeVar("T")
+_log = logging.getLogger(__name__)
+PAGE = 200
+"""Rows that are read at a time."""
+PAGES = 50
+"""Pages of finds that a search looks through for rows that it may show."""
+COMMIT = "commit"
+"""The name of the newest commit's number in the state of the index."""
+DATABASE = "database"
+"""The name of the time at which the database was made, in the state of the index."""
+_SAME_TIME = 1_000
+"""Microseconds by which the place of a row may be behind its time: rows of one time follow each other."""
+
+
+class SearchHit(NamedTuple):
+    """One place where all searched words were found.
+
+    Attributes:
+        kind: ``message``, ``tool_execution``, ``report`` or ``memory``.
+        workflow_id: empty, like its name, for a general memory.
+        seq: place of a message in its workflow, 0 for the others.
+        excerpt: text around the first word found, with its lines, as Markdown where it was written so; of a call, those of the values it
+            was given and gave that have it.
+        at: when it was said, done or last changed.
+        run_id: of a message or a call, the run it is of.
+        message_id: of a message its own id, of a call that of the reply which made it; empty for the others.
+        who: of a message the agent's name, empty when it was said to an agent.
+        to: of what was said to a sub-agent, by a person or by its parent, the sub-agent's name.
+        tool, presentation: of a call, its tool's own name, and icon and words for people.
+    """
+
+    kind: str
+    workflow_id: str
+    workflow_name: str
+    row_id: str
+    seq: int
+    excerpt: str
+    at: datetime
+    run_id: str = ""
+    message_id: str = ""
+    who: str = ""
+    tool: str = ""
+    presentation: Presentation = Presentation()
+    to: str = ""
+
+
+_SHOWN = {
+    "message": "workflow, run, seq, content AS text, agent_name, created_at AS at",
+    "report": "workflow, 0 AS seq, name AS text, updated_at AS at",
+    "memory": "workflow, 0 AS seq, content AS text, updated_at AS at",
+    "tool_execution": "workflow, run, 0 AS seq, message_id, tool, presentation, arguments, result, error, started_at AS at",
+}
+
+_TABLES: dict[str, Table[Any]] = {"message": tables.MESSAGES, "tool_execution": tables.EXECUTIONS}
+_HASHED = {kind: f", {_TABLES[kind].columns}" if kind in _TABLES else "" for kind in _SHOWN}
+"""What tells whether a row that was found is as it was written."""
+
+
+class HistoryRepository:
+    """The search, and the index it uses.
+
+    Attributes:
+        reading: how many of how many workflows were read again, while the index is brought up to date; None when it is.
+    """
+
+    def __init__(self, store: Store, datadir: DataDir, reports: ReportRepository) -> None:
+        self._store = store
+        self._reports = reports
+        self._path = datadir.history_index if store.path is not None else None
+        self._index: SearchIndex | None = None
+        self._turn = asyncio.Lock()
+        self._catching_up = asyncio.Lock()
+        self._queue: list[Change] = []
+        self._opened_at = store.commits
+        self._current = False
+        self._changed: set[tuple[str, str]] = set()
+        self._worker: asyncio.Task[None] | None = None
+        self.reading: tuple[int, int] | None = None
+        store.follow(self)
+
+    def committed(self, changes: Sequence[Change] | None) -> None:
+        """Called by the store after each commit; None when it is not known whether a commit is kept."""
+        if changes is None:
+            self._current = False
+            self._opened_at = -1
+            return
+        if not changes:
+            return
+        self._queue += changes
+        if not self._current:
+            self._changed.update(_key(each) for change in changes for each in _single(change))
+        if self._worker is None or self._worker.done():
+            self._worker = background.start(self._take_in(), "history index")
+
+    async def close(self) -> None:
+        """Take in what waits and close the file; called by the store."""
+        await self._take_in()
+        if self._index is not None:
+            if self._current:
+                await self._note_commit()
+            await in_storage_thread(self._index.close)
+
+    async def bring_up_to_date(self) -> None:
+        """Read what the index does not know; returns at once when there is nothing.
+
+        Raises:
+            StorageError: the index or the database cannot be read.
+        """
+        async with self._catching_up:
+            if self._current:
+                return
+            state = await self._in_turn(lambda index: index.state())
+            made = await self._database_made()
+            if state.get(DATABASE, made) != made:
+                await self._clear()
+            if state.get(DATABASE) != made or state.get(COMMIT) != str(self._opened_at):
+                await self._read_again()
+            if REMOVED in state:
+                await self._in_turn(lambda index: index.wipe())
+            self._current = True
+            self._changed.clear()
+            await self._in_turn(lambda index: index.apply((), {DATABASE: made}))
+            await self._note_commit()
+
+    async def search(self, text: str, limit: int = 50) -> builtins.list[SearchHit]:
+        """Where all words of a text occur: messages, reports, memories, tool input and output; newest first.
+
+        Words match by their stem; when there are fewer places than asked for, also inside longer words. Stop words count only when the text
+        has no others. Workflows in the bin and deleted branches are left out.
+
+        Raises:
+            StorageError: ``no_fts5``: this Python cannot search; else the index or the database cannot be read.
+        """
+        page_size(limit)
+        try:
+            return await self._search(text, limit)
+        except StorageError as error:
+            if error.code != "index":
+                raise
+            _log.warning("the search index is made anew: %s", error)
+            await self._clear()
+            return await self._search(text, limit)
+
+    async def _search(self, text: str, limit: int) -> builtins.list[SearchHit]:
+        await self.bring_up_to_date()
+        await self._take_in()
+        hits: dict[tuple[str, str], SearchHit] = {}
+        for parts in (False, True):
+            before: int | None = None
+            for _page in range(PAGES):
+                if len(hits) >= limit:
+                    break
+                found = await self._in_turn(partial(SearchIndex.find, query=text, limit=PAGE, before=before, parts=parts))
+                new = [each for each in found if (each.kind, each.id) not in hits]
+                for hit in (await self._shown(new, text))[: limit - len(hits)]:
+                    hits[hit.kind, hit.row_id] = hit
+                if len(found) < PAGE:
+                    break
+                before = found[-1].place
+        return sorted(hits.values(), key=lambda hit: hit.at, reverse=True)
+
+    async def _shown(self, found: Sequence[Found], wanted: str) -> builtins.list[SearchHit]:
+        """What a person may see of finds, in their order."""
+        rows: dict[tuple[str, str], dict[str, Any]] = {}
+        for kind, columns in _SHOWN.items():
+            ids = [record(kind, each.id) for each in found if each.kind == kind]
+            if ids:
+                for row in await self._store.query(f"SELECT id, {columns}{_HASHED[kind]} FROM $rows", rows=ids):  # noqa: S608
+                    rows[kind, row["id"].id] = row
+        names = await self._names({row["workflow"].id for row in rows.values() if row.get("workflow") is not None})
+        runs = await self._runs({row["run"].id for row in rows.values() if row.get("run") is not None})
+        hits = []
+        for each in found:
+            row = rows.get((each.kind, each.id))
+            if row is None or (row.get("workflow") is not None and row["workflow"].id not in names):
+                continue
+            if row.get("run") is not None and runs.get(row["run"].id, {}).get("gone"):
+                continue
+            hits.append(_hit(each.kind, row, names, runs, wanted))
+        return hits
+
+    async def _runs(self, ids: set[str]) -> dict[str, dict[str, Any]]:
+        """Agent and depth of these runs, and whether a person deleted them with their branch (``gone``)."""
+        rows = await self._store.query(
+            "SELECT id, agent_name, depth, deleted_at != NONE AS gone FROM $rows", rows=[record("run", each) for each in sorted(ids)]
+        )
+        return {row["id"].id: row for row in rows}
+
+    async def _names(self, ids: set[str]) -> dict[str, str]:
+        """Names of those workflows that are not in the bin."""
+        rows = await self._store.query(
+            "SELECT id, name FROM $rows WHERE deleted = false", rows=[record("workflow", each) for each in sorted(ids)]
+        )
+        return {row["id"].id: row["name"] for row in rows}
+
+    async def _in_turn(self, work: Callable[[SearchIndex], T]) -> T:
+        """Use the index, which is opened first, in a thread, alone."""
+        async with self._turn:
+            if self._index is None:
+                self._index = await in_storage_thread(SearchIndex, self._path)
+            return await in_storage_thread(work, self._index)
+
+    async def _clear(self) -> None:
+        """Forget what the index holds; all of it is read again."""
+        async with self._turn:
+            self._current = False
+            self._opened_at = -1
+            self._changed.clear()  # what commits change from now on is taken in after this
+            if self._index is not None:
+                await in_storage_thread(self._index.clear)
+
+    async def _take_in(self) -> None:
+        """Take what commits changed into the index. A failure leaves it behind the database, which the next search mends."""
+        if self._worker is not None and self._worker is not asyncio.current_task() and not self._worker.done():
+            await asyncio.shield(self._worker)
+        while self._queue:
+            changes, self._queue = self._queue, []
+            try:
+                await self._in_turn(partial(SearchIndex.apply, changes=changes))
+            except StorageError as error:
+                self._current = False
+                self._opened_at = -1
+                _log.warning("the search index is behind: %s", error)
+
+    async def _note_commit(self) -> None:
+        """The index has all that the newest commit holds."""
+        await self._take_in()
+        number = str(self._store.commits)
+        if self._current and not self._queue:
+            try:
+                await self._in_turn(lambda index: index.apply((), {COMMIT: number}))
+            except StorageError as error:
+                _log.warning("the search index is read anew at the next start: %s", error)
+
+    async def _database_made(self) -> str:
+        rows = await self._store.query("SELECT VALUE applied_at FROM schema_version:`1`")
+        return plain_time(rows[0]).isoformat() if rows and rows[0] is not None else ""
+
+    async def _read_again(self) -> None:
+        known = await self._in_turn(lambda index: index.workflows())
+        rows = await self._store.query("SELECT id, stream_seq FROM workflow")
+        there = {row["id"].id: int(row["stream_seq"]) for row in rows}
+        await self._apply([WorkflowRemoved(each) for each in sorted(known.keys() - there.keys())])
+        new = [each for each, seq in there.items() if known.get(each) != seq]
+        try:
+            for number, workflow_id in enumerate(new):
+                self.reading = (number, len(new))
+                for kind in ("message", "tool_execution"):
+                    await self._read_workflow(kind, workflow_id)
+                await self._apply([WorkflowAt(workflow_id, there[workflow_id])])
+            for kind in ("memory", "report"):
+                await self._read_by_time(kind)
+        finally:
+            self.reading = None
+
+    async def _read_workflow(self, kind: str, workflow_id: str) -> None:
+        seen: set[str] = set()
+        start = 0
+        while True:
+            rows = await self._store.query(
+                f"SELECT id, workflow, {TIMES[kind]}, {COLUMNS[kind]} FROM {kind} WHERE workflow = $workflow LIMIT $limit START $start",  # noqa: S608
+                workflow=record("workflow", workflow_id),
+                limit=PAGE,
+                start=start,
+            )
+            seen.update(row["id"].id for row in rows)
+            await self._apply(documents(kind, rows))
+            if len(rows) < PAGE:
+                break
+            start += PAGE
+        old = await self._in_turn(lambda index: index.ids(kind, workflow_id))
+        await self._apply([Removed(kind, tuple(old - seen))])
+
+    async def _read_by_time(self, kind: str) -> None:
+        """Read the rows of a kind that no event tells of, those whose time the index does not have."""
+        places = await self._in_turn(lambda index: index.times(kind))
+        rows = await self._store.query(f"SELECT id, {TIMES[kind]} AS at FROM {kind}")  # noqa: S608
+        await self._apply([Removed(kind, tuple(places.keys() - {row["id"].id for row in rows}))])
+        new = [row["id"] for row in rows if not 0 <= places.get(row["id"].id, -1) - micros(plain_time(row["at"])) < _SAME_TIME]
+        for start in range(0, len(new), PAGE):
+            found = await self._store.query(
+                f"SELECT id, workflow, {TIMES[kind]}, {COLUMNS[kind]} FROM $rows",  # noqa: S608
+                rows=new[start : start + PAGE],
+            )
+            await self._apply([document(kind, row, *(await self._text_of(kind, row))) for row in found])
+
+    async def _text_of(self, kind: str, row: dict[str, Any]) -> tuple[str, ...]:
+        """The text of a report, which is in a file; none when it cannot be read."""
+        if kind != "report":
+            return ()
+        try:
+            return (await self._reports.read(row["workflow"].id, row["name"], check=False),)
+        except AtelierError:
+            return ()
+
+    async def _apply(self, changes: Sequence[Change]) -> None:
+        """Take in what was read, but for rows that a commit has changed meanwhile."""
+        left = [each for change in changes for each in _single(change) if _key(each) not in self._changed]
+        await self._in_turn(lambda index: index.apply(left))
+
+
+def _single(change: Change) -> Sequence[Change]:
+    return [Removed(change.kind, (each,)) for each in change.ids] if isinstance(change, Removed) else [change]
+
+
+def _key(change: Change) -> tuple[str, str]:
+    """What a change is about."""
+    match change:
+        case Document():
+            return change.kind, change.id
+        case Removed():
+            return change.kind, change.ids[0]
+        case WorkflowRemoved() | WorkflowAt():
+            return "workflow", change.workflow_id
+
+
+def _hit(kind: str, row: dict[str, Any], names: dict[str, str], runs: dict[str, dict[str, Any]], wanted: str) -> SearchHit:
+    workflow = row["workflow"].id if row.get("workflow") is not None else ""
+    call = kind == "tool_execution"
+    run = runs.get(row["run"].id, {}) if row.get("run") is not None else {}
+    text = said_in((row["arguments"], row["error"], row.get("result") or ""), wanted) if call else row["text"]
+    if kind in _TABLES and not _TABLES[kind].is_whole(row):
+        text = _("This is not as it was written, because the data folder is damaged.")
+    return SearchHit(
+        kind,
+        workflow,
+        names.get(workflow, ""),
+        row["id"].id,
+        row["seq"],
+        excerpt(text, wanted),
+        plain_time(row["at"]),
+        run_id=row["run"].id if row.get("run") is not None else "",
+        message_id=row["message_id"] if call else row["id"].id if kind == "message" else "",
+        who=row.get("agent_name") or "",
+        tool=row["tool"] if call else "",
+        presentation=Presentation.model_validate_json(row["presentation"]) if call else Presentation(),
+        to=run.get("agent_name") or "" if kind == "message" and not row.get("agent_name") and run.get("depth") else "",
+    )

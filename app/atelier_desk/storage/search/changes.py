@@ -1,0 +1,86 @@
+"""What a commit changes for the full-text index. The statements of a transaction carry it; the store hands it on after the commit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+
+from atelier_desk.storage.search.tokens import json_text
+
+KINDS = ("message", "tool_execution", "memory", "report")
+"""The tables that are searched."""
+TIMES = {"message": "created_at", "tool_execution": "started_at", "memory": "updated_at", "report": "updated_at"}
+"""The column that tells when a row was said, done or changed."""
+COLUMNS = {
+    "message": "content",
+    "tool_execution": "tool, error, arguments, result",
+    "memory": "content, tags",
+    "report": "name",
+}
+"""The columns whose text is searched; the text of a report is in a file."""
+
+
+class Document(NamedTuple):
+    """A row that is new or has changed.
+
+    Attributes:
+        kind: one of ``KINDS``.
+        workflow_id: empty for a general memory.
+        at: when it was said, done or changed.
+        texts: what is searched in it; JSON where ``kind`` stores it so.
+    """
+
+    kind: str
+    id: str
+    workflow_id: str
+    at: datetime
+    texts: tuple[str, ...]
+
+    def text(self) -> str:
+        """The words of all texts."""
+        return "\n".join(map(json_text, self.texts) if self.kind == "tool_execution" else self.texts)
+
+
+class Removed(NamedTuple):
+    """Rows that are gone."""
+
+    kind: str
+    ids: tuple[str, ...]
+
+
+class WorkflowRemoved(NamedTuple):
+    """A workflow is gone with all its rows."""
+
+    workflow_id: str
+
+
+class WorkflowAt(NamedTuple):
+    """The number of a workflow's newest stream event after the commit."""
+
+    workflow_id: str
+    stream_seq: int
+
+
+Change = Document | Removed | WorkflowRemoved | WorkflowAt
+
+
+def document(kind: str, row: Mapping[str, Any], *more: str) -> Document:
+    """The document of a row as it is written or read; ``more`` are texts that are not in it."""
+    texts: list[str] = []
+    for column in COLUMNS[kind].split(", "):
+        value = row.get(column)
+        texts += [value] if isinstance(value, str) else value or []
+    workflow = row.get("workflow")
+    at = row[TIMES[kind]]
+    return Document(kind, row["id"].id, workflow.id if workflow is not None else "", at, (*texts, *more))
+
+
+def documents(kind: str, rows: Iterable[Mapping[str, Any]]) -> tuple[Document, ...]:
+    """The documents of rows; none for a table that is not searched."""
+    return tuple(document(kind, row) for row in rows) if kind in KINDS else ()
+
+
+def micros(at: datetime) -> int:
+    """Microseconds since 1970."""
+    return (at - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)

@@ -1,0 +1,266 @@
+"""The index itself: an SQLite file with FTS5, which is part of Python.
+
+The file can be deleted at any time. Only the tokens of a row are in it, compressed, because FTS5 needs them to take a row out again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import sqlite3
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from atelier_desk.domain.errors import StorageError
+from atelier_desk.i18n import N_
+from atelier_desk.storage.search.changes import Change, Document, Removed, WorkflowAt, WorkflowRemoved, micros
+from atelier_desk.storage.search.tokens import PART_MIN, document_tokens, long_words, query_tokens
+
+_log = logging.getLogger(__name__)
+FORM = 1
+"""Goes up when the file is made in another way; a file of another form is made anew."""
+REMOVED = "removed"
+"""The name in the state that says that rows were taken out since the last ``wipe``."""
+SIMILAR_MAX = 48
+"""Longer words that a word of a query also stands for, at most."""
+_TABLES = f"""
+PRAGMA journal_mode = WAL;
+PRAGMA synchronous = NORMAL;
+PRAGMA secure_delete = ON;
+PRAGMA journal_size_limit = 1048576;
+CREATE TABLE IF NOT EXISTS state (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS workflow (id TEXT PRIMARY KEY, stream_seq INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS document (
+    place INTEGER PRIMARY KEY, kind TEXT NOT NULL, id TEXT NOT NULL, workflow TEXT NOT NULL, tokens BLOB NOT NULL
+);
+CREATE UNIQUE INDEX IF NOT EXISTS document_id ON document (kind, id);
+CREATE INDEX IF NOT EXISTS document_workflow ON document (workflow);
+CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(
+    tokens, content='', columnsize=0, detail=none,
+    tokenize="porter unicode61 remove_diacritics 0 categories 'L* N* M* Co' tokenchars '+#'"
+);
+CREATE TABLE IF NOT EXISTS word (id INTEGER PRIMARY KEY, word TEXT NOT NULL UNIQUE);
+CREATE VIRTUAL TABLE IF NOT EXISTS parts USING fts5(word, content='', columnsize=0, detail=none, tokenize='trigram');
+PRAGMA user_version = {FORM};
+"""
+UNAVAILABLE = N_("The history cannot be searched: the SQLite of this Python ({version}) has no FTS5. Use a Python whose SQLite has it.")
+
+
+class Found(NamedTuple):
+    """A row that has the words of a query. ``place`` orders by time: a later row has a higher one."""
+
+    place: int
+    kind: str
+    id: str
+
+
+class SearchIndex:
+    """One open index; every method blocks and belongs into a thread, one call at a time.
+
+    Args:
+        path: its file, made when it is missing or damaged; None for one in memory.
+
+    Raises:
+        StorageError: ``no_fts5``: this Python cannot search; ``index``: the file cannot be made.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._db = self._open()
+
+    def _open(self) -> sqlite3.Connection:
+        try:
+            return _connect(self._path)
+        except sqlite3.OperationalError as error:
+            if "no such module" in str(error) or "unrecognized" in str(error):
+                raise StorageError(UNAVAILABLE, code="no_fts5", version=sqlite3.sqlite_version) from error
+            failure: sqlite3.Error = error
+        except sqlite3.DatabaseError as error:
+            failure = error
+        _log.warning("the search index is made anew: %s", failure)
+        self._delete_files()
+        try:
+            return _connect(self._path)
+        except sqlite3.Error as error:
+            raise _storage_error(error, self._path) from error
+
+    def _delete_files(self) -> None:
+        if self._path is not None:
+            for path in (self._path, *(self._path.with_name(self._path.name + end) for end in ("-wal", "-shm"))):
+                with contextlib.suppress(OSError):
+                    path.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        self._db.close()
+
+    def clear(self) -> None:
+        """Forget everything, as when the file is damaged."""
+        self._db.close()
+        self._delete_files()
+        self._db = self._open()
+
+    def state(self) -> dict[str, str]:
+        """What the last caller of ``apply`` noted."""
+        return dict(self._db.execute("SELECT name, value FROM state"))
+
+    def workflows(self) -> dict[str, int]:
+        """Of each workflow it knows the number of the newest stream event that it has seen."""
+        return dict(self._db.execute("SELECT id, stream_seq FROM workflow"))
+
+    def ids(self, kind: str, workflow_id: str | None = None) -> set[str]:
+        """The rows of a kind it knows, of one workflow or of all."""
+        only, values = (" AND workflow = ?", (kind, workflow_id)) if workflow_id is not None else ("", (kind,))
+        return {row[0] for row in self._db.execute(f"SELECT id FROM document WHERE kind = ?{only}", values)}  # noqa: S608
+
+    def times(self, kind: str) -> dict[str, int]:
+        """The rows of a kind it knows with their places; a place is the time in microseconds, or a little later when that was taken."""
+        return dict(self._db.execute("SELECT id, place FROM document WHERE kind = ?", (kind,)))
+
+    def apply(self, changes: Sequence[Change], state: dict[str, str] | None = None) -> None:
+        """Take changes in, in their order, and note ``state``, all or none.
+
+        Raises:
+            StorageError: it could not be written; the index is as it was.
+        """
+        try:
+            with _transaction(self._db):
+                removed = sum(self._apply(change) for change in changes)
+                noted = {**(state or {}), **({REMOVED: "1"} if removed else {})}
+                self._db.executemany("INSERT OR REPLACE INTO state VALUES (?, ?)", noted.items())
+        except sqlite3.Error as error:
+            raise _storage_error(error, self._path) from error
+
+    def _apply(self, change: Change) -> int:
+        """Take in one change; how many rows are gone."""
+        match change:
+            case Document():
+                self._take_out("kind = ? AND id = ?", (change.kind, change.id))
+                self._put_in(change)
+                return 0
+            case Removed():
+                return sum(self._take_out("kind = ? AND id = ?", (change.kind, each)) for each in change.ids)
+            case WorkflowRemoved():
+                self._db.execute("DELETE FROM workflow WHERE id = ?", (change.workflow_id,))
+                return self._take_out("workflow = ?", (change.workflow_id,))
+            case WorkflowAt():
+                self._db.execute("INSERT OR REPLACE INTO workflow VALUES (?, ?)", tuple(change))
+                return 0
+
+    def find(self, query: str, limit: int, before: int | None = None, *, parts: bool = False) -> list[Found]:
+        """The newest rows that have all words of a query, the newest first.
+
+        Args:
+            before: only rows with a lower place.
+            parts: words that begin with a word of the query, or have it inside, count as well.
+
+        Raises:
+            StorageError: the file cannot be read.
+        """
+        tokens = query_tokens(query)
+        if not tokens:
+            return []
+        try:
+            wanted = " AND ".join(f"({self._any_of(token)})" if parts else _quoted(token) for token in tokens)
+            rows = self._db.execute(
+                "SELECT d.place, d.kind, d.id FROM (SELECT rowid AS place FROM words WHERE words MATCH ? AND rowid < ? ORDER BY rowid DESC"
+                " LIMIT ?) AS hit JOIN document AS d USING (place) ORDER BY place DESC",
+                (wanted, before if before is not None else 2**63 - 1, limit),
+            )
+            return [Found(*row) for row in rows]
+        except sqlite3.Error as error:
+            raise _storage_error(error, self._path) from error
+
+    def _any_of(self, token: str) -> str:
+        """A condition that a token, or a longer word with it, is there."""
+        if len(token) < PART_MIN or not token.isalpha():
+            return _quoted(token)
+        pieces = " AND ".join(_quoted(token[at : at + 3]) for at in range(len(token) - 2))
+        rows = self._db.execute("SELECT word FROM word WHERE id IN (SELECT rowid FROM parts WHERE parts MATCH ?)", (pieces,))
+        longer = sorted((word for (word,) in rows if token in word), key=lambda word: (not word.startswith(token), len(word), word))
+        return " OR ".join(_quoted(each) for each in dict.fromkeys([token, *longer[:SIMILAR_MAX]]))
+
+    def _put_in(self, document: Document) -> None:
+        tokens = document_tokens(document.text())
+        if not tokens:
+            return
+        text = " ".join(tokens)
+        place = micros(document.at)
+        while self._db.execute("SELECT 1 FROM document WHERE place = ?", (place,)).fetchone():
+            place += 1
+        blob = zlib.compress(text.encode(), 1)
+        self._db.execute("INSERT INTO document VALUES (?, ?, ?, ?, ?)", (place, document.kind, document.id, document.workflow_id, blob))
+        self._db.execute("INSERT INTO words (rowid, tokens) VALUES (?, ?)", (place, text))
+        for token in long_words(tokens):
+            new = self._db.execute("INSERT OR IGNORE INTO word (word) VALUES (?)", (token,))
+            if new.rowcount:
+                self._db.execute("INSERT INTO parts (rowid, word) VALUES (?, ?)", (new.lastrowid, token))
+
+    def _take_out(self, condition: str, values: tuple[str, ...]) -> int:
+        """Take rows out by a condition, a constant of the code; how many there were."""
+        rows = self._db.execute(f"SELECT place, tokens FROM document WHERE {condition}", values).fetchall()  # noqa: S608
+        for place, blob in rows:
+            self._db.execute("INSERT INTO words (words, rowid, tokens) VALUES ('delete', ?, ?)", (place, zlib.decompress(blob).decode()))
+            self._db.execute("DELETE FROM document WHERE place = ?", (place,))
+        return len(rows)
+
+    def wipe(self) -> None:
+        """Overwrite what was taken out, which FTS5 leaves in the file until its parts are merged, and make the list of words anew. Takes
+        some seconds at 100 000 rows.
+
+        Raises:
+            StorageError: it could not be written; the index is as it was.
+        """
+        try:
+            with _transaction(self._db):
+                self._db.execute("INSERT INTO words (words) VALUES ('optimize')")
+                self._db.execute("INSERT INTO parts (parts) VALUES ('delete-all')")
+                self._db.execute("DELETE FROM word")
+                known: set[str] = set()
+                for (blob,) in self._db.execute("SELECT tokens FROM document"):
+                    known.update(long_words(zlib.decompress(blob).decode().split(" ")))
+                for number, token in enumerate(sorted(known), 1):
+                    self._db.execute("INSERT INTO word VALUES (?, ?)", (number, token))
+                    self._db.execute("INSERT INTO parts (rowid, word) VALUES (?, ?)", (number, token))
+                self._db.execute("DELETE FROM state WHERE name = ?", (REMOVED,))
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        except sqlite3.Error as error:
+            raise _storage_error(error, self._path) from error
+
+
+def _connect(path: Path | None) -> sqlite3.Connection:
+    db = sqlite3.connect(path if path is not None else ":memory:", isolation_level=None, check_same_thread=False)
+    try:
+        form = db.execute("PRAGMA user_version").fetchone()[0]
+        if form not in (0, FORM):
+            raise sqlite3.DatabaseError(f"its form is {form}")
+        db.executescript(_TABLES)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+@contextlib.contextmanager
+def _transaction(db: sqlite3.Connection) -> Iterator[None]:
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
+
+
+def _quoted(token: str) -> str:
+    return f'"{token}"'
+
+
+def _storage_error(error: sqlite3.Error, path: Path | None) -> StorageError:
+    return StorageError(
+        N_("The search index {path} cannot be used ({reason}). It can be deleted: Atelier makes it anew from the database."),
+        code="index",
+        path=path or "",
+        reason=error,
+    )

@@ -1,0 +1,94 @@
+"""Text as the full-text index sees it: words of any script, and pairs of letters where a script writes no blanks between words."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+
+from atelier_desk.storage.text import CAMEL, LIGATURES, STOP_WORDS
+
+_MARKS = "".join(chr(code) for code in range(0x0900, 0x1CFF) if unicodedata.category(chr(code)) in ("Mn", "Mc"))
+"""Vowel signs of the scripts of South and South-East Asia: parts of a word, though Python's \\w leaves them out."""
+_TOKEN = re.compile(rf"(?:[^\W_]|[{_MARKS}])+(?:\+\+|#)?")
+"""A word, or the name of a language such as C++ or F#."""
+_UNSPACED = re.compile(
+    "([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+)"
+)
+"""Thai, Lao, Burmese, Khmer, Japanese and Chinese have no blanks between words; Korean appends its particles to them."""
+PART_MIN = 4
+"""Letters of a word that is looked for inside longer ones: of three letters most finds are accidents."""
+
+
+def _words(text: str) -> Iterator[str]:
+    if not text.isascii():
+        decomposed = unicodedata.normalize("NFKD", text.translate(LIGATURES))
+        # What is left is composed again: only then is a Korean syllable one letter.
+        text = unicodedata.normalize("NFC", "".join(letter for letter in decomposed if not unicodedata.combining(letter)))
+    yield from _TOKEN.findall(CAMEL.sub(" ", text).lower())
+
+
+def document_tokens(text: str) -> list[str]:
+    """The distinct tokens of a text, in order: a word; of a run of an unspaced script each letter and each pair; ``c++`` also as ``c``."""
+    found: dict[str, None] = {}
+    for word in _words(text):
+        for part, unspaced in _parts(word):
+            if unspaced:
+                found.update(dict.fromkeys(part))
+                found.update(dict.fromkeys(_pairs(part)))
+            else:
+                found[part] = None
+                found[part.rstrip("+#")] = None
+    return list(found)
+
+
+def query_tokens(query: str) -> list[str]:
+    """The tokens that a text must have to be found. Stop words of English and French count only when there is nothing else."""
+    found: dict[str, None] = {}
+    words = list(_words(query))
+    for word in [word for word in words if word not in STOP_WORDS] or words:
+        for part, unspaced in _parts(word):
+            found.update(dict.fromkeys(_pairs(part) if unspaced and len(part) > 1 else [part]))
+    return list(found)
+
+
+def long_words(tokens: Iterable[str]) -> list[str]:
+    """The tokens in which a shorter word is looked for."""
+    return [token for token in tokens if len(token) > PART_MIN and token.isalpha()]
+
+
+def json_text(value: str) -> str:
+    """What a JSON text says: the names of its fields and its values. A text that is no JSON as it is."""
+    try:
+        return "\n".join(_leaves(json.loads(value)))
+    except (ValueError, RecursionError):
+        return value
+
+
+def _parts(word: str) -> Iterator[tuple[str, bool]]:
+    """The parts of a word by script, and whether each is of an unspaced one."""
+    if word.isascii():
+        yield word, False
+        return
+    for number, part in enumerate(_UNSPACED.split(word)):
+        if part:
+            yield part, number % 2 == 1
+
+
+def _pairs(run: str) -> list[str]:
+    return [run[at : at + 2] for at in range(len(run) - 1)]
+
+
+def _leaves(value: object) -> Iterator[str]:
+    if isinstance(value, dict):
+        for name, each in value.items():
+            yield name
+            yield from _leaves(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _leaves(each)
+    elif isinstance(value, str):
+        yield value
+    elif value is not None and not isinstance(value, bool):
+        yield json.dumps(value)
