@@ -1,6 +1,7 @@
 """Kills in the middle of undo across disks: nothing lost, nothing half, nothing without a word.
 
-``ATELIER_UNDO_KILLS`` sets the number of random kills (60 when it is not set).
+``ATELIER_UNDO_KILLS`` sets the number of random kills (60 when it is not set), ``ATELIER_KILL_EVERY`` that only every nth
+step is killed at.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import pytest
 from tests.chaos.undo_kills import UndoFigures, kill_at_steps, kill_deletions, kill_undoes, other_disk
 
 KILLS = int(os.environ.get("ATELIER_UNDO_KILLS", "60"))
+EVERY = int(os.environ.get("ATELIER_KILL_EVERY", "1"))
 
 
 def whole(figures: UndoFigures) -> None:
@@ -31,10 +33,10 @@ def test_kills_at_random_moments(tmp_path: Path) -> None:
 @pytest.mark.timeout(1800)
 def test_a_kill_at_every_step(tmp_path: Path) -> None:
     with other_disk(tmp_path) as disk:
-        whole(kill_at_steps(tmp_path, disk, 1))
+        whole(kill_at_steps(tmp_path, disk, EVERY))
 
 
 @pytest.mark.timeout(1800)
 def test_a_kill_at_every_step_of_a_deletion(tmp_path: Path) -> None:
     with other_disk(tmp_path) as disk:
-        whole(kill_deletions(tmp_path, disk, 1))
+        whole(kill_deletions(tmp_path, disk, EVERY))

@@ -5,6 +5,7 @@ The whole product of what ``tests/engine/run/test_hostile_repositories.py`` samp
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -28,6 +29,8 @@ COMMANDS = (
 HERE = (("", ""), ("sub", ""), ("", "sub"), ("bare.git", ""), ("tree", ""), ("mod", ""))
 """Places by ``cd`` and by ``cwd``: the workspace itself, a nested repository both ways, a bare one, a work tree, a submodule."""
 PARTS = 12
+CHOSEN = range(PARTS) if os.environ.get("ATELIER_GIT_SETTINGS") == "all" else (11,)
+"""The whole product takes more than ten minutes of two cores; without ``ATELIER_GIT_SETTINGS=all`` a twelfth of it is tried."""
 AT_ONCE = 25
 """Settings that stand together in one repository, where git is run with all of them."""
 
@@ -65,7 +68,7 @@ def all_rows(table: str, *, asked: bool) -> list[str]:
     return list(dict.fromkeys((*rows(table), *(row for row in documented() if is_asked_about(row) is asked))))
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("part", CHOSEN)
 async def test_what_is_asked_about(tried: Tried, tmp_path: Path, part: int) -> None:
     named = all_rows(ASKS, asked=True)
     assert len(named) >= 100
@@ -94,7 +97,7 @@ async def test_what_git_is_run_with(tried: Tried, tmp_path: Path) -> None:
     assert 2 * len(ran) > len(ended), {name: [end.get("error") for end in ends if any(refused([end]))] for name, ends in ended.items()}
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("part", CHOSEN)
 async def test_values_that_git_cannot_read(tried: Tried, tmp_path: Path, part: int) -> None:
     """They would end git before it comes to the next one: those stand alone."""
     template = tried.template
