@@ -5,6 +5,9 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pytest
+
+from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.memory import Memory, MemoryType
 from atelier_desk.domain.workflow import Message, MessageRole, Report, Run, Workflow
 from atelier_desk.storage.folder.datadir import DataDir
@@ -141,3 +144,16 @@ async def test_hits_in_the_bin_do_not_take_the_place_of_others(repos: Repositori
         await say(repos, gone.id, "zebra", seq)
     await repos.workflows.soft_delete(gone.id)
     assert [hit.workflow_id for hit in await repos.history.search("zebra", 3)] == [workflow.id]
+
+
+async def test_no_index_is_made_in_what_stands_in_the_place_of_a_moved_folder(datadir: DataDir, clock: ManualClock, tmp_path: Path) -> None:
+    store = await Store.open(datadir.database, clock=clock, fsync=False)
+    repos = Repositories(store, datadir)
+    datadir.root.rename(tmp_path / "aside")
+    datadir.root.mkdir()
+    with pytest.raises(StorageError) as caught:
+        await repos.history.search("zebra")
+    assert caught.value.code == "moved"
+    assert list(datadir.root.iterdir()) == []
+    with pytest.raises(StorageError):
+        await store.close()

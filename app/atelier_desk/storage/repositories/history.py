@@ -240,6 +240,7 @@ class HistoryRepository:
         """Use the index, which is opened first, in a thread, alone."""
         async with self._turn:
             if self._index is None:
+                self._store.verify()  # no file of ours goes to what stands in the place of a folder that was moved
                 self._index = await in_storage_thread(SearchIndex, self._path)
             return await in_storage_thread(work, self._index)
 
