@@ -54,7 +54,18 @@ async def test_it_is_told_what_is_checked(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         begun: list[str] = []
         found = await checks(atelier, begin=begun.append)
-    assert begun == ["Window toolkit (Qt)", "Database", "Reports", "Own tools", "Downloaded models", "Keyring", "Embedder", "Providers"]
+    assert begun == [
+        "Window toolkit (Qt)",
+        "Database",
+        "Reports",
+        "Attachments",
+        "Undo data",
+        "Own tools",
+        "Downloaded models",
+        "Keyring",
+        "Embedder",
+        "Providers",
+    ]
     assert {"Database", "Embedder"} <= {check.title for check in found}
 
 

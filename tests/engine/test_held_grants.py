@@ -174,6 +174,7 @@ async def test_an_address_that_a_person_entered_here_needs_no_confirmation(open_
     async with open_atelier(vault=vault()) as atelier:
         await fill(atelier, "https://elsewhere.example", tmp_path)
         await hold(atelier.repos)
+        atelier.bus.changed("settings", "held")
         config = await atelier.providers.get("OpenAI")
         await atelier.providers.save(config.model_copy(update={"base_url": server.url}))
         assert (await atelier.providers.test("OpenAI")).code == "held", "the variable of its header is still somebody else's"
@@ -191,8 +192,10 @@ async def test_a_kill_between_the_steps_of_switching_off_loses_no_folder(open_at
         first = await atelier.workflows.create(workspace=("/a", "/b"))
         second = await atelier.workflows.create(workspace=("/a", "/b"))
         await hold(atelier.repos)
+        atelier.bus.changed("settings", "held")
         await atelier.repos.workflows.update(second.id, workspace=("/a", "/b"))  # as when the kill came before this one
         await hold(atelier.repos)
+        atelier.bus.changed("settings", "held")
         (grant,) = [each for each in await atelier.elsewhere.list() if each.kind is HeldKind.WORKSPACE]
         assert (grant.about, set(grant.workflows)) == (("/a", "/b"), {first.id, second.id})
 

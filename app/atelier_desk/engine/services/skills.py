@@ -16,7 +16,6 @@ from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundErro
 from atelier_desk.domain.permission import RuleScope
 from atelier_desk.domain.skill import Invocation, SkillFacts, SkillUse
 from atelier_desk.engine.attached_text import looks_secret
-from atelier_desk.engine.run.permissions import really
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.i18n import N_
 from atelier_desk.policy.permissions import denying
@@ -213,6 +212,8 @@ class SkillService:
         text = filled(said, given, found)
         where = ([found.folder] if found.kind == "skill" else []) + list(folders)
         # Of whichever workflow and agent a rule is: what is put into the message is read by all that answer it.
+        from atelier_desk.engine.run.permissions import really  # with it comes most of the run engine
+
         here = really(tuple(folders))
         held = [rule for rule in await self._context.repos.rules.list() if rule.scope is not RuleScope.FOLDER or rule.scope_id in here]
         denials = Denials(denying.bans(held), [*folders], home_folder())
