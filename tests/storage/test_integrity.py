@@ -201,4 +201,4 @@ async def test_a_damaged_message_is_shown_as_such_among_the_others(kept: Reposit
     assert one.result is None
     with pytest.raises(StorageError, match="message m-a2 is not as it was written"):
         await kept.messages.get("m-a2")
-    assert all("lies" not in hit.excerpt for hit in await kept.workflows.search("says"))
+    assert all("lies" not in hit.excerpt for hit in await kept.history.search("says"))

@@ -212,7 +212,7 @@ class Program(QObject):
             self._first_start()
         elif self.quick:
             self.window.quick_ask()
-        self.bridge.jobs.start(self.bridge.engine.data.watch_folder(), "watch of the data folder")
+        await self.bridge.engine.data.follow_folder()
         await self.bridge.engine.go_on()
         await self._clear_left()
 

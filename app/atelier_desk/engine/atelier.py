@@ -585,7 +585,7 @@ class Atelier(Services):
             if "providers" in vars(self):
                 parts.push_async_callback(self.providers.aclose)
             parts.push_async_callback(self.background.aclose)
-            for name in ("models", "memories", "projects", "own_tools", "mcp"):
+            for name in ("models", "memories", "projects", "own_tools", "mcp", "data"):
                 if name in vars(self):  # services are made when they are first used
                     parts.push_async_callback(getattr(self, name).aclose)
             if "tool_services" in vars(self) and self.tool_services.commands is not None:

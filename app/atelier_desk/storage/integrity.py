@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from contextlib import AbstractAsyncContextManager
+from typing import Any, NamedTuple, Protocol
 
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import tables
@@ -11,9 +12,6 @@ from atelier_desk.storage.damage import CHANGED, CODE, MISSING, Damage, of_row
 from atelier_desk.storage.rows import Table, record
 from atelier_desk.storage.writing.chain import FIRST, Chain, named_in
 from atelier_desk.storage.writing.event_table import EVENT_COLUMNS, EVENTS
-
-if TYPE_CHECKING:
-    from atelier_desk.storage.store import Store
 
 Run = Callable[..., Awaitable[list[Any]]]
 """Runs statements with parameters and gives the result of each, as ``Store.query_all`` and ``Migrator.run`` do."""
@@ -24,6 +22,14 @@ PAGE = 200
 _LEAST = -(2**62)
 _NAMED: tuple[Table[Any], ...] = (tables.MESSAGES, tables.EXECUTIONS)
 """Tables whose rows the events name."""
+
+
+class Store(Protocol):
+    """What is needed of the store, which itself checks databases when it opens them."""
+
+    async def query_all(self, sql: str, /, **params: Any) -> list[Any]: ...
+
+    def quiet(self) -> AbstractAsyncContextManager[None]: ...
 
 
 class _Named(NamedTuple):

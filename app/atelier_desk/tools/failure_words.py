@@ -18,6 +18,7 @@ _BY_CODE = {
     "conflict": N_("There is one with this name already."),
     "barred": N_("The page leads to a host that a rule forbids."),
     "browser": N_("The browser did not show the page."),
+    "damaged": N_("What was kept of the file is damaged."),
     "broken_page": N_("The page is broken, or asks for too much time or memory."),
     "broken": N_("The file is broken, or asks for too much memory."),
     "certificate": N_("The server shows a certificate that is not trusted."),

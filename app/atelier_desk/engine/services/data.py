@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from atelier_desk import background
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.threads import in_storage_thread
@@ -35,6 +37,16 @@ class DataService:
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
+        self._watch: asyncio.Task[None] | None = None
+
+    async def follow_folder(self) -> None:
+        """Watch the data folder from now on, see ``watch_folder``; until the engine closes."""
+        if self._watch is None:
+            self._watch = background.start(self.watch_folder(), "watch of the data folder", self._context.bus.failed)
+
+    async def aclose(self) -> None:
+        if self._watch is not None:
+            self._watch.cancel()
 
     async def folders(self) -> Folders:
         datadir = self._context.datadir
