@@ -45,6 +45,8 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 PAGE = 200
 """Rows that are read at a time."""
+SPARE = 10
+"""Finds beyond those asked for that are looked at first: some may be of a workflow in the bin."""
 PAGES = 50
 """Pages of finds that a search looks through for rows that it may show."""
 COMMIT = "commit"
@@ -190,14 +192,15 @@ class HistoryRepository:
         hits: dict[tuple[str, str], SearchHit] = {}
         for parts in (False, True):
             before: int | None = None
-            for _page in range(PAGES):
+            for page in range(PAGES):
                 if len(hits) >= limit:
                     break
-                found = await self._in_turn(partial(SearchIndex.find, query=text, limit=PAGE, before=before, parts=parts))
+                size = PAGE if page else limit + SPARE
+                found = await self._in_turn(partial(SearchIndex.find, query=text, limit=size, before=before, parts=parts))
                 new = [each for each in found if (each.kind, each.id) not in hits]
                 for hit in (await self._shown(new, text))[: limit - len(hits)]:
                     hits[hit.kind, hit.row_id] = hit
-                if len(found) < PAGE:
+                if len(found) < size:
                     break
                 before = found[-1].place
         return sorted(hits.values(), key=lambda hit: hit.at, reverse=True)
