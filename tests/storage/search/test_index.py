@@ -125,6 +125,14 @@ def test_a_failed_change_leaves_the_index_as_it_was(index: SearchIndex) -> None:
     assert ids(index, "other") == []
 
 
+def test_damaged_tokens_are_named_as_damage(index: SearchIndex) -> None:
+    index.apply([said("a", "word")])
+    index._db.execute("UPDATE document SET tokens = x'00'")
+    with pytest.raises(StorageError) as caught:
+        index.apply([said("a", "other")])
+    assert caught.value.code == "index"
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(

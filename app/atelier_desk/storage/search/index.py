@@ -21,6 +21,8 @@ from atelier_desk.storage.search.tokens import PART_MIN, document_tokens, long_w
 _log = logging.getLogger(__name__)
 FORM = 1
 """Goes up when the file is made in another way; a file of another form is made anew."""
+DAMAGED = (sqlite3.Error, zlib.error, UnicodeDecodeError)
+"""What reading or writing a damaged file ends with; SQLite does not check the tokens it keeps."""
 REMOVED = "removed"
 """The name in the state that says that rows were taken out since the last ``wipe``."""
 SIMILAR_MAX = 48
@@ -83,7 +85,7 @@ class SearchIndex:
         self._delete_files()
         try:
             return _connect(self._path)
-        except sqlite3.Error as error:
+        except DAMAGED as error:
             raise _storage_error(error, self._path) from error
 
     def _delete_files(self) -> None:
@@ -129,7 +131,7 @@ class SearchIndex:
                 removed = sum(self._apply(change) for change in changes)
                 noted = {**(state or {}), **({REMOVED: "1"} if removed else {})}
                 self._db.executemany("INSERT OR REPLACE INTO state VALUES (?, ?)", noted.items())
-        except sqlite3.Error as error:
+        except DAMAGED as error:
             raise _storage_error(error, self._path) from error
 
     def _apply(self, change: Change) -> int:
@@ -169,7 +171,7 @@ class SearchIndex:
                 (wanted, before if before is not None else 2**63 - 1, limit),
             )
             return [Found(*row) for row in rows]
-        except sqlite3.Error as error:
+        except DAMAGED as error:
             raise _storage_error(error, self._path) from error
 
     def _any_of(self, token: str) -> str:
@@ -225,7 +227,7 @@ class SearchIndex:
                     self._db.execute("INSERT INTO parts (rowid, word) VALUES (?, ?)", (number, token))
                 self._db.execute("DELETE FROM state WHERE name = ?", (REMOVED,))
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        except sqlite3.Error as error:
+        except DAMAGED as error:
             raise _storage_error(error, self._path) from error
 
 
@@ -257,7 +259,7 @@ def _quoted(token: str) -> str:
     return f'"{token}"'
 
 
-def _storage_error(error: sqlite3.Error, path: Path | None) -> StorageError:
+def _storage_error(error: Exception, path: Path | None) -> StorageError:
     return StorageError(
         N_("The search index {path} cannot be used ({reason}). It can be deleted: Atelier makes it anew from the database."),
         code="index",
