@@ -11,6 +11,14 @@ from tests.cli.conftest import Cli
 from tests.support.pictures import png
 
 
+def test_a_guessed_encoding_is_said(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "old.txt").write_bytes("Привет мир, как дела".encode("cp1251"))
+    model = ScriptedModel(["ok"])
+    result = cli("run", "look", "--attach", "old.txt", steps=model)
+    assert "old.txt is not UTF-8; it was read as windows-1251" in result.err
+    assert "Привет мир" in model.requests[0].messages[-1].content
+
+
 def test_a_secret_goes_along_and_is_told(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("KEY=1", "utf-8")
     model = ScriptedModel(["ok"])

@@ -46,6 +46,8 @@ async def attached_files(atelier: Atelier, arguments: argparse.Namespace, out: O
         if found[-1].left_out:
             names = ", ".join(found[-1].left_out)
             out.note(_("Left out of {name}, as they look like secrets: {names}", name=found[-1].name, names=names), "warn")
+        if found[-1].encoding:
+            out.note(_("{name} is not UTF-8; it was read as {encoding}.", name=found[-1].name, encoding=found[-1].encoding), "warn")
     return found
 
 

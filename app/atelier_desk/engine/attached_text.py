@@ -6,14 +6,12 @@ import os
 import re
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.encodings import marked
+from atelier_desk.domain.encodings import guessed, marked
 from atelier_desk.engine.run.mend import mended
 
 _CONTROL = re.compile("[\x00-\x06\x0e-\x1a\x1c-\x1f]")
 _UNSHOWN = re.compile("[\x00-\x1f\x7f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 """What a name may not bring into a line: line ends, control characters, and what turns the direction of the text."""
-FALLBACK = "windows-1252"
-"""What text without a mark is read as when it is not UTF-8: the encoding of older French and English files."""
 _SECRET = re.compile(
     r"^(\.env(\..+)?|.*\.env|\.netrc|\.pgpass|\.npmrc|\.pypirc|\.htpasswd|id_(rsa|dsa|ecdsa|ed25519)|.*\.(pem|key|p12|pfx|jks|keystore|kdbx|ppk)"
     r"|credentials(\.\w+)?|secrets?(\.\w+)?|.*service.?account.*\.json|\.git-credentials|\.aws|\.ssh|\.gnupg)$",
@@ -40,7 +38,8 @@ def decode(content: bytes) -> tuple[str, str]:
     try:
         return content.decode("utf-8"), "utf-8"
     except UnicodeDecodeError:
-        return content.decode(FALLBACK, "replace"), FALLBACK
+        encoding = guessed(content)
+        return content.decode(encoding), encoding
 
 
 def binary(text: str) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atelier_desk.domain import limits
+from atelier_desk.domain.encodings import marked
 from atelier_desk.domain.errors import LimitError, UsageError
 from atelier_desk.engine.attached_folder import folder_text
 from atelier_desk.engine.attached_text import binary, decode, looks_secret, shown_name
@@ -28,7 +29,8 @@ PDF_CHARACTERS = 1_000_000
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """Something that was read and is not kept yet. Fields as of ``Attachment``; ``text`` is the whole one, None for a picture; ``left_out``
-    names the files of a folder that did not go into it, as they look like secrets."""
+    names the files of a folder that did not go into it, as they look like secrets; ``encoding`` is the one that was guessed for a text
+    without a mark that is not UTF-8, else empty."""
 
     name: str
     media_type: str
@@ -40,6 +42,7 @@ class Prepared:
     pages: int = 0
     text: str | None = None
     left_out: tuple[str, ...] = ()
+    encoding: str = ""
 
     @property
     def secret(self) -> bool:
@@ -89,10 +92,11 @@ def of_bytes(name: str, content: bytes, *, source: str = "file", path: str = "")
     if shown.lower().endswith(_PICTURES):
         # Its text would be sent without a word, and the person waits for what the model sees.
         raise UsageError(N_("{name} is called a picture, and is none that can be opened (PNG, JPEG, GIF, WebP)."), name=shown)
-    text = decode(content)[0]
+    text, encoding = decode(content)
     if binary(text):
         raise UsageError(N_("{name} is neither text nor a PDF nor a picture (PNG, JPEG, GIF, WebP) and cannot be attached."), name=shown)
-    return Prepared(shown, "text/plain", content, source, path, text=mended(text))
+    guess = "" if encoding == "utf-8" or marked(content) else encoding
+    return Prepared(shown, "text/plain", content, source, path, text=mended(text), encoding=guess)
 
 
 def text_file(name: str, text: str, source: str = "input") -> Prepared:

@@ -14,6 +14,8 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import urldefrag, urljoin
 
+from atelier_desk.domain.encodings import guessed
+
 MEMORY = 1024 * 1024 * 1024
 """Bytes of address space."""
 SECONDS = 20
@@ -75,7 +77,7 @@ def decoded(data: bytes, said: str = "") -> str:
     except UnicodeDecodeError as error:
         if error.start >= len(data) - 4:
             return data.decode("utf-8", "replace")  # cut in the middle of a letter
-    return _guessed(data)
+    return data.decode(guessed(data))
 
 
 def _codec(name: str) -> str:
@@ -92,18 +94,6 @@ def _codec(name: str) -> str:
     except LookupError:
         return ""
     return _WIDER.get(codec, codec)
-
-
-def _guessed(data: bytes) -> str:
-    with suppress(UnicodeDecodeError):
-        western = data.decode("cp1252")
-        letters = re.findall(r"[^\W\d_]", western)
-        if sum(ord(each) > 0x7F for each in letters) <= len(letters) * 0.3:
-            return western
-    from charset_normalizer import from_bytes
-
-    best = from_bytes(data[:200_000]).best()
-    return data.decode(best.encoding if best is not None else "cp1252", "replace")
 
 
 def page(data: bytes, url: str, media_type: str, charset: str) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import unicodedata
 from collections.abc import Sequence
 
 from atelier_desk.domain.errors import ToolError
@@ -93,8 +94,8 @@ def nearest(file: Text, old: str) -> str:
     lines = file.lines[:_NEAR_LINES]
     if not lines:
         return "The file is empty."
-    stripped = [line.strip() for line in lines]
-    parts = [part.strip() for part in wanted]
+    stripped = [_folded(line) for line in lines]
+    parts = [_folded(part) for part in wanted]
     best, score = -1, 0
     first = {text for text in parts if text}
     for start in (index - offset for index, line in enumerate(stripped) if line in first for offset in _offsets(parts, line)):
@@ -105,14 +106,48 @@ def nearest(file: Text, old: str) -> str:
             best, score = start, same
     if best < 0:
         key = max(parts, key=len, default="")
-        close = difflib.get_close_matches(key, dict.fromkeys(stripped[:4_000]), n=1, cutoff=0.6) if key and len(key) < 500 else []
+        close = [line for line in stripped if key and key in line][:1]
+        close = close or difflib.get_close_matches(key, dict.fromkeys(stripped[:4_000]), n=1, cutoff=0.6) if key and len(key) < 500 else []
         if not close:
             return "Nothing like it is there. Read the file again and copy the passage exactly."
         best = max(0, stripped.index(close[0]) - parts.index(key))
     end = min(len(lines), best + max(1, len(wanted)))
-    why = " Only blanks at the beginnings or ends of lines differ." if stripped[best:end] == parts else ""
+    why = (
+        " Only blanks at the beginnings or ends of lines differ."
+        if [line.strip() for line in lines[best:end]] == [part.strip() for part in wanted]
+        else _unseen(wanted, lines[best:end])
+    )
     shown = numbered(lines[best : min(end, best + _SHOWN)], best + 1)
     return f"Nearly there is, at line {best + 1}:\n{shown}\n{f'{why} Copy the lines exactly.'.strip()}"
+
+
+_ALIKE = str.maketrans(
+    {"‘": "'", "’": "'", "‚": "'", "‛": "'", "“": '"', "”": '"', "„": '"', "‟": '"', "‐": "-", "‑": "-", "–": "-", "—": "-", "−": "-"}
+)
+
+
+def _folded(line: str) -> str:
+    """A line without what nobody sees: how accents are composed, which blank, quote or dash it is, characters without width."""
+    plain = unicodedata.normalize("NFKC", line).translate(_ALIKE)
+    return " ".join("".join(each for each in plain if unicodedata.category(each) not in {"Cf", "Cc"} or each == "\t").split())
+
+
+def _unseen(wanted: list[str], there: list[str]) -> str:
+    """Which characters differ in lines that look alike, by name."""
+    if not all(part in line for part, line in zip(map(_folded, wanted), map(_folded, there), strict=False)):
+        return ""
+    mine, theirs = "".join(wanted), "".join(there)
+    lookalikes = {each for each in theirs if _folded(each) != each or unicodedata.category(each) == "Mn"} - {" "}
+    only_there, only_mine = _named(lookalikes - set(mine)), _named(set(mine) - set(theirs))
+    if not only_there and not only_mine:
+        return ""
+    said = [f"the file has {only_there}" if only_there else "", f"old_string has {only_mine}" if only_mine else ""]
+    return f" They look alike and differ: {'; '.join(part for part in said if part)}."
+
+
+def _named(characters: set[str]) -> str:
+    strange = sorted(each for each in characters if not each.isascii() or not each.isalnum())[:6]
+    return ", ".join(f"U+{ord(each):04X} {unicodedata.name(each, 'CONTROL CHARACTER')}" for each in strange)
 
 
 def numbered(lines: Sequence[str], start: int) -> str:

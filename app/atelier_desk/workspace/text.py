@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from atelier_desk.domain.encodings import LOOKED_AT, marked
+from atelier_desk.domain.encodings import LOOKED_AT, guessed, marked
 from atelier_desk.domain.errors import ToolError
 
 _ENDS = re.compile(r"\r\n|\n|\r")
@@ -18,11 +18,13 @@ class Text:
     Attributes:
         text: with the line ends of the file.
         mark: its byte order mark, empty for most.
+        guessed: nothing but its bytes says the encoding.
     """
 
     text: str
     encoding: str = "utf-8"
     mark: bytes = b""
+    guessed: bool = False
 
     @property
     def newline(self) -> str:
@@ -69,10 +71,7 @@ def is_binary(data: bytes) -> bool:
 
 
 def decode(data: bytes) -> Text | None:
-    """The text of a file: by its byte order mark, else UTF-8, else Windows-1252, else Latin-1; None for a binary file.
-
-    Windows-1252 is tried before anything that guesses: guessing reads French in it as another language.
-    """
+    """The text of a file: by its byte order mark, else UTF-8, else as ``domain.encodings.guessed`` says; None for a binary file."""
     if found := marked(data):
         mark, encoding = found
         try:
@@ -81,9 +80,8 @@ def decode(data: bytes) -> Text | None:
             return None
     if is_binary(data):
         return None
-    for encoding in ("utf-8", "cp1252"):
-        try:
-            return Text(data.decode(encoding), encoding)
-        except UnicodeDecodeError:
-            continue
-    return Text(data.decode("latin-1"), "latin-1")
+    try:
+        return Text(data.decode(), "utf-8")
+    except UnicodeDecodeError:
+        encoding = guessed(data)
+        return Text(data.decode(encoding), encoding, guessed=True)

@@ -14,6 +14,7 @@ PIECES = st.sampled_from(
         "word ", "two words", "\n", "\n\n", "# Title\n", "- item\n", "  - inner\n", "1. one\n", "> quote\n", "```python\n", "```\n",
         "code = 1\n", "**bold** ", "*it* ", "`x` ", "| a | b |\n", "|---|---|\n", "| 1 | 2 |\n", "---\n", "===\n", "    indented\n",
         "<b>raw</b> ", "$x_1$ ", "$$\n", "$$", "x = y\n", "- [ ] box\n",
+        "```markdown\n", "> ```md\n", "[^1] ", "[^1]: note\n", "> [!NOTE]\n", "**「", "」**", "https://x.y/a_b ", "a<br>b ",
         "\\[\n", "\\]\n", "~~~\n", "![i](a.png) ", "[l](http://x.y) ", "é", "🚀 ",
     ]
 )  # fmt: skip
@@ -22,7 +23,7 @@ PIECES = st.sampled_from(
 def html(blocks: list[Block]) -> str:
     tokens = [token for block in blocks for token in block.tokens]
     parser = markdown()
-    for rule in ("math_inline", "math_block"):
+    for rule in ("math_inline", "math_block", "footnote"):
         parser.renderer.rules.setdefault(rule, lambda tokens, i, *_: tokens[i].content)
     return parser.renderer.render(tokens, parser.options, {})
 
@@ -46,6 +47,15 @@ def test_finished_blocks_leave_the_tail() -> None:
     stream.feed("First.\n\nSecond.\n\nThi")
     assert [block.kind for block in stream.advance()] == ["prose"]
     assert stream.tail == "Second.\n\nThi"
+
+
+def test_a_reference_has_its_whole_address_however_it_arrives() -> None:
+    stream, frozen = MarkdownStream(), []
+    for letter in "[r]: http://example.com/a\n\nsee [r]\n\nand [r]":
+        stream.feed(letter)
+        frozen += stream.advance()
+        stream.open_blocks()
+    assert html(frozen + stream.finish()).count('href="http://example.com/a"') == 2
 
 
 def test_open_code_shows_whole_lines_only() -> None:

@@ -90,6 +90,29 @@ async def test_a_failed_edit_says_what_is_nearly_there(call: Calls, ws: Path, ol
     assert (ws / "a.py").read_text() == CODE
 
 
+@pytest.mark.parametrize(
+    ("there", "old", "told"),
+    [
+        ("Prix\u00a0: 12\u202f€", "Prix : 12 €", "the file has U+00A0 NO-BREAK SPACE, U+202F NARROW NO-BREAK SPACE"),
+        ("Cafe\u0301 cre\u0300me", "Café crème", "the file has U+0300 COMBINING GRAVE ACCENT, U+0301 COMBINING ACUTE ACCENT"),
+        ("Café crème", "Cafe\u0301 cre\u0300me", "old_string has U+0300 COMBINING GRAVE ACCENT"),
+        (
+            "He said “hi”, it’s été",
+            'He said "hi", it\'s',
+            "the file has U+2019 RIGHT SINGLE QUOTATION MARK, U+201C LEFT DOUBLE QUOTATION MARK",
+        ),
+        ("a\u200bb = 1", "ab = 1", "the file has U+200B ZERO WIDTH SPACE"),
+        ("x = 5 \u2212 3", "x = 5 - 3", "the file has U+2212 MINUS SIGN; old_string has U+002D HYPHEN-MINUS"),
+    ],
+)
+async def test_what_differs_without_being_seen_is_named(call: Calls, ws: Path, there: str, old: str, told: str) -> None:
+    (ws / "a.md").write_text(f"first\n{there}\nlast\n")
+    data = await call("edit_file", path="a.md", old_string=old, new_string="x")
+    assert data["code"] == "no_match"
+    assert "at line 2" in data["error"]
+    assert told in data["error"]
+
+
 @pytest.mark.parametrize("end", ["\r\n", "\r", "\n"])
 async def test_line_ends_are_no_content(call: Calls, ws: Path, end: str) -> None:
     (ws / "a.txt").write_bytes(end.join(["one", "two", "three", ""]).encode())

@@ -56,7 +56,7 @@ async def test_a_huge_file_and_one_endless_line_are_read_page_by_page(call: Call
 @pytest.mark.parametrize(
     ("data", "encoding"),
     [
-        ("déjà vu".encode("cp1252"), "cp1252"),
+        ("déjà vu".encode("windows-1252"), "windows-1252"),
         (b"\xef\xbb\xbfmarked", None),
         ("wide é".encode("utf-16"), "utf-16-le"),
         ("plain é".encode(), None),
@@ -68,6 +68,7 @@ async def test_other_encodings_are_read(call: Calls, ws: Path, data: bytes, enco
     assert read.get("encoding", None if encoding is None else "") == (encoding if encoding is not None else read.get("encoding"))
     assert "�" not in read["content"]
     assert "\ufeff" not in read["content"]
+    assert read.get("encoding_guessed", False) == (encoding == "windows-1252")
 
 
 async def test_binary_files_are_named_and_not_dumped(call: Calls, ws: Path) -> None:

@@ -5,17 +5,18 @@ from __future__ import annotations
 from math import ceil
 
 from PySide6.QtCore import Qt, QUrl, Signal
-from PySide6.QtGui import QDesktopServices, QResizeEvent, QTextDocument, QTextOption
+from PySide6.QtGui import QResizeEvent, QTextDocument, QTextOption
 from PySide6.QtWidgets import QFrame, QSizePolicy, QTextBrowser, QWidget
 
 from atelier_desk.desktop.questions.markdown_style import dress
 from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.widgets.links import follow
 
 _FEATURES = QTextDocument.MarkdownFeature.MarkdownDialectGitHub | QTextDocument.MarkdownFeature.MarkdownNoHTML
 
 
 class MarkdownView(QTextBrowser):
-    """A read-only, selectable Markdown text. Links open outside, and only those of the web and of mail.
+    """A read-only, selectable Markdown text. A link shows where it leads before it opens, and only those of the web and of mail do.
 
     ``fit_height`` makes it as tall as its text, for use inside a scroll area; otherwise it scrolls by itself.
     """
@@ -30,7 +31,7 @@ class MarkdownView(QTextBrowser):
         mark(self, "plain")
         self.setOpenLinks(False)
         self.setUndoRedoEnabled(False)
-        self.anchorClicked.connect(_open_outside)
+        self.anchorClicked.connect(lambda url: follow(url, self))
         if fit_height:
             self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
             self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -79,8 +80,3 @@ class MarkdownView(QTextBrowser):
             if height != self.height():
                 self.setFixedHeight(height)
                 self.height_changed.emit()
-
-
-def _open_outside(url: QUrl) -> None:
-    if url.scheme() in ("http", "https", "mailto"):
-        QDesktopServices.openUrl(url)

@@ -110,7 +110,9 @@ def _page(where: Place, text: Text, input: ReadInput) -> dict[str, Any]:
         used += len(row) + 1
     after = input.offset + len(shown)
     more = {"next_offset": after} if after <= len(lines) else {}
-    encoding = {} if text.encoding == "utf-8" else {"encoding": text.encoding}
+    encoding: dict[str, Any] = {} if text.encoding == "utf-8" else {"encoding": text.encoding}
+    if text.guessed:
+        encoding["encoding_guessed"] = True
     empty = {} if lines else {"note": "The file is empty."}
     return {"success": True, "path": where.shown, "content": "\n".join(shown), "total_lines": len(lines), **more, **encoding, **empty}
 
@@ -252,4 +254,6 @@ class FileInfoTool(FileTool):
             if text is not None:
                 ends = {"\n": "LF", "\r\n": "CRLF", "\r": "CR"}[text.newline]
                 facts |= {"encoding": text.encoding, "line_ends": ends, "lines": len(text.lines)}
+                if text.guessed:
+                    facts["encoding_guessed"] = True
         return ToolResult.ok(**facts)

@@ -11,9 +11,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt, QUrl
-from PySide6.QtGui import QColor, QDesktopServices, QGuiApplication, QTextCursor
-from PySide6.QtWidgets import QPlainTextEdit, QPushButton, QToolButton, QToolTip
+from PySide6.QtCore import QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QColor, QDesktopServices, QGuiApplication, QTextCursor, QWheelEvent
+from PySide6.QtWidgets import QApplication, QPlainTextEdit, QPushButton, QToolButton, QToolTip
 from pytestqt.qtbot import QtBot
 
 from atelier_desk import children
@@ -23,6 +23,7 @@ from atelier_desk.desktop.chat.markdown import formula
 from atelier_desk.desktop.chat.markdown.draw_process import draw
 from atelier_desk.desktop.chat.markdown.drawings import Drawings
 from atelier_desk.desktop.chat.markdown.formula import drawing_of, formulas
+from atelier_desk.desktop.chat.markdown.parser import parse
 from atelier_desk.desktop.chat.markdown.writer import CHECKED
 from atelier_desk.desktop.chat.transcript.blocks import ProseBlock, TableBlock, _formula_places
 from atelier_desk.desktop.chat.transcript.image_gate import ImageGate
@@ -264,3 +265,25 @@ def test_a_wide_table_scrolls_inside_itself(qtbot: QtBot) -> None:
     assert table.width() == 600
     assert table.horizontalScrollBar().maximum() > 0
     assert table.viewport().height() >= table.document().size().height(), "no row is behind the scroll bar"
+
+
+@pytest.mark.parametrize(
+    ("modifier", "turn"), [(Qt.KeyboardModifier.ShiftModifier, QPoint(0, -120)), (Qt.KeyboardModifier.NoModifier, QPoint(-120, 0))]
+)
+def test_a_wide_table_opens_at_its_first_column_and_goes_sideways(qtbot: QtBot, modifier: Qt.KeyboardModifier, turn: QPoint) -> None:
+    table = TableBlock()
+    qtbot.addWidget(table)
+    names = [f"column{number}" for number in range(24)]
+    table.append_blocks(parse("|" + "|".join(names) + "|\n" + "|---" * 24 + "|\n|" + "|".join(names) + "|\n"))
+    table.resize(740, table.fit(740))
+    table.show()
+    qtbot.waitUntil(lambda: table.horizontalScrollBar().maximum() > 0)
+    assert table.horizontalScrollBar().value() == 0
+    at = QPointF(20, 20)
+    buttons, phase = Qt.MouseButton.NoButton, Qt.ScrollPhase.NoScrollPhase
+    wheel = QWheelEvent(at, at, QPoint(), turn, buttons, modifier, phase, False)
+    QApplication.sendEvent(table.viewport(), wheel)
+    assert table.horizontalScrollBar().value() > 0
+    down = QWheelEvent(at, at, QPoint(), QPoint(0, -120), buttons, Qt.KeyboardModifier.NoModifier, phase, False)
+    QApplication.sendEvent(table.viewport(), down)
+    assert not down.isAccepted(), "up and down the transcript scrolls"

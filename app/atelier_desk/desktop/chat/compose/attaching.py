@@ -162,6 +162,8 @@ class AttachmentDesk(QObject):
             if item.left_out:
                 names = ", ".join(item.left_out[:_NAMED]) + ("…" if len(item.left_out) > _NAMED else "")
                 told.append(_("Left out of {name}, as they look like secrets: {names}", name=item.name, names=names))
+            if item.encoding:
+                told.append(_("{name} is not UTF-8; it was read as {encoding}.", name=item.name, encoding=item.encoding))
         pictures = sum(item.picture for item in items)
         if pictures and info is not None and info.supports_vision is False:
             words = ngettext(

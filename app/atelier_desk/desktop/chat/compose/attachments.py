@@ -115,6 +115,11 @@ class Item:
         return getattr(self.what, "left_out", ())
 
     @property
+    def encoding(self) -> str:
+        """The encoding that was guessed for its text, else empty."""
+        return getattr(self.what, "encoding", "")
+
+    @property
     def bytes(self) -> int:
         if self.what is None:
             return 0

@@ -40,11 +40,10 @@ class Block:
 
 @cache
 def markdown() -> MarkdownIt:
-    """The parser: CommonMark with tables, strikethrough, task lists and formulas, bare links recognised by their angle brackets alone, raw
-    HTML left as text."""
-    from markdown_it import MarkdownIt
+    """The parser: CommonMark with tables, strikethrough, task lists, formulas and what ``dialect`` adds, raw HTML left as text."""
+    from atelier_desk.desktop.chat.markdown import dialect
 
-    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    parser = dialect.parser()
     parser.core.ruler.push("task_lists", _task_lists)
     add_math(parser)
     return parser
@@ -64,7 +63,7 @@ class MarkdownStream:
     """
 
     tail: str = ""
-    _env: dict[str, Any] = field(default_factory=dict)
+    _references: dict[str, Any] = field(default_factory=dict)
     _parsed_to: int = 0
 
     def feed(self, text: str) -> None:
@@ -77,7 +76,7 @@ class MarkdownStream:
             return []
         text = self.tail[:end]
         self._parsed_to = end
-        blocks, starts = _blocks(markdown().parse(text, self._env))
+        blocks, starts = self._parsed(text, grows=True)
         whole = len(blocks) - 1
         opened = open_formula(text)
         while whole > 0 and starts[whole] > opened:  # what begins there may turn out to be one formula
@@ -91,24 +90,30 @@ class MarkdownStream:
         """What the tail would be if it ended here; of an open code block only whole lines."""
         if not self.tail.strip():
             return []
-        blocks = _blocks(markdown().parse(self.tail, self._env))[0]
+        blocks = self._parsed(self.tail, grows=True)[0]
         if blocks and blocks[-1].kind == "code" and not self.tail.endswith("\n"):
             end = self.tail.rfind("\n") + 1
-            whole = _blocks(markdown().parse(self.tail[:end], self._env))[0] if end else []
+            whole = self._parsed(self.tail[:end], grows=True)[0] if end else []
             if whole and whole[-1].kind == "code":
                 return whole
         return blocks
 
     def finish(self) -> list[Block]:
         """The rest, final."""
-        blocks = _blocks(markdown().parse(self.tail, self._env))[0]
+        blocks = self._parsed(self.tail, grows=False)[0]
         self.tail, self._parsed_to = "", 0
         return blocks
+
+    def _parsed(self, text: str, *, grows: bool) -> tuple[list[Block], list[int]]:
+        """Blocks and their first lines; while the text grows, a fence in a fence waits for its end (``dialect.GROWS``)."""
+        return _blocks(markdown().parse(text, {"references": {**self._references}, "grows": grows}))
 
     def _cut(self, text: str, line: int) -> None:
         position = 0
         for _ in range(line):
             position = text.index("\n", position) + 1
+        if "]:" in text[:position]:  # addresses that are defined there; those of lines that still grow are not known yet
+            markdown().parse(text[:position], {"references": self._references})
         self.tail = self.tail[position:]
         self._parsed_to = len(text) - position
 

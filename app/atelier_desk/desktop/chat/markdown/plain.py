@@ -52,7 +52,7 @@ def _block(block: Block) -> str:
             lines.append("\t".join(row))
             row = None
         elif kind == "inline" and row is not None:
-            row.append(inline_text(token.children or []))
+            row.append(inline_text(token.children or []).replace("\n", " "))
         elif kind in {"inline", "fence", "code_block", "math_block"}:
             text = inline_text(token.children or []) if kind == "inline" else token.content.removesuffix("\n")
             indent = "  " * max(0, len(counters) - 1)

@@ -28,6 +28,7 @@ from PySide6.QtGui import (
     QTextTableFormat,
 )
 
+from atelier_desk.desktop.chat.markdown.dialect import ALERTS
 from atelier_desk.desktop.chat.markdown.draw_process import EM
 from atelier_desk.desktop.chat.markdown.formula import formulas
 from atelier_desk.desktop.theme import Theme, theme
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 
 QUOTE_DEPTH = QTextFormat.Property.UserProperty + 1
 """Block format property: how many quotes the block is in; whoever paints the document draws the bars."""
+QUOTE_COLOUR = QTextFormat.Property.UserProperty + 6
+"""Block format property: the theme's name of the innermost bar's colour, where the quote is an alert."""
 CODE_BLOCK = QTextFormat.Property.UserProperty + 2
 CHECKED = QTextFormat.Property.UserProperty + 5
 """Block format property of a task list's item: whether it is done."""
@@ -121,6 +124,7 @@ class Writer:
         self._theme = look or theme()
         self._cursor = QTextCursor(document)
         self._quotes = 0
+        self._alerts: list[str] = []
         self._list_formats: list[QTextListFormat] = []
         self._lists: list[object | None] = []
         self._fresh_item = False
@@ -183,8 +187,10 @@ class Writer:
             self._fresh_item = False
         elif kind == "blockquote_open":
             self._quotes += 1
+            self._alerts.append(ALERTS[token.meta["alert"]][1] if "alert" in token.meta else "")
         elif kind == "blockquote_close":
             self._quotes -= 1
+            self._alerts.pop()
 
     @property
     def _in_list(self) -> bool:
@@ -204,6 +210,8 @@ class Writer:
         form.setLeftMargin(look.px(_QUOTE_STEP) * self._quotes)
         if self._quotes:
             form.setProperty(QUOTE_DEPTH, self._quotes)
+            if self._alerts and self._alerts[-1]:
+                form.setProperty(QUOTE_COLOUR, self._alerts[-1])
         if heading:
             form.setHeadingLevel(heading)
         if self._in_list and not self._fresh_item:
@@ -365,6 +373,9 @@ class Writer:
         elif token.type == "code_inline":
             mono = self._theme.font(13, 600 if form.fontWeight() >= QFont.Weight.DemiBold else 400, mono=True)
             form.setFont(mono, QTextCharFormat.FontPropertiesInheritanceBehavior.FontPropertiesSpecifiedOnly)
+            self._cursor.insertText(token.content, form)
+        elif token.type == "footnote":
+            form.setVerticalAlignment(QTextCharFormat.VerticalAlignment.AlignSuperScript)
             self._cursor.insertText(token.content, form)
         elif token.type == "softbreak":
             self._cursor.insertText(" ", form)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QEvent, QMimeData, QPointF, QRectF, QSize, Qt, QUrl, Signal
 from PySide6.QtGui import (
-    QDesktopServices,
     QEnterEvent,
     QGuiApplication,
     QImage,
@@ -28,6 +27,7 @@ from atelier_desk.desktop.chat.markdown.writer import (
     CHECKED,
     FORMULA,
     FORMULA_PX,
+    QUOTE_COLOUR,
     QUOTE_DEPTH,
     ImageCheck,
     Writer,
@@ -37,12 +37,12 @@ from atelier_desk.desktop.chat.markdown.writer import (
 from atelier_desk.desktop.chat.search.marks import places
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import IconButton, say
+from atelier_desk.desktop.widgets.links import follow
 from atelier_desk.i18n import N_
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.chat.markdown.parser import Block
 
-_OPENABLE = {"http", "https", "mailto"}
 MAX_IMAGE_SIDE = 4096
 
 
@@ -71,7 +71,7 @@ class ProseBlock(QTextBrowser):
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         say(self, name=N_("Text"))
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)  # the message has one menu for all its parts
-        self.anchorClicked.connect(_open_link)
+        self.anchorClicked.connect(lambda url: follow(url, self))
         self._writer = Writer(self.document(), image)
 
     def append_blocks(self, blocks: Iterable[Block]) -> None:
@@ -205,7 +205,6 @@ class ProseBlock(QTextBrowser):
 
     def _paint_quote_bars(self, event: QPaintEvent) -> None:
         painter = QPainter(self.viewport())
-        colour = theme().colour("border")
         layout = self.document().documentLayout()
         step = theme().px(16)
         block = self.document().begin()
@@ -216,6 +215,8 @@ class ProseBlock(QTextBrowser):
             if depth and box.intersects(QRectF(event.rect()).adjusted(0, -40, 0, 40)):
                 top = box.top() - (block.blockFormat().topMargin() if previous else 0)
                 for level in range(depth):
+                    alert = block.blockFormat().stringProperty(QUOTE_COLOUR) if level == depth - 1 else ""
+                    colour = theme().colour(alert or "border")
                     painter.fillRect(QRectF(level * step, top, 3, box.bottom() - top), colour)
             previous = depth
             block = block.next()
@@ -240,7 +241,8 @@ class RuleBlock(QFrame):
 
 
 class TableBlock(ProseBlock):
-    """One table; a table wider than the column scrolls sideways inside itself. Its copy button is seen under the pointer."""
+    """One table; a table wider than the column scrolls sideways inside itself, with Shift and the wheel too. Its copy button is seen
+    under the pointer."""
 
     def __init__(self, parent: QWidget | None = None, image: ImageCheck = refuse_images) -> None:
         super().__init__(parent, image)
@@ -257,6 +259,21 @@ class TableBlock(ProseBlock):
         side = self._copy.sizeHint().width()
         self._copy.move(min(round(self.document().idealWidth()) + 6, width - side - 4), 4)
         return height + (self.horizontalScrollBar().sizeHint().height() if wide else 0)
+
+    def append_blocks(self, blocks: Iterable[Block]) -> None:
+        super().append_blocks(blocks)
+        if not self.textCursor().hasSelection():  # the cursor was pushed to the end by what was written, and the view follows it
+            self.moveCursor(QTextCursor.MoveOperation.Start)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Sideways as far as it goes; up and down the transcript scrolls."""
+        turned, bar = event.angleDelta(), self.horizontalScrollBar()
+        sideways = turned.y() if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else turned.x()
+        if not sideways or bar.maximum() == 0:
+            super().wheelEvent(event)
+            return
+        bar.setValue(bar.value() - round(sideways / 120 * 3 * bar.singleStep()))
+        event.accept()
 
     def copy_table(self) -> None:
         """For a spreadsheet as cells parted by tabs, for a text processor as a table."""
@@ -276,7 +293,7 @@ class TableBlock(ProseBlock):
         for row in range(table.rows()):
             found = [table.cellAt(row, column) for column in range(table.columns())]
             spans = [(cell.firstCursorPosition().position(), cell.lastCursorPosition().position()) for cell in found]
-            rows.append("\t".join(_source_between(self.document(), *span) for span in spans))
+            rows.append("\t".join(_source_between(self.document(), *span).replace("\n", " ") for span in spans))
         return "\n".join(rows)
 
     def enterEvent(self, event: QEnterEvent) -> None:
@@ -334,9 +351,3 @@ def _between(document: QTextDocument, start: int, end: int) -> str:
     cursor.setPosition(start)
     cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
     return cursor.selectedText().replace("\u2029", "\n").replace("\u2028", "\n")
-
-
-def _open_link(url: QUrl) -> None:
-    """Open web and mail addresses in their own programs; nothing else."""
-    if url.scheme() in _OPENABLE:
-        QDesktopServices.openUrl(url)

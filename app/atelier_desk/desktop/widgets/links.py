@@ -1,0 +1,48 @@
+"""Links in texts that others wrote: a click shows where one leads, and asks before a browser or mail program opens."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPoint, Qt, QUrl
+from PySide6.QtGui import QCursor, QDesktopServices, QGuiApplication
+from PySide6.QtWidgets import QMenu, QTextBrowser
+
+from atelier_desk.desktop.theme import theme
+from atelier_desk.i18n import _
+
+OPENABLE = {"http", "https", "mailto"}
+_SHOWN = 480
+"""Pixels of an address at 100 %: its middle is left out, its host and its end are seen."""
+
+
+def follow(url: QUrl, text: QTextBrowser) -> None:
+    """Show the menu of a link that was clicked or chosen with Enter in ``text``; nothing happens for other schemes than ``OPENABLE``.
+
+    The address is shown encoded, so that letters of another alphabet cannot pose as those of a known host.
+    """
+    if url.scheme() not in OPENABLE:
+        return
+    address = url.toString(QUrl.ComponentFormattingOption.FullyEncoded)
+    menu = QMenu(text)
+    menu.setObjectName("link-menu")
+    menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    shown = menu.fontMetrics().elidedText(address, Qt.TextElideMode.ElideMiddle, theme().px(_SHOWN))
+    where = menu.addAction(shown.replace("&", "&&"))
+    where.setObjectName("link-address")
+    where.setEnabled(False)
+    opens = menu.addAction(theme().icon("external-link"), _("Write a mail") if url.scheme() == "mailto" else _("Open in the browser"))
+    opens.setObjectName("link-open")
+    opens.triggered.connect(lambda *_: QDesktopServices.openUrl(url))
+    copies = menu.addAction(theme().icon("copy"), _("Copy the address"))
+    copies.setObjectName("link-copy")
+    copies.triggered.connect(lambda *_: QGuiApplication.clipboard().setText(address))
+    menu.popup(_place(text))
+    menu.setActiveAction(opens)
+
+
+def _place(text: QTextBrowser) -> QPoint:
+    """Under the pointer, or below the line of a link that was chosen with the keyboard."""
+    pointer = QCursor.pos()
+    viewport = text.viewport()
+    if viewport.rect().contains(viewport.mapFromGlobal(pointer)):
+        return pointer
+    return viewport.mapToGlobal(text.cursorRect().bottomLeft())

@@ -1,0 +1,66 @@
+"""A link in a text that somebody else wrote shows where it leads before anything opens."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QUrl
+from PySide6.QtGui import QAction, QDesktopServices, QGuiApplication
+from PySide6.QtWidgets import QMenu, QTextBrowser
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.chat.markdown.parser import parse
+from atelier_desk.desktop.chat.transcript.blocks import ProseBlock
+from atelier_desk.desktop.questions.markdown_view import MarkdownView
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    addresses: list[str] = []
+    monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: bool(addresses.append(url.toString())) or True)
+    return addresses
+
+
+def shown(qtbot: QtBot, kind: type[QTextBrowser]) -> QTextBrowser:
+    view = kind()
+    qtbot.addWidget(view)
+    view.show()
+    return view
+
+
+def entry(menu: QMenu, name: str) -> QAction:
+    return next(each for each in menu.actions() if each.objectName() == name)
+
+
+@pytest.mark.parametrize("kind", [ProseBlock, MarkdownView])
+def test_a_click_shows_the_address_and_opens_it_on_the_second(qtbot: QtBot, opened: list[str], kind: type[QTextBrowser]) -> None:
+    view = shown(qtbot, kind)
+    view.anchorClicked.emit(QUrl("https://аpple.com/a?b=1&c"))
+    menu = view.findChild(QMenu, "link-menu")
+    assert isinstance(menu, QMenu)
+    assert menu.isVisible()
+    assert opened == []
+    assert entry(menu, "link-address").text() == "https://xn--pple-43d.com/a?b=1&&c", "a Cyrillic letter in place of the first one"
+    entry(menu, "link-copy").trigger()
+    assert QGuiApplication.clipboard().text() == "https://xn--pple-43d.com/a?b=1&c"
+    entry(menu, "link-open").trigger()
+    assert len(opened) == 1
+    menu.close()
+
+
+@pytest.mark.parametrize("address", ["file:///etc/passwd", "javascript:alert(1)", "data:text/html,x", "smb://host/share", "relative.html"])
+def test_other_schemes_do_nothing(qtbot: QtBot, opened: list[str], address: str) -> None:
+    view = shown(qtbot, ProseBlock)
+    view.anchorClicked.emit(QUrl(address))
+    assert view.findChild(QMenu, "link-menu") is None
+    assert opened == []
+
+
+def test_a_bare_address_in_a_reply_is_such_a_link(qtbot: QtBot) -> None:
+    view = ProseBlock()
+    qtbot.addWidget(view)
+    view.append_blocks(parse("See https://example.com/__init__.py."))
+    fragments, found = view.document().begin().begin(), []
+    while not fragments.atEnd():
+        found.append((fragments.fragment().text(), fragments.fragment().charFormat().anchorHref()))
+        fragments += 1
+    assert found == [("See ", ""), ("https://example.com/__init__.py", "https://example.com/__init__.py"), (".", "")]
