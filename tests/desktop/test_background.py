@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent
+from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 
@@ -80,3 +81,14 @@ async def test_opening_or_deleting_the_workflow_takes_the_message_back(away: Pro
     away.window.sidebar.workflow_gone.emit("w3")
     await settle()
     assert away.toast() == ""
+
+
+async def test_the_end_of_what_is_in_view_is_said_to_a_screen_reader(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = await Program(qtbot).start()
+    monkeypatch.setattr(program.window, "isActiveWindow", lambda: True)
+    said: list[str] = []
+    monkeypatch.setattr(QAccessible, "updateAccessibility", staticmethod(lambda event: said.append(event.message())))
+    program.end(program.window.chat.workflow_id)
+    await settle()
+    assert said == ["“First” is done"]
+    assert program.toast() == "", "who sees it needs no message"

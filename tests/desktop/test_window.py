@@ -9,9 +9,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QKeySequence
-from PySide6.QtWidgets import QComboBox, QDialog, QFileDialog, QLabel, QLineEdit, QPlainTextEdit, QPushButton, QWidget
+from PySide6.QtCore import QCoreApplication, QEvent, QPoint, Qt
+from PySide6.QtGui import QFont, QKeySequence
+from PySide6.QtWidgets import QApplication, QComboBox, QDialog, QFileDialog, QLabel, QLineEdit, QPlainTextEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings.language import switch_language
@@ -510,3 +510,17 @@ async def test_a_workflow_in_view_that_the_list_does_not_show_is_acted_on_all_th
     qtbot.keyClick(field, Qt.Key.Key_Return)
     await settle()
     assert program.engine.calls("workflows.rename") == [(("w1", "Better"), {})]
+
+
+async def test_the_fonts_that_a_desktop_gives_single_kinds_of_widgets_are_taken_back(program: Program, qtbot: QtBot) -> None:
+    await program.start(workflow="w1")
+    buttons = program.window.findChildren(QPushButton)
+    QApplication.setFont(QFont("DejaVu Sans", 10), "QPushButton")
+    assert {button.font().family() for button in buttons} == {"DejaVu Sans"}
+    QCoreApplication.sendEvent(program.window, QEvent(QEvent.Type.ThemeChange))
+    qtbot.waitUntil(lambda: not {button.font().family() for button in buttons} & {"DejaVu Sans"})
+
+
+async def test_on_a_sharper_screen_pictures_are_drawn_anew(program: Program, qtbot: QtBot) -> None:
+    with qtbot.waitSignal(theme().changed):
+        QCoreApplication.sendEvent(program.window, QEvent(QEvent.Type.DevicePixelRatioChange))

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QApplication
 
 from atelier_desk.desktop.system.answers import plain
+from atelier_desk.desktop.widgets.announce import announce
 from atelier_desk.domain.stream.payloads import WorkflowComplete
 from atelier_desk.i18n import N_, _
 
@@ -43,7 +45,10 @@ class BackgroundWatch(QObject):
         words = ENDS.get(data.status)
         window = self._window
         in_view = event.workflow_id == window.chat.workflow_id
-        if words is None or (in_view and window.isActiveWindow()) or window.watched_outside(event.workflow_id):
+        if words is None:
+            return
+        if (in_view and window.isActiveWindow()) or window.watched_outside(event.workflow_id):
+            window.bridge.jobs.start(self._announce(event.workflow_id, words))
             return
         if not in_view:
             window.sidebar.mark_unread(event.workflow_id, True)
@@ -57,6 +62,11 @@ class BackgroundWatch(QObject):
         """What a message tells of is no news any more."""
         if (toast := self._toasts.get(workflow_id)) is not None:
             toast.dismiss()
+
+    async def _announce(self, workflow_id: str, words: str) -> None:
+        """Who sees it needs no message; who listens to a screen reader does."""
+        workflow = await self._window.bridge.engine.workflows.get(workflow_id)
+        announce(QApplication.activeWindow() or self._window, _(words, name=workflow.name))
 
     async def _tell(self, workflow_id: str, words: str, in_view: bool) -> None:
         workflow = await self._window.bridge.engine.workflows.get(workflow_id)

@@ -68,6 +68,7 @@ class MainWindow(Translated, WindowActions):
         self.rail = Rail(self, bridge)
         self.rail.drawer.lie_over(self.pages, self.middle, self.sidebar)
         self.pages.installEventFilter(self)
+        self.installEventFilter(self)
         self.toasts.stand_over(self.pages)
         EnterPresses(self)
         self.actions_ = ActionRegistry(self)
@@ -258,6 +259,10 @@ class MainWindow(Translated, WindowActions):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is self.pages and event.type() in (QEvent.Type.Move, QEvent.Type.Resize):
             self._draw_edges()
+        elif watched is self and event.type() == QEvent.Type.ThemeChange:
+            QTimer.singleShot(0, theme().restore_fonts)
+        elif watched is self and event.type() == QEvent.Type.DevicePixelRatioChange:
+            QTimer.singleShot(0, theme().changed.emit)  # pictures are drawn for the new screen as they are for other colours
         return False
 
     def _draw_edges(self) -> None:

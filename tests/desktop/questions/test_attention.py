@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.questions.attention import Attention
+from atelier_desk.desktop.system.notice import Action, Notice
 
 
 @pytest.fixture
@@ -34,3 +36,14 @@ def test_in_front_or_switched_off_nothing_is_told(attention: Attention, monkeypa
     attention.enabled = True
     monkeypatch.setattr(attention._window, "isActiveWindow", lambda: True)
     assert not attention.tell("Atelier", "done")
+
+
+@pytest.mark.parametrize("active", [False, True])
+def test_a_screen_reader_says_it_wherever_the_window_is(attention: Attention, monkeypatch: pytest.MonkeyPatch, active: bool) -> None:
+    said: list[tuple[str, QAccessible.AnnouncementPoliteness]] = []
+    monkeypatch.setattr(QAccessible, "updateAccessibility", staticmethod(lambda event: said.append((event.message(), event.politeness()))))
+    monkeypatch.setattr(attention._window, "isActiveWindow", lambda: active)
+    attention.tell("Atelier", "“First” is done")
+    attention.show(Notice("Ada needs you", "Which one?", lambda: None, "q", (Action("This one", lambda: None),)))
+    polite, assertive = QAccessible.AnnouncementPoliteness.Polite, QAccessible.AnnouncementPoliteness.Assertive
+    assert said == [("Atelier: “First” is done", polite), ("Ada needs you: Which one?", assertive)]

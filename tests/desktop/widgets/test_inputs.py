@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QScrollArea, QStyleOptionComboBox, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QScrollArea, QStyleOptionComboBox, QToolButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 import atelier_desk.desktop
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets.inputs import ComboBox, DoubleSpinBox, Slider, SpinBox
+from atelier_desk.desktop.widgets.inputs import ComboBox, DoubleSpinBox, SearchField, Slider, SpinBox
 from tests.support.wheel import turn_over, value
 
 PLAIN = {"QComboBox", "QSpinBox", "QDoubleSpinBox", "QSlider", "QDial", "QDateTimeEdit", "QDateEdit", "QTimeEdit", "QFontComboBox"}
@@ -110,3 +110,15 @@ def test_every_input_of_the_window_is_one_of_these() -> None:
             named = [node.func] if isinstance(node, ast.Call) else node.bases if isinstance(node, ast.ClassDef) else []
             found += [f"{path.name}: {each.id}" for each in named if isinstance(each, ast.Name) and each.id in PLAIN]
     assert found == []
+
+
+def test_the_magnifier_of_a_search_field_grows_with_its_text(qtbot: QtBot) -> None:
+    field = SearchField()
+    qtbot.addWidget(field)
+    lens = field.findChild(QToolButton)
+    assert lens is not None
+    assert lens.iconSize().width() == 16
+    theme().set_scale(200)
+    assert lens.iconSize().width() == 32
+    assert field.textMargins().left() >= 32, "the text begins after it"
+    theme().set_scale(100)

@@ -285,7 +285,7 @@ class ChatPanel(Translated, QWidget):
 
             self._starter = StarterNotice(self)
             self._starter.better_models_wanted.connect(self.better_models_wanted)
-            self._above_composer.addWidget(self._starter, 0, Qt.AlignmentFlag.AlignLeft)
+            self._above_composer.addWidget(self._starter)
         self._starter.set_model(provider, model)
 
     # -- sub-agents -----------------------------------------------------------------------------------------------------------

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
-from atelier_desk.desktop.widgets import Pill, control, fill
+from atelier_desk.desktop.widgets import FlowLayout, control
+from atelier_desk.desktop.widgets.basic import ElidedPill
 from atelier_desk.i18n import N_
 from atelier_desk.llm.local.models import STARTER
 from atelier_desk.llm.registry import builtin_type
@@ -25,7 +26,7 @@ class StarterNotice(QWidget):
         super().__init__(parent)
         self.setObjectName("starter-notice")
         self._pill = control(
-            Pill("", "warn", self),
+            ElidedPill("warn", self),
             "",
             N_("starter model: simple requests only"),
             tip=N_("It calculates, keeps tasks and memories and asks questions, in short sentences. Larger models do more."),
@@ -38,7 +39,9 @@ class StarterNotice(QWidget):
             name=N_("Better models than the starter"),
             on=lambda: self.better_models_wanted.emit(),
         )
-        fill(QHBoxLayout(self), self._pill, self._link, margins=(0, 0, 0, 0), spacing=4)
+        flow = FlowLayout(self, spacing=4)  # on two lines where the text is large
+        flow.addWidget(self._pill)
+        flow.addWidget(self._link)
         self._speaks = self._covered = False
         self.hide()
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
-from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent, QStandardItem, QStandardItemModel
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QListView, QMenu, QPushButton, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QStandardItem, QStandardItemModel
+from PySide6.QtWidgets import QHBoxLayout, QListView, QMenu, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.projects.graph.details import has_source
@@ -16,7 +16,7 @@ from atelier_desk.desktop.projects.result_rows import FOUND, NEEDLE, ResultDeleg
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import EmptyState, Translated, control, fill, label, say
-from atelier_desk.desktop.widgets.inputs import ComboBox
+from atelier_desk.desktop.widgets.inputs import ComboBox, SearchField
 from atelier_desk.desktop.widgets.steady import OverlayBar
 from atelier_desk.domain.project import Entity, EntityKind, Found, Project
 from atelier_desk.i18n import N_, _, ngettext
@@ -49,12 +49,8 @@ class SearchPage(Translated, QWidget):
         self.kinds: set[EntityKind] = set()
         self.found: Sequence[Found] = ()
         self._asked = ""
-        self.field = control(
-            QLineEdit(self), "project-search-field", look="search", hint=N_("A name, or what it does"), name=N_("Search in projects")
-        )
+        self.field = control(SearchField(self), "project-search-field", hint=N_("A name, or what it does"), name=N_("Search in projects"))
         self.field.setClearButtonEnabled(True)
-        self._lens = QAction(theme().icon("search"), "", self.field)
-        self.field.addAction(self._lens, QLineEdit.ActionPosition.LeadingPosition)
         self.field.installEventFilter(self)
         self.where = control(ComboBox(self), "project-search-where", name=N_("Which projects"))
         self.where.addItem("", "")
@@ -258,7 +254,6 @@ class SearchPage(Translated, QWidget):
         return super().eventFilter(watched, event)
 
     def _restyle(self) -> None:
-        self._lens.setIcon(theme().icon("search"))
         self.list.scheduleDelayedItemsLayout()
 
     def retranslate(self) -> None:

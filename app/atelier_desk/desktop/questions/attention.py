@@ -10,6 +10,7 @@ from PySide6.QtCore import QEvent, QObject, Signal
 from PySide6.QtWidgets import QApplication, QSystemTrayIcon, QWidget
 
 from atelier_desk.desktop.system.notice import Notice, Notifier
+from atelier_desk.desktop.widgets.announce import announce
 from atelier_desk.domain.text import shorten
 
 _COUNT = re.compile(r"^\(\d+\) ")
@@ -17,7 +18,8 @@ _EXCERPT = 200
 
 
 class Attention(QObject):
-    """Watches one window. ``activated`` is emitted when a notification is clicked that is for nothing more exact.
+    """Watches one window. ``activated`` is emitted when a notification is clicked that is for nothing more exact. Screen readers say
+    each notification, also while the window is in front.
 
     Notifications go to ``notifier`` where the desktop has one, else to the tray, if there is one; the count in the title is there
     everywhere. With ``answers`` off a notification has no buttons.
@@ -43,6 +45,7 @@ class Attention(QObject):
     def show(self, notice: Notice) -> bool:
         """Show a notification and alert the task bar, unless the window is in front or notifications are off; whether it was told."""
         window = self._window.window()
+        announce(window, f"{notice.title}: {notice.text}", urgent=bool(notice.actions))
         if window.isActiveWindow() or not self.enabled:
             return False
         QApplication.alert(window)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QAction, QFontMetrics, QKeySequence, QShortcut
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QListWidget, QListWidgetItem, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtGui import QFontMetrics, QKeySequence, QShortcut
+from PySide6.QtWidgets import QHBoxLayout, QListWidget, QListWidgetItem, QStackedWidget, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import PageEntry, pages
@@ -14,6 +14,7 @@ from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Line, Translated, control, fill, label, say
 from atelier_desk.desktop.widgets.enter import EnterPresses
+from atelier_desk.desktop.widgets.inputs import SearchField
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -65,10 +66,8 @@ class SettingsWindow(Translated, QWidget):
     def _build_side(self) -> QWidget:
         self._side = control(QWidget(self), look="side")
         self._side.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.search = control(QLineEdit(self._side), "settings-search", look="search", hint=N_("Search settings"))
+        self.search = control(SearchField(self._side), "settings-search", hint=N_("Search settings"))
         self.search.setClearButtonEnabled(True)
-        self._lens = QAction(theme().icon("search"), "", self.search)  # made here: Qt's own objects can be lost to Python while they live
-        self.search.addAction(self._lens, QLineEdit.ActionPosition.LeadingPosition)
         self.list = control(QListWidget(self._side), "settings-pages", look="plain", name=N_("Pages"))
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.nothing = control(label("", "small", self._side, wrap=True), "", N_("No setting is called that."))
@@ -172,7 +171,6 @@ class SettingsWindow(Translated, QWidget):
 
     def _restyle(self) -> None:
         self._size_side()
-        self._lens.setIcon(theme().icon("search"))
         for number, entry in enumerate(self._entries):
             self.list.item(number).setIcon(theme().icon(entry.icon))
             self.list.item(number).setSizeHint(QSize(0, theme().px(32)))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QFontMetrics, QIcon, QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.sidebar.foot import SidebarFoot
 from atelier_desk.desktop.sidebar.list_view import WorkflowListView
@@ -16,6 +16,7 @@ from atelier_desk.desktop.sidebar.model import ARCHIVE, Found, Shown, WorkflowMo
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import EmptyState, ToastHost, Translated, control, fill, say
+from atelier_desk.desktop.widgets.inputs import SearchField
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class Sidebar(Translated, QWidget):
         self._loading: asyncio.Task[None] | None = None
         self.new = QPushButton(self)
         control(self.new, "new-workflow", self._new_text, name=N_("New workflow"))
-        self.search = control(QLineEdit(self), "search-field", look="search", hint=N_("Search"), name=N_("Search titles and messages"))
+        self.search = control(SearchField(self), "search-field", hint=N_("Search"), name=N_("Search titles and messages"))
         self.search.setClearButtonEnabled(True)
         self.search.installEventFilter(self)
         self.model = WorkflowModel(self)
@@ -235,9 +236,6 @@ class Sidebar(Translated, QWidget):
         look = theme()
         say(self.new)
         self.new.setIconSize(QSize(look.px(16), look.px(16)))
-        for action in self.search.actions():
-            self.search.removeAction(action)
-        self.search.addAction(look.icon("search"), QLineEdit.ActionPosition.LeadingPosition)
         self.list.doItemsLayout()
 
     def _new_text(self) -> str:

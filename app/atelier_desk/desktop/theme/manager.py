@@ -40,6 +40,9 @@ _DERIVED = (
 )
 
 
+_FONT_CLASSES = ("QPushButton", "QToolButton", "QLabel", "QListView", "QMenu", "QCheckBox", "QComboBox", "QLineEdit", "QTabBar")
+
+
 class Theme(QObject):
     """Colours, fonts and icons for every widget.
 
@@ -85,6 +88,14 @@ class Theme(QObject):
         scale = _clamp(percent) / 100
         if scale != self.scale:
             self.scale = scale
+            self._apply()
+
+    def restore_fonts(self) -> None:
+        """Take back the fonts that Qt gave single kinds of widgets: it does so whenever a GNOME desktop says its settings.
+
+        ``QApplication.setFont`` drops them, and widgets take the one that is left when the style sheet is set again.
+        """
+        if any(QApplication.font(kind).family() != assets.SANS for kind in _FONT_CLASSES):  # type: ignore[call-overload]
             self._apply()
 
     def px(self, size: float) -> int:

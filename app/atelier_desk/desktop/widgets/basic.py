@@ -136,6 +136,18 @@ class ElidedLabel(QLabel):
         painter.end()
 
 
+class ElidedPill(ElidedLabel):
+    """A pill that gives way where there is little room, and ends in … there."""
+
+    def __init__(self, kind: PillKind, parent: QWidget | None = None) -> None:
+        super().__init__("", parent)
+        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Maximum)
+        mark(self, f"pill-{kind}")
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(theme().px(48), super().minimumSizeHint().height())
+
+
 def show_pixmap(shown: QLabel, pixmap: QPixmap) -> None:
     """``setPixmap``, unless it is there already: a label lays its surroundings out again for the same picture, too."""
     if shown.pixmap().cacheKey() != pixmap.cacheKey():

@@ -1,4 +1,4 @@
-"""Combo boxes, spin boxes and sliders as the window uses them: the wheel changes what has the focus and nothing else.
+"""Combo boxes, spin boxes, sliders and search fields as the window uses them: the wheel changes what has the focus and nothing else.
 
 Qt's own take the focus when the wheel turns over them and change their value with the same turn: whoever scrolls a page past one edits it
 unseen. These leave the wheel to the page until they were clicked or reached by keyboard. Every input of the window is one of these.
@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QPaintEvent, QWheelEvent
+from PySide6.QtGui import QPaintEvent, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QDoubleSpinBox,
+    QLineEdit,
     QSlider,
     QSpinBox,
     QStyle,
@@ -22,6 +23,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.widgets.basic import IconButton
 from atelier_desk.desktop.widgets.rounded import round_popup
 
 
@@ -74,3 +77,25 @@ class DoubleSpinBox(_Steady, QDoubleSpinBox):
 
 class Slider(_Steady, QSlider):
     """A slider."""
+
+
+class SearchField(QLineEdit):
+    """A line edit with a magnifier before its text, which grows with it; Qt draws the icons of a field in one size."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        mark(self, "search")
+        self._lens = IconButton("search", parent=self)
+        self._lens.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._lens.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        theme().changed.connect(self._place)
+        self._place()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._place()
+
+    def _place(self) -> None:
+        wide = theme().px(26)
+        self._lens.setGeometry(0, 0, wide, self.height())
+        self.setTextMargins(wide - 4, 0, 0, 0)

@@ -7,8 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QPoint, Qt, Signal
-from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QMenu, QPushButton, QStackedWidget, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QStackedWidget, QWidget
 
 from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.base import Pane, offer_undo
@@ -18,6 +17,7 @@ from atelier_desk.desktop.panes.memory.list import MemoryListView, MemoryRow, on
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import EmptyState, FlowLayout, control, fill, label, say
+from atelier_desk.desktop.widgets.inputs import SearchField
 from atelier_desk.domain import limits
 from atelier_desk.domain.memory import REEMBED, Memory, MemoryHit
 from atelier_desk.i18n import N_, _, ngettext
@@ -76,10 +76,8 @@ class MemoryPane(Pane):
         self._add = self.add_tool("plus", self.add)
         self._pinned: frozenset[str] = frozenset()
         self._is_on = True
-        self.search = control(QLineEdit(self), "memory-search", look="search", hint=N_("Search memories"))
+        self.search = control(SearchField(self), "memory-search", hint=N_("Search memories"))
         self.search.setClearButtonEnabled(True)
-        self._lens = QAction(theme().icon("search"), "", self.search)  # made here: Qt's own objects can be lost to Python while they live
-        self.search.addAction(self._lens, QLineEdit.ActionPosition.LeadingPosition)
         self.filters = MemoryFilters(self)
         row = fill(QHBoxLayout(), (self.search, 1), self.filters.button, spacing=4)
         fill(self.column, row, self.filters)
@@ -115,7 +113,6 @@ class MemoryPane(Pane):
         self.list.end_reached.connect(self._next_page)
         self.list.menu_wanted.connect(self._menu)
         self.add_key("Ctrl+Shift+M", self.add)
-        theme().changed.connect(self._dress)
         say(self._add, tip=N_("Add a memory"), keys="Ctrl+Shift+M")
         self._show_timeline()
         say(self.tidy_button, tip=N_("Tidy up: what says the same, and what cannot both hold"))
@@ -258,9 +255,6 @@ class MemoryPane(Pane):
     def retranslate(self) -> None:
         self._show()
         self.list.viewport().update()
-
-    def _dress(self) -> None:
-        self._lens.setIcon(theme().icon("search"))
 
     # doing --------------------------------------------------------------------------------------------------------------------------
 
