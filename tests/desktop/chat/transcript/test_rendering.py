@@ -287,3 +287,32 @@ def test_a_wide_table_opens_at_its_first_column_and_goes_sideways(qtbot: QtBot, 
     down = QWheelEvent(at, at, QPoint(), QPoint(0, -120), buttons, Qt.KeyboardModifier.NoModifier, phase, False)
     QApplication.sendEvent(table.viewport(), down)
     assert not down.isAccepted(), "up and down the transcript scrolls"
+
+
+def test_code_in_a_line_from_right_to_left_keeps_its_order_and_is_copied_as_it_was_written(qtbot: QtBot) -> None:
+    prose = ProseBlock()
+    qtbot.addWidget(prose)
+    prose.append_blocks(parse("המסמך `docs/a()/` כאן"))
+    assert "\u2066docs/a()/\u2069" in prose.document().toPlainText()
+    prose.selectAll()
+    data = prose.createMimeDataFromSelection()
+    assert data.text() == "המסמך docs/a()/ כאן"
+    assert not data.hasHtml() or "\u2066" not in data.html()
+    latin = ProseBlock()
+    qtbot.addWidget(latin)
+    latin.append_blocks(parse("call `code()` now"))
+    assert "\u2066" not in latin.document().toPlainText()
+
+
+def test_a_table_from_right_to_left_begins_on_the_right_and_is_copied_in_its_order(qtbot: QtBot) -> None:
+    table = TableBlock()
+    qtbot.addWidget(table)
+    table.append_blocks(parse("| שם | ערך |\n|---|---|\n| אחד | x |\n"))
+    table.resize(500, table.fit(500))
+    table.show()
+    assert table.cells() == "שם\tערך\nאחד\tx"
+    first = table.cursorRect(table.textCursor()).center().x()
+    assert first > 250, "the first column is the one on the right"
+    button = table.findChild(QToolButton, "table-copy")
+    assert button is not None
+    assert button.x() < 400

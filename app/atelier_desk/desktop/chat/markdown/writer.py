@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
@@ -44,6 +45,8 @@ QUOTE_COLOUR = QTextFormat.Property.UserProperty + 6
 CODE_BLOCK = QTextFormat.Property.UserProperty + 2
 CHECKED = QTextFormat.Property.UserProperty + 5
 """Block format property of a task list's item: whether it is done."""
+ISOLATE = QTextFormat.Property.UserProperty + 7
+"""Character format property of the signs around code in a line with letters from right to left; they are not copied."""
 FORMULA_PX = QTextFormat.Property.UserProperty + 4
 FORMULA = QTextFormat.Property.UserProperty + 3
 """Character format property: the source of a formula, of its text and of the picture that takes its place."""
@@ -52,6 +55,7 @@ LINE_HEIGHT = 140
 _GAP = 12
 _QUOTE_STEP = 16
 _HEADINGS = {1: (20, 600, 20), 2: (17, 600, 18), 3: (15, 600, 16), 4: (14, 600, 14), 5: (14, 600, 14), 6: (13, 600, 14)}
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _DISCS = (QTextListFormat.Style.ListDisc, QTextListFormat.Style.ListCircle, QTextListFormat.Style.ListSquare)
 
 _formats: dict[tuple[object, ...], QTextCharFormat] = {}
@@ -133,6 +137,9 @@ class Writer:
         """The sources of the formulas written so far."""
         self.boxes = False
         """A task list was written: whoever paints the document draws its boxes."""
+        self.isolates = False
+        """Signs around code were written that no copy has."""
+        self._rtl = False
         self._tight: list[bool] = []
         document.setUndoRedoEnabled(False)
         document.setDocumentMargin(0)
@@ -306,10 +313,15 @@ class Writer:
         columns = max(len(row) for row in rows)
         if not self._document.isEmpty():
             self._cursor.movePosition(QTextCursor.MoveOperation.End)
-        table = self._cursor.insertTable(len(rows), columns, self._table_format(header_rows))
+        form = self._table_format(header_rows)
+        if rows[0] and _RIGHT_TO_LEFT.match("".join(rows[0][0].content.split())):
+            form.setLayoutDirection(Qt.LayoutDirection.RightToLeft)  # Qt keeps it and does not follow it
+            form.setAlignment(Qt.AlignmentFlag.AlignRight)
+        table = self._cursor.insertTable(len(rows), columns, form)
         for y, row in enumerate(rows):
             for x, cell in enumerate(row):
-                self._cell(table, y, x, cell, aligns[x] if x < len(aligns) else "", header=y < header_rows)
+                place = columns - 1 - x if form.layoutDirection() is Qt.LayoutDirection.RightToLeft else x
+                self._cell(table, y, place, cell, aligns[x] if x < len(aligns) else "", header=y < header_rows)
         self._cursor.movePosition(QTextCursor.MoveOperation.End)
         tail = QTextBlockFormat()
         tail.setLineHeight(1, QTextBlockFormat.LineHeightTypes.FixedHeight.value)
@@ -349,6 +361,7 @@ class Writer:
         block = self._cursor.blockFormat()
         heading = block.headingLevel()
         bold, italic, struck, href = (1 if strong else 0), 0, 0, ""
+        self._rtl = any(_RIGHT_TO_LEFT.search(token.content) for token in tokens)
         for token in tokens:
             kind = token.type
             if kind in {"strong_open", "strong_close"}:
@@ -366,6 +379,11 @@ class Writer:
             else:
                 form = self._char(heading=heading, bold=bold > 0, italic=italic > 0, struck=struck > 0, href=href)
                 self._leaf(token, form)
+        if self._quotes and self._rtl and self._cursor.block().textDirection() is Qt.LayoutDirection.RightToLeft:
+            mirrored = self._cursor.blockFormat()
+            mirrored.setRightMargin(mirrored.leftMargin())
+            mirrored.setLeftMargin(0)
+            self._cursor.setBlockFormat(mirrored)
 
     def _leaf(self, token: Token, form: QTextCharFormat) -> None:
         if token.type == "math_inline":
@@ -373,7 +391,9 @@ class Writer:
         elif token.type == "code_inline":
             mono = self._theme.font(13, 600 if form.fontWeight() >= QFont.Weight.DemiBold else 400, mono=True)
             form.setFont(mono, QTextCharFormat.FontPropertiesInheritanceBehavior.FontPropertiesSpecifiedOnly)
+            self._isolate("\u2066")
             self._cursor.insertText(token.content, form)
+            self._isolate("\u2069")
         elif token.type == "footnote":
             form.setVerticalAlignment(QTextCharFormat.VerticalAlignment.AlignSuperScript)
             self._cursor.insertText(token.content, form)
@@ -383,6 +403,14 @@ class Writer:
             self._cursor.insertText("\u2028", form)
         elif token.content:
             self._cursor.insertText(token.content, form)
+
+    def _isolate(self, sign: str) -> None:
+        """Around code in a line of Arabic or Hebrew, which is read from left to right; without the signs its brackets change sides."""
+        if self._rtl:
+            form = self._char()
+            form.setProperty(ISOLATE, True)
+            self._cursor.insertText(sign, form)
+            self.isolates = True
 
     def _formula(self, source: str, form: QTextCharFormat) -> None:
         """Its source, until it is drawn; that is what stays of a broken one."""

@@ -27,6 +27,7 @@ from atelier_desk.desktop.chat.markdown.writer import (
     CHECKED,
     FORMULA,
     FORMULA_PX,
+    ISOLATE,
     QUOTE_COLOUR,
     QUOTE_DEPTH,
     ImageCheck,
@@ -108,7 +109,7 @@ class ProseBlock(QTextBrowser):
 
     def createMimeDataFromSelection(self) -> QMimeData:
         data = super().createMimeDataFromSelection()
-        if self._writer.formulas:
+        if self._writer.formulas or self._writer.isolates:
             data = QMimeData()
             data.setText(self.selected_source())
         return data
@@ -217,7 +218,10 @@ class ProseBlock(QTextBrowser):
                 for level in range(depth):
                     alert = block.blockFormat().stringProperty(QUOTE_COLOUR) if level == depth - 1 else ""
                     colour = theme().colour(alert or "border")
-                    painter.fillRect(QRectF(level * step, top, 3, box.bottom() - top), colour)
+                    left = float(level * step)
+                    if block.textDirection() is Qt.LayoutDirection.RightToLeft:
+                        left = self.document().size().width() - left - 3
+                    painter.fillRect(QRectF(left, top, 3, box.bottom() - top), colour)
             previous = depth
             block = block.next()
         painter.end()
@@ -257,13 +261,15 @@ class TableBlock(ProseBlock):
         taken = self.document().size().width()
         wide = self.document().idealWidth() > width + 1 or taken > width + 1
         side = self._copy.sizeHint().width()
-        self._copy.move(min(round(self.document().idealWidth()) + 6, width - side - 4), 4)
+        beside = min(round(self.document().idealWidth()) + 6, width - side - 4)
+        self._copy.move(width - side - beside if self._mirrored else beside, 4)
         return height + (self.horizontalScrollBar().sizeHint().height() if wide else 0)
 
     def append_blocks(self, blocks: Iterable[Block]) -> None:
         super().append_blocks(blocks)
-        if not self.textCursor().hasSelection():  # the cursor was pushed to the end by what was written, and the view follows it
-            self.moveCursor(QTextCursor.MoveOperation.Start)
+        if not self.textCursor().hasSelection() and (table := self._table) is not None:
+            # The cursor was pushed to the end by what was written, and the view follows it.
+            self.setTextCursor(table.cellAt(0, table.columns() - 1 if self._mirrored else 0).firstCursorPosition())
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Sideways as far as it goes; up and down the transcript scrolls."""
@@ -284,14 +290,25 @@ class TableBlock(ProseBlock):
         data.setHtml(cursor.selection().toHtml())
         QGuiApplication.clipboard().setMimeData(data)
 
+    @property
+    def _table(self) -> QTextTable | None:
+        return next((each for each in self.document().rootFrame().childFrames() if isinstance(each, QTextTable)), None)
+
+    @property
+    def _mirrored(self) -> bool:
+        """Whether its first column is the one on the right."""
+        return self._table is not None and self._table.format().layoutDirection() is Qt.LayoutDirection.RightToLeft
+
     def cells(self) -> str:
         """The table's words: a line a row, tabs between the cells."""
-        table = next((each for each in self.document().rootFrame().childFrames() if isinstance(each, QTextTable)), None)
+        table = self._table
         if table is None:
             return ""
         rows = []
         for row in range(table.rows()):
             found = [table.cellAt(row, column) for column in range(table.columns())]
+            if self._mirrored:
+                found.reverse()
             spans = [(cell.firstCursorPosition().position(), cell.lastCursorPosition().position()) for cell in found]
             rows.append("\t".join(_source_between(self.document(), *span).replace("\n", " ") for span in spans))
         return "\n".join(rows)
@@ -320,7 +337,8 @@ class _Unseen(IconButton):
 
 
 def _formula_places(document: QTextDocument) -> list[tuple[int, int, str, QTextCharFormat, bool]]:
-    """Every formula of a document in order: where it starts and ends, its source, its format, and whether it is a picture."""
+    """What a document shows otherwise than it was written, in order: where it starts and ends, its source, its format, and whether the
+    source takes its place in a copy: formulas drawn as pictures, and signs around code, which have none."""
     found: list[tuple[int, int, str, QTextCharFormat, bool]] = []
     block = document.begin()
     while block.isValid():
@@ -328,7 +346,9 @@ def _formula_places(document: QTextDocument) -> list[tuple[int, int, str, QTextC
         while not fragments.atEnd():
             fragment = fragments.fragment()
             form = fragment.charFormat()
-            if source := form.stringProperty(FORMULA):
+            if form.boolProperty(ISOLATE):
+                found.append((fragment.position(), fragment.position() + fragment.length(), "", form, True))
+            elif source := form.stringProperty(FORMULA):
                 found.append((fragment.position(), fragment.position() + fragment.length(), source, form, form.isImageFormat()))
             fragments += 1
         block = block.next()
