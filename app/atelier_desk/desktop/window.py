@@ -157,7 +157,7 @@ class MainWindow(Translated, WindowActions):
         self.middle.addWidget(self.chat)
         self.toasts.stand_over(self.pages, self.chat.clear_of, watched=self.chat.bottom)
         self.chat.commands.register(self.actions_)
-        FolderDrop(self, self.chat.folders.grant, self.chat.composer.take_files)
+        FolderDrop(self, self.chat.folders.grant, self.chat.composer.take_files, self.chat.composer.field, self.chat)
         self._connect_chat()
 
     async def start(self, settings: Settings) -> None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtCore import QMimeData, QPoint, QPointF, QSysInfo, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QImage
 from PySide6.QtWidgets import QApplication, QMenu, QMessageBox, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from atelier_desk.desktop.chat.compose.field import MessageField
 from atelier_desk.desktop.chat.panel import ChatPanel
 from atelier_desk.desktop.folders.button import FolderButton
+from atelier_desk.desktop.folders.desk import files_of, folders_of
 from atelier_desk.desktop.folders.drop import FolderDrop
 from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.domain.agent import Agent, AgentConfig
@@ -157,7 +159,7 @@ async def test_of_a_folder_dropped_on_the_window_one_says_what_it_is_for_and_a_f
     qtbot.addWidget(window)
     granted: list[str] = []
     attached: list[str] = []
-    FolderDrop(window, granted.extend, attached.extend)
+    FolderDrop(window, granted.extend, attached.extend, panel.chat.composer.field, QWidget(window))
     folder, file = tmp_path / "folder", tmp_path / "file"
     folder.mkdir()
     file.touch()
@@ -180,6 +182,63 @@ async def test_of_a_folder_dropped_on_the_window_one_says_what_it_is_for_and_a_f
     entering = QDragEnterEvent(QPoint(5, 5), copy, mime, left, none)
     panel.chat.composer.field.dragEnterEvent(entering)
     assert not entering.isAccepted(), "the field leaves it to the window"
+
+
+def picture() -> QImage:
+    made = QImage(4, 4, QImage.Format.Format_RGB32)
+    made.fill(0)
+    return made
+
+
+@pytest.mark.parametrize("kind", ["text", "link", "picture", "picture with its address"])
+async def test_what_is_dropped_on_the_conversation_goes_where_the_message_is_written(panel: Panel, qtbot: QtBot, kind: str) -> None:
+    window, page, field = QWidget(), QWidget(), MessageField()
+    field.takes_files = True
+    qtbot.addWidget(window)
+    qtbot.addWidget(field)
+    page.setParent(window)
+    window.resize(200, 100)
+    page.resize(100, 100)
+    window.show()
+    FolderDrop(window, list[str]().extend, list[str]().extend, field, page)
+    pictures: list[object] = []
+    field.pictures_given.connect(pictures.extend)
+    mime = QMimeData()
+    if "picture" in kind:
+        mime.setImageData(picture())
+    if kind in {"link", "picture with its address"}:
+        mime.setUrls([QUrl("https://example.com/a.png")])
+        mime.setText("https://example.com/a.png")
+    if kind == "text":
+        mime.setText("some words")
+    copy, left, none = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    for place, taken in ((150, False), (50, True)):
+        entering = QDragEnterEvent(QPoint(place, 50), copy, mime, left, none)
+        entering.ignore()
+        QApplication.sendEvent(window, entering)
+        assert entering.isAccepted() is taken
+        QApplication.sendEvent(window, QDropEvent(QPointF(place, 50), copy, mime, left, none))
+    assert (len(pictures), field.toPlainText()) == (
+        (1, "") if "picture" in kind else (0, "some words" if kind == "text" else "https://example.com/a.png")
+    )
+
+
+@pytest.mark.parametrize("host", ["", "localhost", "LOCALHOST", QSysInfo.machineHostName()])
+def test_a_file_of_this_machine_is_found_however_its_address_names_it(tmp_path: Path, host: str) -> None:
+    file = tmp_path / "a b%.txt"
+    file.touch()
+    mime = QMimeData()
+    mime.setData(
+        "text/uri-list", f"file://{host}{QUrl.fromLocalFile(str(file)).path(QUrl.ComponentFormattingOption.FullyEncoded)}\r\n".encode()
+    )
+    assert files_of(mime) == [str(file)]
+
+
+def test_a_file_of_another_machine_is_not_taken_for_one_of_this(tmp_path: Path) -> None:
+    mime = QMimeData()
+    mime.setData("text/uri-list", f"file://elsewhere{tmp_path}\r\n".encode())
+    assert [path for path in files_of(mime) if Path(path) == tmp_path] == []
+    assert folders_of(mime) == []
 
 
 async def test_the_words_follow_the_language(panel: Panel) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QFileSystemWatcher, QMimeData, QObject, Qt, Signal
+from PySide6.QtCore import QFileSystemWatcher, QMimeData, QObject, QSysInfo, Qt, QUrl, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
@@ -203,6 +203,21 @@ class FolderDesk(QObject):
         await self._read(self.folders)
 
 
+def files_of(data: QMimeData) -> list[str]:
+    """The files and folders among what is dragged or pasted. ``file://localhost/…`` and this machine's name are this machine, as the
+    drag-and-drop protocol of X11 writes them; a path of another machine keeps its ``//name`` and is not found.
+    """
+    here = {"", "localhost", QSysInfo.machineHostName().casefold()}
+    found: list[str] = []
+    for url in data.urls():
+        address = QUrl(url)
+        if address.host().casefold() in here:
+            address.setHost("")
+        if address.isLocalFile() and address.toLocalFile():
+            found.append(address.toLocalFile())
+    return found
+
+
 def folders_of(data: QMimeData) -> list[str]:
     """The folders of this machine among what is dragged or pasted."""
-    return [url.toLocalFile().rstrip("/") or "/" for url in data.urls() if url.isLocalFile() and Path(url.toLocalFile()).is_dir()]
+    return [path.rstrip("/") or "/" for path in files_of(data) if Path(path).is_dir()]

@@ -1,4 +1,5 @@
-"""What is dropped anywhere on the window: files go with the message; of folders the person says whether they do, too, or are worked in."""
+"""What is dropped anywhere on the window: files go with the message; of folders the person says whether they do, too, or are worked in.
+Text, pictures and links go where the message is written when they are dropped on the conversation."""
 
 from __future__ import annotations
 
@@ -6,20 +7,30 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt
 from PySide6.QtGui import QDropEvent
-from PySide6.QtWidgets import QMenu, QWidget
+from PySide6.QtWidgets import QMenu, QPlainTextEdit, QWidget
 
-from atelier_desk.desktop.chat.compose.field import files_of
-from atelier_desk.desktop.folders.desk import folders_of
+from atelier_desk.desktop.folders.desk import files_of, folders_of
 from atelier_desk.desktop.theme import theme
 from atelier_desk.i18n import ngettext
 
 
 class FolderDrop(QObject):
-    """Watches a window. What is inside and takes a drop itself, such as the composer, comes first."""
+    """Watches a window. What is inside and takes a drop itself, such as the composer, comes first.
 
-    def __init__(self, window: QWidget, grant: Callable[[Sequence[str]], object], attach: Callable[[list[str]], object]) -> None:
+    Args:
+        field: takes other things that are dropped on the widget around it, ``page``.
+    """
+
+    def __init__(
+        self,
+        window: QWidget,
+        grant: Callable[[Sequence[str]], object],
+        attach: Callable[[list[str]], object],
+        field: QPlainTextEdit,
+        page: QWidget,
+    ) -> None:
         super().__init__(window)
-        self._window, self._grant, self._attach = window, grant, attach
+        self._window, self._grant, self._attach, self._field, self._page = window, grant, attach, field, page
         window.setAcceptDrops(True)
         window.installEventFilter(self)
 
@@ -34,7 +45,17 @@ class FolderDrop(QObject):
                 if event.type() == QEvent.Type.Drop and files:
                     self._attach(files)
                 return True
+            if self._over_page(event) and self._field.canInsertFromMimeData(event.mimeData()):
+                event.acceptProposedAction()
+                if event.type() == QEvent.Type.Drop:
+                    self._field.insertFromMimeData(event.mimeData())
+                    self._field.setFocus()
+                return True
         return False
+
+    def _over_page(self, event: QDropEvent) -> bool:
+        place = self._page.mapFrom(self._window, event.position().toPoint())
+        return self._page.isVisible() and self._page.rect().contains(place)
 
     def _ask(self, folders: list[str], at: QPoint) -> None:
         """Esc, or a click elsewhere, does neither. The menu is no dialog: the program that was dragged from goes on."""

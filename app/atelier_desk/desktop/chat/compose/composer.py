@@ -10,9 +10,9 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent, QMouseEvent, QPaintEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QPushButton, QToolButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.compose.attachments import AttachmentRow
-from atelier_desk.desktop.chat.compose.field import MessageField, files_of, picture_of
+from atelier_desk.desktop.chat.compose.field import MessageField, picture_of
 from atelier_desk.desktop.chat.compose.profile import ProfilePicker
-from atelier_desk.desktop.folders.desk import folders_of
+from atelier_desk.desktop.folders.desk import files_of, folders_of
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Translated, control, fill, label, say
 from atelier_desk.desktop.widgets.picker import Picker, PickerItem

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -9,13 +10,14 @@ from PySide6.QtCore import QMimeData, Qt, Signal
 from PySide6.QtGui import QDragEnterEvent, QFocusEvent, QKeyEvent
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
 
-from atelier_desk.desktop.folders.desk import folders_of
+from atelier_desk.desktop.folders.desk import files_of, folders_of
 from atelier_desk.desktop.theme import mark, theme
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QImage
 
 _LINES = (1, 10)
+_ADDRESS = re.compile(r"(?:https?|data|blob):\S+")
 LONG = 10_000
 """Characters of a text that is pasted, after which it goes along as a file."""
 
@@ -133,16 +135,12 @@ class MessageField(QPlainTextEdit):
         self.focus_changed.emit(False)
 
 
-def files_of(source: QMimeData) -> list[str]:
-    """The files and folders of this machine in a paste or a drop."""
-    return [url.toLocalFile() for url in source.urls() if url.isLocalFile() and url.toLocalFile()]
-
-
 def picture_of(source: QMimeData) -> QImage | None:
-    """The picture in a paste or a drop; what has words, too, as cells of a table do, is taken as these."""
+    """The picture in a paste or a drop. What has words, too, as cells of a table do, is taken as these; a picture that is dragged out of a
+    browser comes with its address alone."""
     from PySide6.QtGui import QImage
 
-    if source.hasImage() and not source.hasText():
+    if source.hasImage() and all(_ADDRESS.fullmatch(line) for line in source.text().split()):
         data = source.imageData()
         if isinstance(data, QImage) and not data.isNull():
             return data
