@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject
+from PySide6.QtCore import QEvent, QObject, QRect, Qt
+from PySide6.QtGui import QGuiApplication, QScreen
 from PySide6.QtWidgets import QDockWidget
 
 from atelier_desk.desktop.soon import Soon
@@ -36,6 +37,21 @@ class LayoutKeeper(QObject):
             dock.dockLocationChanged.connect(self._changed)
             dock.installEventFilter(self)
         self._window.chat.workflow_shown.connect(self._changed)
+        for screen in QGuiApplication.screens():
+            self._watch(screen)
+        QGuiApplication.instance().screenAdded.connect(self._watch)  # type: ignore[union-attr]
+
+    def _watch(self, screen: QScreen) -> None:
+        screen.availableGeometryChanged.connect(self._fit)
+
+    def _fit(self, *_: object) -> None:
+        """A screen became smaller: the window shrinks with it, or its composer is out of reach."""
+        window = self._window
+        if window.isVisible() and not window.windowState() & (Qt.WindowState.WindowMaximized | Qt.WindowState.WindowFullScreen):
+            wanted = fitted(window.frameGeometry(), window.screen().availableGeometry())
+            border = window.frameGeometry().size() - window.size()
+            window.resize(wanted.size() - border)
+            window.move(wanted.topLeft())
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() in _CHANGES:
@@ -44,3 +60,11 @@ class LayoutKeeper(QObject):
 
     def _changed(self, *_: object) -> None:
         self._soon.ask()
+
+
+def fitted(frame: QRect, room: QRect) -> QRect:
+    """A window's frame inside ``room``: no larger, and moved no further than it must."""
+    width, height = min(frame.width(), room.width()), min(frame.height(), room.height())
+    left = min(max(frame.left(), room.left()), room.left() + room.width() - width)
+    top = min(max(frame.top(), room.top()), room.top() + room.height() - height)
+    return QRect(left, top, width, height)

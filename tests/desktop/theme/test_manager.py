@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QEvent, QObject, QSize
-from PySide6.QtGui import QColor, QFontInfo, QIcon
+from PySide6.QtGui import QColor, QFontInfo, QGuiApplication, QIcon
 from PySide6.QtWidgets import (
     QApplication,
     QCheckBox,
@@ -28,6 +28,7 @@ from atelier_desk.desktop.theme import DARK, LIGHT, mark, theme
 from atelier_desk.desktop.theme.assets import load_fonts, resource_dir
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.theme.tokens import contrast
+from atelier_desk.desktop.widgets.rounded import round_popup
 
 
 def test_mode_switches_tokens_palette_and_sheet_and_tells(qtbot: QtBot) -> None:
@@ -195,3 +196,15 @@ def test_there_and_back_is_the_same_picture(qtbot: QtBot) -> None:
     theme().set_mode("light")
     theme().set_scale(100)
     assert outermost.grab().toImage() == before
+
+
+def test_popups_are_square_on_wayland_where_what_they_do_not_paint_is_black(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    popup = QWidget()
+    qtbot.addWidget(popup)
+    popup.resize(100, 50)
+    assert "QMenu { background" in theme().style_sheet()
+    assert "border-radius: 10px; padding: 4px; }" in theme().style_sheet()
+    monkeypatch.setattr(QGuiApplication, "platformName", staticmethod(lambda: "wayland"))
+    assert "border-radius: 0; padding: 4px; }" in theme().style_sheet()
+    round_popup(popup)
+    assert popup.mask().isEmpty()

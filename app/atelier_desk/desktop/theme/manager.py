@@ -90,6 +90,11 @@ class Theme(QObject):
             self.scale = scale
             self._apply()
 
+    @property
+    def square_popups(self) -> bool:
+        """Whether popups have square corners: on Wayland a mask cuts nothing off, and what a popup does not paint is black."""
+        return QGuiApplication.platformName().startswith("wayland")
+
     def restore_fonts(self) -> None:
         """Take back the fonts that Qt gave single kinds of widgets: it does so whenever a GNOME desktop says its settings.
 
@@ -146,6 +151,7 @@ class Theme(QObject):
             "half14": f"{self.px(14) // 2}px",
             "icons": (assets.resource_dir() / "icons" / "indicators").as_posix(),
             "theme": tokens.name,
+            **{f"popup{radius}": "0" if self.square_popups else f"{radius}px" for radius in (8, 10)},
             "sans": assets.SANS,
             "mono": assets.MONO,
             "warn_faint": blend(tokens.warn, tokens.surface, 0.07),
