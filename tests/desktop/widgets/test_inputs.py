@@ -7,12 +7,24 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QScrollArea, QStyleOptionComboBox, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtGui import QAccessible
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QScrollArea,
+    QStyleOptionComboBox,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 import atelier_desk.desktop
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.inputs import ComboBox, DoubleSpinBox, SearchField, Slider, SpinBox
+from atelier_desk.desktop.widgets.words import say
 from tests.support.wheel import turn_over, value
 
 PLAIN = {"QComboBox", "QSpinBox", "QDoubleSpinBox", "QSlider", "QDial", "QDateTimeEdit", "QDateEdit", "QTimeEdit", "QFontComboBox"}
@@ -122,3 +134,20 @@ def test_the_magnifier_of_a_search_field_grows_with_its_text(qtbot: QtBot) -> No
     assert lens.iconSize().width() == 32
     assert field.textMargins().left() >= 32, "the text begins after it"
     theme().set_scale(100)
+
+
+def test_a_combo_box_is_named_by_a_label_for_screen_readers_of_linux(qtbot: QtBot) -> None:
+    page = QWidget()
+    qtbot.addWidget(page)
+    combo = ComboBox(page)
+    combo.addItems(["English", "français"])
+    say(combo, tip="Language")
+    interface = QAccessible.queryAccessibleInterface(combo)
+    named = [
+        other.text(QAccessible.Text.Name)
+        for other, relation in interface.relations(QAccessible.RelationFlag.Label)
+        if relation & QAccessible.RelationFlag.Label
+    ]
+    assert named == ["Language"]
+    say(combo, tip="Langue")
+    assert [label.text() for label in page.findChildren(QLabel) if label.buddy() is combo] == ["Langue"]

@@ -13,6 +13,7 @@ from PySide6.QtGui import QPaintEvent, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QDoubleSpinBox,
+    QLabel,
     QLineEdit,
     QSlider,
     QSpinBox,
@@ -26,6 +27,7 @@ from PySide6.QtWidgets import (
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets.basic import IconButton
 from atelier_desk.desktop.widgets.rounded import round_popup
+from atelier_desk.i18n import N_
 
 
 class _Steady:
@@ -47,7 +49,23 @@ class ComboBox(_Steady, QComboBox):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._caption: QLabel | None = None
         self.setItemDelegate(QStyledItemDelegate(self))  # Qt's own for combo boxes does not read the style sheet
+
+    def setAccessibleName(self, name: str) -> None:
+        """Named by a label that is not shown, too: on Linux Qt gives a screen reader what is chosen in place of the name."""
+        super().setAccessibleName(name)
+        around = self.parentWidget()
+        if around is None:
+            return
+        if self._caption is None or self._caption.parent() is not around:
+            labels = around.findChildren(QLabel, options=Qt.FindChildOption.FindDirectChildrenOnly)
+            if any(each.buddy() is self and each is not self._caption for each in labels):
+                return
+            self._caption = QLabel(around)
+            self._caption.hide()
+            self._caption.setBuddy(self)
+        self._caption.setText(name)
 
     def initStyleOption(self, option: QStyleOptionComboBox) -> None:
         super().initStyleOption(option)
@@ -86,6 +104,7 @@ class SearchField(QLineEdit):
         super().__init__(parent)
         mark(self, "search")
         self._lens = IconButton("search", parent=self)
+        self._lens.describe(N_("Search"))
         self._lens.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._lens.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         theme().changed.connect(self._place)

@@ -279,6 +279,7 @@ def test_a_wide_table_opens_at_its_first_column_and_goes_sideways(qtbot: QtBot, 
     table.show()
     qtbot.waitUntil(lambda: table.horizontalScrollBar().maximum() > 0)
     assert table.horizontalScrollBar().value() == 0
+    assert table.accessibleName().startswith("Table: column0, column1, ")
     at = QPointF(20, 20)
     buttons, phase = Qt.MouseButton.NoButton, Qt.ScrollPhase.NoScrollPhase
     wheel = QWheelEvent(at, at, QPoint(), turn, buttons, modifier, phase, False)

@@ -39,12 +39,14 @@ from atelier_desk.desktop.chat.search.marks import places
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import IconButton, say
 from atelier_desk.desktop.widgets.links import follow
-from atelier_desk.i18n import N_
+from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.chat.markdown.parser import Block
 
 MAX_IMAGE_SIDE = 4096
+_SPOKEN_ROWS = 20
+"""Rows of a table that its name for screen readers has; the rest is read from its text."""
 
 
 class ProseBlock(QTextBrowser):
@@ -267,6 +269,9 @@ class TableBlock(ProseBlock):
 
     def append_blocks(self, blocks: Iterable[Block]) -> None:
         super().append_blocks(blocks)
+        self.setAccessibleName(
+            _("Table: {cells}", cells="; ".join(row.replace("\t", ", ") for row in self.cells().split("\n")[:_SPOKEN_ROWS]))
+        )
         if not self.textCursor().hasSelection() and (table := self._table) is not None:
             # The cursor was pushed to the end by what was written, and the view follows it.
             self.setTextCursor(table.cellAt(0, table.columns() - 1 if self._mirrored else 0).firstCursorPosition())

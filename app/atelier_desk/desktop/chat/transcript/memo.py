@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtGui import QFocusEvent, QPaintEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
+from atelier_desk.desktop.chat.markdown.plain import one_line
 from atelier_desk.desktop.chat.transcript.entries import Entry
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.message import BodyMessage
@@ -93,4 +94,4 @@ class Memo(BodyMessage):
         }
         self._heading.setText(titles.get(self.entry.topic, "").upper())
         self._more.setText(_("Show less") if self._open else _("Show all"))
-        self.setAccessibleName(_("{name}: {text}", name=titles.get(self.entry.topic, ""), text=self.entry.content[:200]))
+        self.setAccessibleName(_("{name}: {text}", name=titles.get(self.entry.topic, ""), text=one_line(self.entry.content[:400])[:200]))

@@ -17,6 +17,7 @@ from atelier_desk.desktop.chat.cards.sources_card import SourcesCard
 from atelier_desk.desktop.chat.cards.team_card import TeamCard, starts_agents
 from atelier_desk.desktop.chat.cards.tool_card import ToolCard
 from atelier_desk.desktop.chat.compose.attached_files import AttachedFiles
+from atelier_desk.desktop.chat.markdown.plain import one_line
 from atelier_desk.desktop.chat.transcript.actions_row import ActionsRow, BranchSwitch
 from atelier_desk.desktop.chat.transcript.attached import AttachedChips
 from atelier_desk.desktop.chat.transcript.blocks import ProseBlock
@@ -417,7 +418,7 @@ class AssistantMessage(BodyMessage):
 
     def retranslate(self) -> None:
         name = self.entry.agent_name or _("The agent")
-        self.setAccessibleName(_("{name}: {text}", name=name, text=self.entry.content[:200]))
+        self.setAccessibleName(_("{name}: {text}", name=name, text=one_line(self.entry.content[:400])[:200]))
         self._cut.setText(_("cut off"))
         when = short_moment(self.entry.time) if self.entry.time is not None else ""
         model = self.host.models.get((self.entry.provider, self.entry.model), self.entry.model)
