@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from atelier_desk.llm.dialects import repair
 from atelier_desk.llm.dialects.bounds import CALL_CHARACTERS, CALL_DEPTH, REPAIR_BYTES
-from atelier_desk.llm.dialects.repair import CUT, parse_arguments
+from atelier_desk.llm.dialects.repair import CUT, MORE, UNCLOSED, parse_arguments
 
 
 @pytest.mark.parametrize(
@@ -38,9 +38,9 @@ async def test_text_with_one_meaning_is_taken_as_it_stands(text: str, arguments:
     [
         ("{'a': 'b'}", {"a": "b"}),
         ('{"a": 1,}', {"a": 1}),
-        ('{"a": "b"', {"a": "b"}),
         ('{a: "b"}', {"a": "b"}),
-        ('{"a": 1} and more', {"a": 1}),
+        ('{"a": 1}}', {"a": 1}),
+        ('{"a": "he said "hi""}', {"a": 'he said "hi"'}),
     ],
 )
 async def test_mended_arguments_are_marked(text: str, arguments: dict[str, object]) -> None:
@@ -52,6 +52,29 @@ async def test_text_cut_by_the_token_limit_is_never_mended() -> None:
     parsed = await parse_arguments('{"path": "a.txt", "content": "first li', truncated=True)
     assert parsed.error == CUT
     assert parsed.arguments == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"path": "a.txt", "content": "first li',
+        '{"path": "a.txt", "content": "first line"',
+        '{"a": {"b": 1}',
+        '{"a": "it ends with a quote \\\\"',
+        "{'a': 1",
+        '```json\n{"a": "b',
+        'Here you are: {"a": ["b", ',
+    ],
+)
+async def test_text_that_ends_in_the_middle_is_cut_whatever_the_server_calls_it(text: str) -> None:
+    parsed = await parse_arguments(text)
+    assert (parsed.arguments, parsed.error) == ({}, UNCLOSED)
+
+
+@pytest.mark.parametrize("text", ['{"a": 1}{"a": 2}', '{"a": 1} and more', '{"a": 1}, {"a": 2}', '{"a": 1}\n{"b": 1}'])
+async def test_text_after_a_whole_object_is_not_dropped(text: str) -> None:
+    parsed = await parse_arguments(text)
+    assert (parsed.arguments, parsed.error) == ({}, MORE)
 
 
 @pytest.mark.parametrize(

@@ -143,7 +143,7 @@ class TestReply:
         ("text", "finish", "arguments", "repaired", "error"),
         [
             ('<tool_call name="A">{"x": 1}', FinishReason.STOP, {"x": 1}, True, None),
-            ('<tool_call name="A">{"x": "lo', FinishReason.STOP, {"x": "lo"}, True, None),
+            ('<tool_call name="A">{"x": "lo', FinishReason.STOP, {}, False, "end in the middle"),
             ('<tool_call name="A">{"x": 1}', FinishReason.LENGTH, {}, False, CUT),
             ('<tool_call name="A">{"x": "lo', FinishReason.LENGTH, {}, False, CUT),
             ("<tool_call name=\"A\">{'x': 1}</tool_call>", FinishReason.LENGTH, {"x": 1}, True, None),

@@ -55,6 +55,17 @@ def test_calls_without_index_or_id(ids: Any) -> None:
     assert calls_of(assembler) == [("own_1", "one", {"n": 1}), ("own_2", "one", {"n": 2})]
 
 
+@pytest.mark.parametrize("id", ["", None])
+def test_whole_calls_with_one_number_and_no_id_are_all_made(ids: Any, id: Any) -> None:
+    assembler = ReplyAssembler(ask(), make_id=ids)
+    assembler.call(0, id or "", "one", '{"n": 1}')
+    assembler.call(0, id or "", "one", "{}")
+    assembler.call(0, id or "", "one", '{"n"')
+    assembler.call(0, "", "one", ": 3}")
+    assembler.call(0, "", "one", "")
+    assert calls_of(assembler) == [("own_1", "one", {"n": 1}), ("own_2", "one", {}), ("own_3", "one", {"n": 3})]
+
+
 def test_an_id_the_conversation_used_already_is_replaced(ids: Any) -> None:
     assembler = ReplyAssembler(ask("hi", called("call_0"), result("call_0")), make_id=ids)
     assembler.call(0, "call_0", "one", "{")
@@ -78,6 +89,7 @@ def test_own_ids_differ() -> None:
         ("[1]", {}, "not list"),
         ('"text"', {}, "not str"),
         ('{"a": NaN}', {}, "NaN"),
+        ('{"a": 1e400}', {}, "1e400"),
         ("[" * 100_000, {}, "nested too deeply"),
         ('{"big": 9007199254740993}', {"big": 9007199254740993}, None),
     ],

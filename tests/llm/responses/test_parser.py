@@ -140,3 +140,42 @@ def test_strange_events_do_no_harm(events: list[tuple[str, Any, Any, Any]], ends
     )
     with suppress(ProviderError):
         json.dumps(parsed(raw, END if ends else b"").model_dump(mode="json"))
+
+
+def sparse(*items: tuple[int, dict[str, Any]], listed: list[dict[str, Any]]) -> bytes:
+    """A stream whose items have these places, and a final list that has them in its own order."""
+    made = []
+    for place, item in items:
+        made.append(event("response.output_item.added", {"output_index": place, "item": {**item, "arguments": ""}}))
+        if item["type"] == "function_call":
+            made.append(event("response.function_call_arguments.delta", {"output_index": place, "delta": item["arguments"]}))
+        else:
+            made.append(event("response.output_text.delta", {"output_index": place, "delta": "said"}))
+        made.append(event("response.output_item.done", {"output_index": place, "item": item}))
+    return b"".join([*made, event("response.completed", {"response": {"status": "completed", "model": "m", "output": listed}})])
+
+
+def made_call(number: int) -> dict[str, Any]:
+    return {"type": "function_call", "id": f"fc_{number}", "call_id": f"call_{number}", "name": "a", "arguments": f'{{"n": {number}}}'}
+
+
+SAID = {"type": "message", "id": "msg_1", "content": [{"type": "output_text", "text": "said"}]}
+
+
+@pytest.mark.parametrize(
+    ("items", "listed", "calls", "content"),
+    [
+        ([(1, made_call(1))], [made_call(1)], [1], ""),
+        ([(3, SAID), (5, made_call(1))], [SAID, made_call(1)], [1], "said"),
+        ([(1, made_call(1)), (0, made_call(2))], [made_call(1), made_call(2)], [1, 2], ""),
+        ([(0, made_call(1))], [made_call(2), made_call(1)], [1, 2], ""),
+        ([], [made_call(1), SAID], [1], "said"),
+        ([(1, {**made_call(1), "id": "fc_other"})], [made_call(1)], [1], ""),
+    ],
+)
+def test_an_item_counts_once_wherever_the_final_list_has_it(
+    items: list[tuple[int, dict[str, Any]]], listed: list[dict[str, Any]], calls: list[int], content: str
+) -> None:
+    reply = parsed(sparse(*items, listed=listed))
+    assert [call.arguments["n"] for call in reply.tool_calls] == calls
+    assert reply.content == content

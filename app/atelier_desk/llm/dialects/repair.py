@@ -1,8 +1,9 @@
 """From a call's argument text to its arguments: strictly where possible, mended within bounds where not.
 
 The order is: strict JSON; JSON in a code fence; ``json_repair``, for at most ``REPAIR_BYTES``, in a thread. Mended arguments are marked,
-so that the policy can refuse them for tools that change things, and text that was cut by the token limit is never mended: what was to
-follow is unknown. Errors are written for the model.
+so that the policy can refuse them for tools that change things. Text that was cut is never mended: what was to follow is unknown. It
+was cut when the token limit says so, or when a text or the outer brace in it is never closed: many servers call that an ordinary end.
+Text after a whole object is refused, too: a second call may be in it. Errors are written for the model.
 """
 
 from __future__ import annotations
@@ -22,6 +23,17 @@ CUT = (
     "The reply reached its token limit in the middle of this call, so the call was not run. "
     "Make the call again with shorter arguments, or split the work over several calls."
 )
+
+UNCLOSED = (
+    "The arguments end in the middle: a text or the outer brace is never closed, so the call was not run. "
+    "Make the call again with whole arguments; if they are long, split the work over several calls."
+)
+MORE = (
+    "There is more text after the arguments, so the call was not run: write one JSON object a call, and make another call for each "
+    "further one."
+)
+_TRAILING = re.compile(r"[\s}\]`]*")
+"""What may follow a whole object without meaning anything: braces too many, the end of a fence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +145,36 @@ def _mend(text: str) -> dict[str, Any] | None:
         return None
 
 
+def _unclosed(text: str) -> bool:
+    """Whether the text ends within a string or before its outermost brace is closed."""
+    depth, quoted, position = 0, False, text.find("{")
+    for found in _STRUCTURE.finditer(text, max(position, 0)):
+        mark = found[0]
+        if mark == '"':
+            quoted = not quoted
+        elif not quoted and mark in "{}":
+            depth += 1 if mark == "{" else -1
+            if depth == 0:
+                return False
+    return position >= 0
+
+
+_STRUCTURE = re.compile(r'\\.|["{}]', re.DOTALL)
+
+
+def _followed(text: str) -> bool:
+    """Whether something with a meaning comes after a whole object."""
+    start = text.find("{")
+    try:
+        end = _DECODER.raw_decode(text, start)[1]
+    except (ValueError, RecursionError):
+        return False
+    return _TRAILING.fullmatch(text, end) is None
+
+
+_DECODER = json.JSONDecoder(strict=False, parse_constant=_no_constant)
+
+
 async def parse_arguments(text: str, *, truncated: bool = False) -> ParsedArguments:
     """Parse a call's argument text; never raises for what the text holds.
 
@@ -147,8 +189,10 @@ async def parse_arguments(text: str, *, truncated: bool = False) -> ParsedArgume
         return ParsedArguments(error=str(error))
     except ValueError as error:
         problem = str(error)
-    if truncated:
-        return ParsedArguments(error=CUT)
+    if truncated or _unclosed(text):
+        return ParsedArguments(error=CUT if truncated else UNCLOSED)
+    if "{" in text and _followed(text):
+        return ParsedArguments(error=MORE)
     if "{" in text and len(text.encode("utf-8", "replace")) <= REPAIR_BYTES:
         mended = await asyncio.to_thread(_mend, text)
         if mended is not None:

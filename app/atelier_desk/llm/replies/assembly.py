@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, Protocol
@@ -60,9 +61,14 @@ class _Call:
     arguments: list[str] = field(default_factory=list)
     extra: dict[str, Any] = field(default_factory=dict)
 
-    def continues(self, wire_id: str, name: str, *, numbered: bool) -> bool:
-        """Whether a piece with this id and name is more of this call. Without a number, each name begins a call."""
+    def continues(self, wire_id: str, name: str, *, numbered: bool, argued: bool) -> bool:
+        """Whether a piece with this id and name is more of this call. Without a number, each name begins a call; with one, a piece with
+        a name and arguments does so once the object of this call is whole: some gateways give all calls of a reply one number and no id.
+        """
         if wire_id and self.wire_id and wire_id != self.wire_id:
+            return False
+        text = "".join(self.arguments).strip()
+        if name and argued and not wire_id and text and arguments_of(text)[1] is None:
             return False
         return not (name and self.name and (name != self.name or not (numbered or wire_id)))
 
@@ -104,7 +110,7 @@ class ReplyAssembler:
         self, index: int | None, id: str = "", name: str = "", arguments: Any = None, extra: dict[str, Any] | None = None
     ) -> list[ChatDelta]:
         """A piece of a call, or a whole one; ``arguments`` is text, an object, or None, ``extra`` what the server wants back with it."""
-        position = self._position(index, id, name)
+        position = self._position(index, id, name, argued=bool(arguments))
         call = self._calls[position]
         call.wire_id = call.wire_id or id
         call.id = call.id or self._unique(id)
@@ -146,10 +152,10 @@ class ReplyAssembler:
             deltas.append(ReasoningDelta(content=text) if reasoning else TextDelta(content=text))
         return deltas
 
-    def _position(self, index: int | None, wire_id: str, name: str) -> int:
+    def _position(self, index: int | None, wire_id: str, name: str, *, argued: bool) -> int:
         """Where in the list of calls a piece belongs; makes the place when it begins a call."""
         known = self._at.get(index) if index is not None else (len(self._calls) - 1 if self._calls else None)
-        if known is not None and self._calls[known].continues(wire_id, name, numbered=index is not None):
+        if known is not None and self._calls[known].continues(wire_id, name, numbered=index is not None, argued=argued):
             return known
         self._calls.append(_Call())
         if index is not None:
@@ -182,7 +188,7 @@ def arguments_of(text: str) -> tuple[dict[str, Any], str | None]:
     if not text.strip():
         return {}, None
     try:
-        value = json.loads(text, parse_constant=_not_a_number)
+        value = json.loads(text, parse_constant=_not_a_number, parse_float=_finite)
     except RecursionError:
         return {}, "The arguments are nested too deeply."
     except ValueError as error:
@@ -192,6 +198,12 @@ def arguments_of(text: str) -> tuple[dict[str, Any], str | None]:
     if not isinstance(value, dict):
         return {}, f"The arguments must be a JSON object, not {type(value).__name__}."
     return value, None
+
+
+def _finite(text: str) -> float:
+    """``1e400`` is JSON and no number here: it would go on as null."""
+    value = float(text)
+    return value if math.isfinite(value) else _not_a_number(text)
 
 
 def _not_a_number(name: str) -> NoReturn:

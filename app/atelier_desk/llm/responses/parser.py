@@ -28,6 +28,8 @@ class ResponseParser(EventStreamParser):
         self._thought: set[int] = set()
         self._argued: set[int] = set()
         self._done: set[int] = set()
+        self._places: dict[str, int] = {}
+        """Where items were streamed, by their id and call id: a server's final list may have them in other places."""
 
     def event(self, event: Event) -> list[ChatDelta]:
         data = self.decode(event.data)
@@ -46,9 +48,9 @@ class ResponseParser(EventStreamParser):
             self._argued.add(index)
             return self.assembler.call(index, arguments=piece)
         if kind == "response.output_item.added":
-            return self._open(index, object_of(data, "item"))
+            return self._open(self._place(object_of(data, "item"), index), object_of(data, "item"))
         if kind == "response.output_item.done":
-            return self._item(index, object_of(data, "item"))
+            return self._item(self._place(object_of(data, "item"), index), object_of(data, "item"))
         if kind in _ENDS:
             deltas = self.whole(object_of(data, "response"))
             self.complete = self.ended = True
@@ -61,8 +63,9 @@ class ResponseParser(EventStreamParser):
             raise failure
         deltas: list[ChatDelta] = []
         for index, item in enumerate(objects_of(answer, "output")):
-            if index not in self._done:
-                deltas += self._item(index, item)
+            place = self._place(item, index, listed=True)
+            if place not in self._done:
+                deltas += self._item(place, item)
         self.assembler.model = string_of(answer, "model") or self.assembler.model
         self._count(object_of(answer, "usage"))
         status = string_of(answer, "status")
@@ -78,6 +81,18 @@ class ResponseParser(EventStreamParser):
         """The order of the items, where reasoning is among them or texts have a phase."""
         blocks = [self._blocks[index] for index in sorted(self._blocks)]
         return {ITEMS: blocks} if any(block["type"] == REASONING or "phase" in block for block in blocks) else {}
+
+    def _place(self, item: dict[str, Any], index: int, *, listed: bool = False) -> int:
+        """Where an item belongs: where it was streamed, else at ``index``. A call that was not streamed gets a place of its own in the
+        final list when ``index`` is another call's: exactly the calls that were made are run.
+        """
+        names = [name for name in (string_of(item, "call_id"), string_of(item, "id")) if name]
+        place = next((self._places[name] for name in names if name in self._places), None)
+        if place is None:
+            taken = listed and item.get("type") == "function_call" and index in self._places.values()
+            place = max(self._places.values()) + 1 if taken else index
+        self._places.update(dict.fromkeys(names, place))
+        return place
 
     def _open(self, index: int, item: dict[str, Any]) -> list[ChatDelta]:
         if item.get("type") != "function_call" or index in self._blocks:
