@@ -95,7 +95,6 @@ def test_codes(status: int, body: Any, code: str, recoverable: bool) -> None:
         (400, {"error": "the input length exceeds the context length"}, None),
         (500, {"error": "prompt is too long: 210000 tokens > 200000 maximum"}, 200_000),
         (400, {"error": {"message": "input length and `max_tokens` exceed context limit: 195000 + 8192 > 200000, decrease"}}, 200_000),
-        (413, {"type": "error", "error": {"type": "request_too_large", "message": "Request exceeds the maximum size"}}, None),
     ],
 )
 def test_overflow(status: int, body: Any, n_ctx: int | None) -> None:
@@ -109,6 +108,20 @@ def test_the_prompt_size_is_kept() -> None:
     found = error(400, {"error": {"type": "exceed_context_size_error", "message": "m", "n_prompt_tokens": 6031, "n_ctx": 4096}})
     assert isinstance(found, ContextOverflowError)
     assert found.n_prompt == 6031
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"type": "error", "error": {"type": "request_too_large", "message": "Request exceeds the maximum size"}},
+        {"error": {"message": "Request Entity Too Large", "type": "invalid_request_error", "code": "request_too_large"}},
+    ],
+)
+def test_a_request_of_too_many_bytes_is_not_said_to_be_a_workflow_that_is_too_long(body: Any) -> None:
+    found = error(413, body)
+    assert found.code == "bad_request"
+    assert "The request is too large" in str(found)
 
 
 @pytest.mark.parametrize("text", ["max_tokens exceeds the limit of 4096", "the context of the question is unclear"])

@@ -136,7 +136,7 @@ def retry_line(reason: str, details: dict[str, Any]) -> str:
     """Why the request is sent again, and when."""
     delay_ms = float(details.get("delay_s") or 0) * 1000
     delay = duration(delay_ms) if delay_ms >= 50 else ""
-    title, text = retry_words(reason, int(details.get("attempt") or 1), delay, str(details.get("message") or ""))
+    title, text = retry_words(reason, details, delay)
     return _("{title}. {text}", title=title, text=text)
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from atelier_desk.domain.chat import LOADING, FinishReason
 from atelier_desk.i18n import N_, _, ngettext
 
 TOOLS_REFUSED = "tools_refused"
 """Why a request is sent again without tool definitions."""
 PICTURES_REFUSED = "pictures_refused"
+PICTURES_LEFT_OUT = "pictures_left_out"
 """Why a request is sent again without pictures."""
 FIX_ANSWER = "fix_answer"
 """Why an agent that had answered goes on: its answer does not fit the form that its answers have."""
@@ -58,13 +62,14 @@ def retry_reason(reason: str) -> str:
     return _(RETRY_REASONS[reason]) if reason in RETRY_REASONS else reason
 
 
-def retry_words(reason: str, attempt: int, delay: str, message: str = "") -> tuple[str, str]:
+def retry_words(reason: str, details: Mapping[str, Any], delay: str = "") -> tuple[str, str]:
     """Title and text of a request that is sent again.
 
     Args:
+        details: as the event has them: ``attempt``, ``message`` (what the server said), ``pictures`` (names of those left out).
         delay: the wait before it, in words; empty when there is none.
-        message: what the server said.
     """
+    attempt, message = int(details.get("attempt") or 1), str(details.get("message") or "")
     if reason == LOADING and delay:
         return _("Loading the model"), _("The server is not done with it; it is asked again after {delay}.", delay=delay)
     if reason == LOADING:
@@ -77,6 +82,9 @@ def retry_words(reason: str, attempt: int, delay: str, message: str = "") -> tup
     if reason == PICTURES_REFUSED:
         text = _("It is told that there were some; this is remembered for the model. The server said: {message}", message=message)
         return _("The model cannot see pictures"), text
+    if reason == PICTURES_LEFT_OUT:
+        text = _("If the server takes the request without them, it is not sent them again. It said: {message}", message=message)
+        return _("Asked again without {names}", names=", ".join(details.get("pictures") or ()) or _("the newest pictures")), text
     if delay:
         text = _("Attempt {attempt} after {delay}: {reason}", attempt=attempt, delay=delay, reason=retry_reason(reason))
     else:

@@ -18,6 +18,7 @@ from typing import Any
 from atelier_desk.domain.errors import ContextOverflowError, ProviderError
 from atelier_desk.domain.text import shorten
 from atelier_desk.i18n import N_
+from atelier_desk.llm.overflow import overflow
 from atelier_desk.llm.secrets import redact
 
 DETAIL_LENGTH = 400
@@ -35,6 +36,7 @@ TEMPLATES: dict[str, str] = {
     "overloaded": N_("{provider} is busy ({detail}). Try again in a moment."),
     "loading": N_("{provider} is still loading the model ({detail}). Try again in a moment."),
     "bad_request": N_("{provider} did not accept the request ({detail})."),
+    "too_large": N_("The request is too large for {provider} ({detail})."),
     "context_overflow": N_("The workflow is too long for the model {model} of {provider} ({detail})."),
     "truncated": N_("{provider} stopped in the middle of the reply ({detail})."),
     "timeout": N_("{provider} did not answer in time ({detail})."),
@@ -70,21 +72,6 @@ TEMPLATES: dict[str, str] = {
 }
 RECOVERABLE = frozenset({"rate_limited", "overloaded", "loading", "truncated", "timeout", "unreachable", "server_error"})
 
-_OVERFLOW_TYPES = frozenset({"exceed_context_size_error", "context_length_exceeded", "context_window_exceeded", "request_too_large"})
-_OVERFLOW_TEXT = re.compile(
-    r"context[ _](length|size|window)[^.]{0,40}(exceed|too)|exceed\w*[^.]{0,60}(context|maximum number of tokens)"
-    r"|maximum context length|prompt (is )?too long|input (is )?too long|too large for model with|larger than the (context|model)",
-    re.IGNORECASE,
-)
-_WINDOW_TEXT = re.compile(
-    r"maximum context length (?:is|of) (\d+)|(?<!\d)(\d+) maximum context length|context (?:size|length|window)[^\d]{0,20}(\d+)"
-    # Anthropic: 'prompt is too long: 208310 tokens > 200000 maximum', 'exceed context limit: 195000 + 8192 > 200000, decrease'
-    r"|prompt is too long: \d+ tokens > (\d+)|context limit: \d+ \+ \d+ > (\d+)"
-    # Google: 'The input token count (1200293) exceeds the maximum number of tokens allowed (1048576).'
-    r"|number of tokens allowed \(?(\d+)",
-    re.IGNORECASE,
-)
-_PROMPT_TEXT = re.compile(r"prompt is too long: (\d+) tokens|context limit: (\d+) \+|input token count \((\d+)\)", re.IGNORECASE)
 _QUOTA_TEXT = re.compile(
     r"insufficient[ _](quota|credit|balance|funds)|exceeded your (current )?quota|quota|billing|credits?\b", re.IGNORECASE
 )
@@ -233,14 +220,11 @@ def _count(value: Any) -> int | None:
 
 def _classified(where: Where, status: int | None, body: ErrorBody, wait: float | None) -> ProviderError:
     detail = body.message or (f"HTTP {status}" if status else "-")
-    if _is_overflow(status, body):
-        window = _WINDOW_TEXT.search(body.message)
-        named = int(next(group for group in window.groups() if group)) if window else None
-        prompt = _PROMPT_TEXT.search(body.message)
+    if (said := overflow(status, body.message, (body.type, body.code))) is not None:
         return ContextOverflowError(
             TEMPLATES["context_overflow"],
-            n_ctx=body.n_ctx or named,
-            n_prompt=body.n_prompt or (int(next(group for group in prompt.groups() if group)) if prompt else None),
+            n_ctx=body.n_ctx or said.window,
+            n_prompt=body.n_prompt or said.prompt,
             status=status,
             provider=where.provider,
             model=where.model,
@@ -248,18 +232,14 @@ def _classified(where: Where, status: int | None, body: ErrorBody, wait: float |
         )
     code = _code(status, body)
     say = "address" if code == "not_found" and not _names_model(where, body) else code
+    if code == "bad_request" and (status == 413 or body.code == "request_too_large" or body.type == "request_too_large"):
+        say = "too_large"
     if code == "auth" and _EXPIRED.search(f"{body.message} {body.code}"):
         say = "auth_expired"
     if code == "rate_limited" and wait is None and (named_wait := _WAIT_TEXT.search(body.message)):
         value = _number(named_wait[1])
         wait = value / 1000 if value is not None and named_wait[2].lower().startswith("m") else value
     return provider_error(where, code, detail, status=status, retry_after_s=wait, field=body.field, say=say)
-
-
-def _is_overflow(status: int | None, body: ErrorBody) -> bool:
-    if body.type in _OVERFLOW_TYPES or body.code in _OVERFLOW_TYPES:
-        return True
-    return status in (None, 400, 413, 422, 500) and _OVERFLOW_TEXT.search(body.message) is not None
 
 
 def _names_model(where: Where, body: ErrorBody) -> bool:
@@ -280,6 +260,7 @@ _TYPES = {
     "invalid_prompt": "bad_request",
     "invalid_encrypted_content": "bad_request",
     "invalid_image": "bad_request",
+    "request_too_large": "bad_request",
 }
 """Anthropic's types and OpenAI's codes of errors, for one in the middle of a reply, which has no status."""
 _CODES = {

@@ -29,6 +29,7 @@ from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal import run_events
+from atelier_desk.engine.notice_words import retry_words
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.llm.secrets import KeyVault
 from tests.engine.conftest import Opener, Recorder
@@ -397,6 +398,65 @@ async def test_a_model_that_refuses_pictures_is_told_of_them_and_that_is_remembe
         server.script(Reply(text="Still none."))
         assert (await run(atelier, images=(PICTURE,)))[-1].data["status"] == "completed"
         assert PICTURE.data not in str(server.requests[-1].json)
+
+
+# What one picture is refused for, in each server's own words: none of them is told to the program beforehand.
+ONE_PICTURE = {
+    "Anthropic": (400, "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 7031644 bytes > 5242880 bytes"),
+    "Anthropic, side": (400, "At least one of the image dimensions exceed max allowed size: 8000 pixels"),
+    "OpenAI": (400, "You uploaded an unsupported image. Please make sure your image is below 20 MB in size"),
+    "Groq": (400, "Failed to process image: image too large: maximum pixels allowed is 33177600"),
+    "a proxy": (413, "Request Entity Too Large"),
+    "xAI": (412, "Image is too large. Max size 10 MiB"),
+    "anybody": (422, "Unprocessable"),
+}
+
+
+@pytest.mark.parametrize("words", ONE_PICTURE)
+async def test_a_picture_that_is_refused_is_left_out_and_never_sent_to_that_model_again(words: str, tmp_path: Path) -> None:
+    status, said = ONE_PICTURE[words]
+    named = PICTURE.model_copy(update={"name": "plan.png"})
+    async with world("openai", tmp_path) as (server, atelier):
+        server.script(Failure(status, {"error": {"message": said}}), Reply(text="I see none."), Reply(text="Still none."))
+        events = await run(atelier, images=(named,))
+        assert (events[-1].data["status"], last_message(events)["content"]) == ("completed", "I see none.")
+        (retry,) = of(events, ChunkType.RETRY)
+        assert (retry["reason"], retry["details"]["pictures"]) == ("pictures_left_out", ["plan.png"])
+        assert "plan.png" in retry_words(retry["reason"], retry["details"])[0]
+        after = [event async for event in atelier.run("and now?", agent=agent(), workflow_id=events[0].workflow_id)]
+        assert after[-1].data["status"] == "completed"
+        chats = [str(request.json) for request in server.requests if is_chat(request)]
+        assert [PICTURE.data in chat for chat in chats] == [True, False, False]
+        assert all("'plan.png'" in chat and "did not accept" in chat for chat in chats[1:]), "the model knows of it"
+        assert (await atelier.models.info("server", "test-model")).supports_vision is None, "other pictures may be sent"
+
+
+async def test_a_refusal_that_was_not_about_the_picture_leaves_it_in_the_workflow(tmp_path: Path) -> None:
+    other = Failure(400, {"error": {"message": "No."}})
+    async with world("openai", tmp_path) as (server, atelier):
+        server.script(other, other, Reply(text="I see it."))
+        events = await run(atelier, images=(PICTURE,))
+        assert of(events, ChunkType.ERROR)[0]["code"] == "bad_request"
+        after = [event async for event in atelier.run("again", agent=agent(), workflow_id=events[0].workflow_id)]
+        assert after[-1].data["status"] == "completed"
+        chats = [str(request.json) for request in server.requests if is_chat(request)]
+        assert [PICTURE.data in chat for chat in chats] == [True, False, True], "one more request at most"
+
+
+async def test_a_long_request_that_is_refused_without_a_reason_is_tried_once_shortened(tmp_path: Path) -> None:
+    other = Failure(400, {"error": {"message": "No."}})
+    async with world("openai", tmp_path) as (server, atelier):
+        server.script(other, Reply(text="Shorter."), other, other)
+        events = await run(atelier, "some words of a long text " * 3_000)
+        assert (events[-1].data["status"], last_message(events)["content"]) == ("completed", "Shorter.")
+        sizes = [len(str(request.json)) for request in server.requests if is_chat(request)]
+        assert sizes[1] < 0.9 * sizes[0]
+        again = await run(atelier, "some words of a long text " * 3_000)
+        assert of(again, ChunkType.ERROR)[0]["code"] == "bad_request", "what the server said, and one more request at most"
+        short = len([request for request in server.requests if is_chat(request)])
+        server.script(other)
+        await run(atelier, "short")
+        assert len([request for request in server.requests if is_chat(request)]) == short + 1
 
 
 async def test_that_tools_are_refused_is_said_beside_attempts_of_the_provider(tmp_path: Path, clock: ManualClock) -> None:

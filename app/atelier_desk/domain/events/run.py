@@ -257,11 +257,19 @@ class ToolsRefused(Event):
 
 
 class PicturesRefused(Event):
-    """The model takes no pictures; from here on words stand in their place. ``reason`` is what the server said."""
+    """The model takes no pictures; from here on words stand in their place. ``reason`` is what the server said.
+
+    Attributes:
+        entries: the entries whose pictures alone are left out, for a server that may take others: for good, if it then accepts the
+            request. Empty: no picture is sent any more.
+        names: of those pictures, for a person.
+    """
 
     type: Literal["pictures_refused"] = "pictures_refused"
     retention: ClassVar[Retention] = Retention.DISPOSABLE
     reason: str
+    entries: tuple[int, ...] = ()
+    names: tuple[str, ...] = ()
 
 
 class ToolCallStarted(Event):

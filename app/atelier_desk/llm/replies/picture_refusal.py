@@ -1,4 +1,4 @@
-"""Tells a server, or a model on it, that takes no pictures from one that did not like something else."""
+"""Tells a server, or a model on it, that takes no pictures from one that did not like something else, or does not say what."""
 
 from __future__ import annotations
 
@@ -21,11 +21,14 @@ _WORDS = re.compile(
     r"|is not a multi-?modal|at most 0 image"
     # Ollama: 'this model is missing data required for image input'
     rf"|missing data required for {_WHAT}"
-    rf"|unsupported[^.]{{0,30}}{_WHAT}",
+    rf"|unsupported[^.]{{0,30}}{_WHAT}"
+    # DeepSeek: 'unknown variant `image_url`, expected `text`'
+    rf"|unknown variant [`'\"]?{_WHAT}",
     re.IGNORECASE,
 )
 _OTHER = re.compile(
-    r"\b(too (large|big|many)|larger than|exceed|format|media[_ ]type|mime|decode|corrupt|damaged|base64|download)", re.IGNORECASE
+    r"\b(too (large|big|many)|larger than|exceed|in size|uploaded|format|media[_ ]type|mime|decode|corrupt|damaged|base64|download)",
+    re.IGNORECASE,
 )
 """What is said of one picture, and not of pictures as such."""
 
@@ -36,3 +39,12 @@ def refuses_pictures(error: ProviderError) -> bool:
         return True
     detail = str(error.params.get("detail", ""))
     return error.code in _CODES and _WORDS.search(detail) is not None and _OTHER.search(detail) is None
+
+
+_UNEXPLAINED = frozenset({400, 412, 413, 422})
+"""Statuses by which servers refuse a request for what is in it; xAI says 412 of a picture that is too large."""
+
+
+def unexplained(error: ProviderError) -> bool:
+    """Whether a server refused a request without a reason that is known here: it may be a picture, or the length."""
+    return error.code == "bad_request" and error.status in _UNEXPLAINED

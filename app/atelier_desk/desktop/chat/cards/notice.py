@@ -172,8 +172,7 @@ def notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
     if entry.topic == "retry":
         delay_ms = float(details.get("delay_s") or 0) * 1000
         delay = duration(delay_ms) if delay_ms >= 50 else ""
-        said = str(details.get("message") or "")
-        title, text = retry_words(str(details.get("reason", "")), int(details.get("attempt") or 1), delay, said)
+        title, text = retry_words(str(details.get("reason", "")), details, delay)
         return "refresh-cw", "muted", "card", title, text
     if entry.topic == "run_finished":
         titles = {

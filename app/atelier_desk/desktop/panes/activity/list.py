@@ -179,9 +179,7 @@ def _retry(said: payloads.Retry) -> tuple[str, str]:
     """Title and text, as the card in the transcript has them."""
     details = said.details
     delay_ms = float(details.get("delay_s") or 0) * 1000
-    return retry_words(
-        said.reason, int(details.get("attempt") or 1), duration(delay_ms) if delay_ms >= 50 else "", str(details.get("message") or "")
-    )
+    return retry_words(said.reason, details, duration(delay_ms) if delay_ms >= 50 else "")
 
 
 def entry_icon(entry: Entry) -> tuple[str, Role]:

@@ -40,7 +40,7 @@ from atelier_desk.domain.events.run import (
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.workflow import MessageRole, RunStatus, ToolExecution, WorkflowStatus
-from atelier_desk.engine.notice_words import FIX_ANSWER, PICTURES_REFUSED, TOOLS_REFUSED
+from atelier_desk.engine.notice_words import FIX_ANSWER, PICTURES_LEFT_OUT, PICTURES_REFUSED, TOOLS_REFUSED
 from atelier_desk.engine.run.projection import audit, project_team, queueing
 from atelier_desk.engine.run.projection.projection import (
     In,
@@ -222,7 +222,9 @@ def _tools_refused(at: In, body: ToolsRefused, out: Projection) -> None:
 
 @on(PicturesRefused)
 def _pictures_refused(at: In, body: PicturesRefused, out: Projection) -> None:
-    _retry(at, out, PICTURES_REFUSED, {"attempt": 2, "delay_s": 0.0, "message": body.reason}, PICTURES_REFUSED)
+    reason = PICTURES_LEFT_OUT if body.entries else PICTURES_REFUSED
+    details = {"attempt": 2, "delay_s": 0.0, "message": body.reason, **({"pictures": list(body.names)} if body.entries else {})}
+    _retry(at, out, reason, details, reason)
 
 
 @on(ToolCallStarted)

@@ -49,7 +49,7 @@ from atelier_desk.engine.run import team
 from atelier_desk.engine.run.reducer import reduce_server, reduce_team  # noqa: F401 - they register their parts
 from atelier_desk.engine.run.reducer.evolve import evolve
 from atelier_desk.engine.run.reducer.handlers import handlers, on, origin_of, runnable_calls, with_call
-from atelier_desk.engine.run.reducer.state import CallState, Ending, Entry, EntryKind, RunState, TaskMark, user_entry
+from atelier_desk.engine.run.reducer.state import CallState, Ending, Entry, EntryKind, RunState, TaskMark, model_key, user_entry
 from atelier_desk.policy import loop_guard
 from atelier_desk.policy.permissions import taint
 
@@ -237,6 +237,8 @@ def _model_replied(state: RunState, body: ModelReplied, event: RunEvent) -> RunS
         message_id=body.message_id,
     )
     steps = None if state.steps is None else max(0, state.steps - 1)
+    if state.left_out:
+        state = _without_pictures(state)
     state = evolve(
         state,
         entries=(*state.entries, entry),
@@ -283,9 +285,22 @@ def _tools_refused(state: RunState, body: ToolsRefused, event: RunEvent) -> RunS
     return evolve(state, tools_refused=True)
 
 
+def _without_pictures(state: RunState) -> RunState:
+    """The request went through without some pictures: it was these that the server did not accept."""
+    model = model_key(state.agent)
+
+    def marked(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+        return tuple(
+            replace(each, refused=(*each.refused, model)) if each.seq in state.left_out and model not in each.refused else each
+            for each in entries
+        )
+
+    return evolve(state, entries=marked(state.entries), history=marked(state.history), left_out=())
+
+
 @on(PicturesRefused)
 def _pictures_refused(state: RunState, body: PicturesRefused, event: RunEvent) -> RunState:
-    return evolve(state, pictures_refused=True)
+    return evolve(state, left_out=body.entries) if body.entries else evolve(state, pictures_refused=True)
 
 
 @on(ToolCallStarted)

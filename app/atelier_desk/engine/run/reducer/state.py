@@ -60,6 +60,7 @@ class Entry:
         message_id: the message of the transcript that shows it; empty when none does.
         provider_data: what the model's server sent with a reply and wants back with it.
         attachments: what went with a message; its text holds what the model is given of them.
+        refused: models, as ``provider/model``, whose server did not accept the pictures: they are not sent to it again.
         replaced: for a summary, the entries it stands for; ``order`` are the origins of the whole conversation before it.
     """
 
@@ -84,6 +85,7 @@ class Entry:
     replaced: tuple[Entry, ...] = ()
     attachments: tuple[Attachment, ...] = ()
     order: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
 
     @property
     def held(self) -> bool:
@@ -200,6 +202,7 @@ class RunState:
         retries: failed model requests in a row that were tried again; ``retried_since`` is the number of the last event before them.
         tools_refused: the server takes no tool definitions; calls are written as text.
         pictures_refused: the model takes no pictures; words stand in their place.
+        left_out: entries whose pictures the newest request goes without, to see whether the server then accepts it.
         finish: how the newest reply ended.
         reminded: the model was told once of sub-agents that wait for its answer.
     """
@@ -246,6 +249,7 @@ class RunState:
     retried_since: int = 0
     tools_refused: bool = False
     pictures_refused: bool = False
+    left_out: tuple[int, ...] = ()
     finish: FinishReason = FinishReason.STOP
     reminded: bool = False
     tasks: tuple[TaskMark, ...] = ()
@@ -427,6 +431,11 @@ def carried(state: RunState) -> tuple[Entry, ...]:
     kept = [entry for entry in state.conversation if entry.kind is not EntryKind.NOTE]
     kept += [user_entry(0, message, f"{state.run_id}:{message.message_id}") for message in state.silent]
     return renumbered(kept)
+
+
+def model_key(agent: AgentConfig) -> str:
+    """The name by which entries know models that refused their pictures."""
+    return f"{agent.provider}/{agent.model}"
 
 
 def renumbered(entries: list[Entry]) -> tuple[Entry, ...]:

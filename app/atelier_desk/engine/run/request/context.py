@@ -12,7 +12,7 @@ from atelier_desk.domain.agent import AgentConfig, ToolDialect
 from atelier_desk.domain.chat import ChatMessage, ChatRequest, Role, ToolSpec
 from atelier_desk.domain.errors import ContextOverflowError
 from atelier_desk.domain.provider_data import ProviderData
-from atelier_desk.engine.run.reducer.state import Entry, EntryKind, RunState
+from atelier_desk.engine.run.reducer.state import Entry, EntryKind, RunState, model_key
 from atelier_desk.engine.run.request.compaction import CUT_MARK, shortened
 from atelier_desk.i18n import N_
 from atelier_desk.llm.tokens import BYTES_PER_TOKEN, IMAGE_TOKENS, attached, message_tokens
@@ -98,8 +98,11 @@ def sendable(state: RunState, *, sees: bool = True, blind: bool = False) -> tupl
     def entry(each: Entry) -> Entry:
         if each.kind is EntryKind.RESULT and each.images and not sees:
             return replace(each, images=())
+        if each.images and (each.seq in state.left_out or model_key(agent) in each.refused):
+            word = f"[Pictures belong here ({_names(each)}), but your server did not accept them. Say so where it matters.]"
+            return replace(each, images=(), text=f"{each.text}\n\n{word}".strip())
         if each.kind is EntryKind.USER and each.images and blind:
-            names = ", ".join(repr(image.name) for image in each.images if image.name) or f"{len(each.images)} in number"
+            names = _names(each)
             word = f"[Pictures were attached here ({names}), but you are a model that cannot see pictures. Say so where it matters.]"
             return replace(each, images=(), text=f"{each.text}\n\n{word}".strip())
         if all(own(data) for data in attached(each.provider_data, each.calls)):
@@ -108,6 +111,15 @@ def sendable(state: RunState, *, sees: bool = True, blind: bool = False) -> tupl
         return replace(each, provider_data=own(each.provider_data), calls=calls)
 
     return tuple(map(entry, state.conversation))
+
+
+def _names(entry: Entry) -> str:
+    return ", ".join(repr(image.name) for image in entry.images if image.name) or f"{len(entry.images)} in number"
+
+
+def newest_pictures(state: RunState) -> Entry | None:
+    """The newest entry whose pictures are sent to the agent's model."""
+    return next((each for each in reversed(sendable(state)) if each.shown_images), None)
 
 
 def groups(entries: tuple[Entry, ...]) -> list[tuple[Entry, ...]]:

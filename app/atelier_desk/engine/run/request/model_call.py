@@ -62,7 +62,7 @@ from atelier_desk.engine.run.request.silence import watched
 from atelier_desk.engine.team.port import TeamPort
 from atelier_desk.i18n import N_, _
 from atelier_desk.llm.profiles import profile
-from atelier_desk.llm.replies.picture_refusal import refuses_pictures
+from atelier_desk.llm.replies.picture_refusal import refuses_pictures, unexplained
 from atelier_desk.llm.replies.tool_refusal import refuses_tools
 from atelier_desk.llm.secrets import redact
 from atelier_desk.llm.tokens import BYTES_PER_TOKEN, dearest_input, definition_tokens, estimate, priced
@@ -87,6 +87,8 @@ FUTILE = frozenset({"bad_request", "context_overflow"})
 """Codes of errors that come again however often the same request is sent: nobody is offered to try them again."""
 SUMMARY_TOKENS = 800
 """Most tokens of a summary."""
+SHORT = 4_096
+"""Tokens that every server takes by default: a request no longer is not refused for its length by a model whose window is unknown."""
 SHRINK = 0.75
 """What the window is taken to be when a server says "too long" without saying how much it can take."""
 
@@ -507,7 +509,8 @@ class ModelCall:
             calibration = self._env.calibrations[state.agent.model]
             calibration.observe(round(self._estimated / calibration.factor), error.n_prompt)
         named = error.n_ctx if error.n_ctx and error.n_ctx < known else None
-        learned = WindowLearned(context_window=max(LEAST_WINDOW, named or int(known * SHRINK)))
+        guess = int(min(known, self._estimated or known) * SHRINK)
+        learned = WindowLearned(context_window=max(LEAST_WINDOW, named or guess))
         await self._env.journal.append(self._handle, *self.cut_off("overflow"), learned, clear_partial=True)
         self._kept = True
         if named is not None and named >= LEAST_WINDOW:
@@ -526,6 +529,8 @@ class ModelCall:
             said = redact(str(error.params.get("detail") or message))
             await self._env.journal.append(self._handle, PicturesRefused(reason=said), clear_partial=True)
             await self._remember(supports_vision=False)
+            return
+        if not self._begun and unexplained(error) and await self._left_out(error):
             return
         attempt = state.retries + 2
         delay = retry.run_delay(error, attempt, child=state.parent_run_id is not None, begun=self._begun, rng=random.random)
@@ -555,6 +560,25 @@ class ModelCall:
             self._handle, lambda now: None if now.status.final else [*self.cut_off("error"), end], clear_partial=True
         )
         self._kept = True
+
+    async def _left_out(self, error: ProviderError) -> bool:
+        """After a refusal that nothing explains, ask once more with less: without the newest pictures, or shortened when the request was
+        long. Returns whether it is asked again; what then goes through decides what the refusal was about."""
+        state = self._handle.current
+        if self._pictured and not state.left_out and (newest := context.newest_pictures(state)) is not None:
+            said = redact(str(error.params.get("detail") or ""))
+            names = tuple(image.name for image in newest.images if image.name)
+            await self._env.journal.append(
+                self._handle, PicturesRefused(reason=said, entries=(newest.seq,), names=names), clear_partial=True
+            )
+            return True
+        opened = await self._open(state)
+        least = max(state.context_tokens, (opened.info.context_window or 2 * SHORT) // 2)
+        if state.left_out or state.overflows or error.params.get("field") or self._estimated <= least:
+            return False
+        learned = WindowLearned(context_window=max(LEAST_WINDOW, int(min(opened.window, self._estimated) * SHRINK)))
+        await self._env.journal.append(self._handle, learned, clear_partial=True)
+        return True
 
     async def _remember(self, **facts: int | bool) -> None:
         """Keep what a refusal taught for the runs to come; this one knows it from its journal."""

@@ -133,8 +133,7 @@ def _notice(message: Message) -> str:
         return _("{title}. {text}", title=title, text=text)
     if message.kind != "retry":
         return message.kind
-    said = str(details.get("message") or "")
-    title, text = retry_words(str(details.get("reason", "")), int(details.get("attempt") or 1), "", said)
+    title, text = retry_words(str(details.get("reason", "")), details)
     return _("{title}. {text}", title=title, text=text)
 
 
