@@ -63,6 +63,9 @@ TEMPLATES: dict[str, str] = {
         "{variable} names the certificates {file}, which cannot be used ({detail}). "
         "Correct or clear the variable, or set a CA file in the provider's settings under Advanced, or with --ca-file FILE."
     ),
+    "ca_variable_alone": N_(
+        "{variable} names the certificates {file}, which cannot be used ({detail}). Correct the variable, or clear it."
+    ),
     "redirect": N_("{provider} sends requests for {url} on to {location}. Enter the address it wants to be reached at."),
     "web_page": N_("{provider} answers with a web page at {url}: this is not the address of a model server. Check the base URL."),
     "server_error": N_("{provider} had an error of its own ({detail})."),

@@ -81,24 +81,29 @@ def checked_base_url(url: str) -> str:
 
 def is_loopback(url: str) -> bool:
     """Whether a URL points at this very machine."""
-    host = urlsplit(url).hostname or ""
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def _without_proxy(host: str, port: int | None) -> bool:
-    """Whether ``NO_PROXY`` has a number, in a form that the standard library does not know: an IPv6 address, with brackets or without, and
-    a network (``10.0.0.0/8``, ``fd00::/8``)."""
-    from urllib.request import getproxies_environment
-
+    host = (urlsplit(url).hostname or "").removesuffix(".")
+    if host == "localhost" or host.endswith(".localhost"):  # RFC 6761, 6.3
+        return True
     try:
         number = ipaddress.ip_address(host)
     except ValueError:
         return False
-    for entry in getproxies_environment().get("no", "").split(","):
-        text, wanted = entry.strip(), ""
+    return (getattr(number, "ipv4_mapped", None) or number).is_loopback
+
+
+def _without_proxy(host: str, port: int | None) -> bool:
+    """Whether ``NO_PROXY`` has a host in a form that the standard library does not know: all of a domain (``*.corp.example``), an IPv6
+    address, with brackets or without, and a network (``10.0.0.0/8``, ``fd00::/8``)."""
+    from urllib.request import getproxies_environment
+
+    entries = [entry.strip() for entry in getproxies_environment().get("no", "").split(",")]
+    try:
+        number = ipaddress.ip_address(host)
+    except ValueError:
+        domains = [entry[1:].lower().partition(":") for entry in entries if entry.startswith("*.")]
+        return any(host.lower().endswith(domain) and wanted in ("", str(port or "")) for domain, _colon, wanted in domains)
+    for text in entries:
+        wanted = ""
         if text.startswith("["):
             text, _bracket, rest = text[1:].partition("]")
             wanted = rest.removeprefix(":") if rest.startswith(":") else ""
@@ -215,6 +220,11 @@ def transport_error(where: Where, error: Exception, *, answered: bool, proxy: Pr
     return provider_error(where, "unreachable", detail)
 
 
+def proxy_failure(where: Where, error: BaseException, proxy: ProxyUse) -> ProviderError:
+    """The error for a proxy that does not answer, does not let a request through, or has an address that cannot be used."""
+    return _proxy_error(where, proxy, _reason(error))
+
+
 def no_answer(where: Where, seconds: float, proxy: ProxyUse | None) -> ProviderError:
     """The error for silence before an answer."""
     if proxy is None:
@@ -271,6 +281,12 @@ def _load(context: ssl.SSLContext, where: Where, file: str, say: str, **named: s
 
 def _unreadable(where: Where, file: str, detail: str, say: str, **named: str) -> ProviderError:
     return provider_error(where, "certificate", detail, say=say, file=file, **named)
+
+
+def unusable_certificates(where: Where, error: Exception) -> ProviderError:
+    """The error for authorities that a variable names and that cannot be read, for a connection that has no CA file of its own."""
+    variable = next((name for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if os.environ.get(name)), _("the system settings"))
+    return _unreadable(where, os.environ.get(variable, ""), _reason(error), "ca_variable_alone", variable=variable)
 
 
 def _reason(error: BaseException) -> str:
