@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from datetime import datetime
 
 from atelier_desk import figures
 
@@ -55,9 +56,11 @@ class AtelierError(Exception):
 
 
 def _shown(value: object, translate: Callable[..., str]) -> object:
-    """A value as a sentence of the reader's language has it: numbers in groups of thousands, errors in words."""
+    """A value as a sentence of the reader's language has it: numbers in groups of thousands, times in its zone, errors in words."""
     if isinstance(value, AtelierError):
         return value.localized(translate)
+    if isinstance(value, datetime):
+        return figures.moment(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return figures.number(value, 0 if isinstance(value, int) else 6, trim=True)
     return value
