@@ -10,9 +10,9 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QListWidget, QPlainTextEdit,
 
 from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
 from atelier_desk.desktop.settings.files import ask_open
-from atelier_desk.desktop.settings.tool_files import visible
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import control, fill, label
+from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class McpImportDialog(QDialog):
         lines: list[str] = []
         if each is not None and each.config is not None:
             hidden = _("(secret)")
-            lines.append(visible(each.config.place)[0])
+            lines.append(visible(each.config.place))
             asked, given = {ask.name for ask in each.open}, {**each.config.env, **each.config.headers}
             lines += [f"{name} = {visible(text)[0] or hidden}" for name, text in given.items() if name not in asked]
             lines += [_("asks for {name}: {text}", name=ask.name, text=ask.told or "-") for ask in each.open]

@@ -11,9 +11,10 @@ import ssl
 from types import ModuleType
 from typing import Any
 
+from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.llm.errors import Where
-from atelier_desk.llm.wire.transport import ProxyUse, find_proxy, proxy_failure, proxy_refusal, unusable_certificates
+from atelier_desk.llm.wire.transport import ProxyUse, Suspension, find_proxy, proxy_failure, proxy_refusal, unusable_certificates
 
 _PROXY_WANTS_LOGIN = 407
 
@@ -32,6 +33,8 @@ def routed_transport(library: ModuleType) -> Any:
         def __init__(self) -> None:
             self._made: dict[str, Any] = {}
             self._tls: ssl.SSLContext | None = None
+            self._retired: list[Any] = []
+            self._suspension = Suspension(SystemClock())
 
         async def handle_async_request(self, request: Any) -> Any:
             where = Where("", url=f"{request.url.scheme}://{request.url.netloc.decode()}")
@@ -55,6 +58,9 @@ def routed_transport(library: ModuleType) -> Any:
             secure = "https:" in (where.url[:6].lower(), url[:6].lower())
             if secure and self._tls is None:
                 self._tls = await asyncio.to_thread(_authorities, library, where)
+            if self._suspension.passed():
+                self._retired += self._made.values()  # answers under way are left alone
+                self._made = {}
             key = f"{secure} {url}"
             if key not in self._made:
                 tls = self._tls if secure else False
@@ -67,7 +73,7 @@ def routed_transport(library: ModuleType) -> Any:
             return self._made[key]
 
         async def aclose(self) -> None:
-            for transport in self._made.values():
+            for transport in (*self._retired, *self._made.values()):
                 await transport.aclose()
 
     return Routes()

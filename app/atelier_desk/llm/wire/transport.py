@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
+from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import ProviderError, UsageError
 from atelier_desk.i18n import N_, _
 from atelier_desk.llm.errors import Where, provider_error
@@ -29,6 +30,8 @@ E = TypeVar("E", bound=BaseException)
 
 KEPT_OPEN = 64
 """Idle connections to a server that stay open: three workflows at once with fifteen sub-agents each, and room."""
+SUSPENDED_S = 5.0
+"""Seconds by which the wall clock gains on the monotonic one when the machine slept; setting the clock only costs a new connection."""
 PROXY_SCHEMES = ("http", "https", "socks5", "socks5h")
 _UNTRUSTED = frozenset({18, 19, 20, 21})
 """OpenSSL's verification codes for a chain that ends at nobody who is trusted (openssl-verification-options, "DIAGNOSTICS")."""
@@ -77,6 +80,23 @@ def checked_base_url(url: str) -> str:
             code="base_url",
         )
     return url
+
+
+class Suspension:
+    """Tells whether the machine slept: the connections of before may be gone, and monotonic clocks stand still meanwhile, also the one by
+    which the HTTP library ends those that were not used for a while."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._before = self._gap()
+
+    def passed(self) -> bool:
+        """Whether it slept since this was last asked."""
+        before, self._before = self._before, self._gap()
+        return self._before - before > SUSPENDED_S
+
+    def _gap(self) -> float:
+        return self._clock.now().timestamp() - self._clock.monotonic()
 
 
 def is_loopback(url: str) -> bool:
