@@ -66,6 +66,31 @@ async def test_words_are_never_read_by_a_shell(bench: Bench) -> None:
     assert sorted((await bench.run("ls *.txt")).data["output"].split()) == ["./b.txt", "./gone.txt", "./in.txt"]
 
 
+@pytest.mark.parametrize(
+    ("command", "status", "output"),
+    [
+        ("echo out; exit 3", 3, "out"),
+        ("exit 4", 4, ""),
+        ("{ echo x; exit 5; }", 5, "x"),
+        ("type ls", 0, "ls"),
+        ("ulimit -n", 0, ""),
+        ("umask", 0, "0"),
+        ("times", 0, "m"),
+        (":", 0, ""),
+        ("pushd src > /dev/null && pwd", 0, "src"),
+        ("export A=1; echo $A", 0, "1"),
+        ("echo a | read line", 0, ""),
+        ("wait", 0, ""),
+    ],
+)
+async def test_words_of_the_shell_are_carried_out_and_asked_about(bench: Bench, command: str, status: int, output: str) -> None:
+    (bench.root / "src").mkdir(exist_ok=True)
+    tool = bench.registry.get_tool("run_command")
+    assert tool.describe(tool.input.model_validate({"command": command, "modifies_files": False})).effect is not Effect.READ
+    data = (await bench.run(command)).data
+    assert (data["exit_status"], output in data["output"]) == (status, True)
+
+
 async def test_the_environment_is_an_allowed_list(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (
         "ATELIER_TOKEN",
