@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal, SignalInstance
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ElidedLabel, Pill, control, fill, label
 from atelier_desk.desktop.widgets.basic import PillKind
+from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_, _, ngettext
 
@@ -97,7 +98,7 @@ class ReviewDialog(QDialog):
         self.setWindowTitle(_("Review {file}", file=source.file))
         shown = visible(source.text)
         hidden = shown.count("⟨U+") - source.text.count("⟨U+")
-        self.text = control(QPlainTextEdit(shown, self), "own-tool-text", look="mono")
+        self.text = control(TextField(shown, self), "own-tool-text", look="mono")
         self.text.setAccessibleName(_("Text of {file}", file=source.file))
         self.text.setReadOnly(True)
         self.text.setTabChangesFocus(True)
