@@ -77,6 +77,21 @@ def shorten(text: str, most: int, *, at_word: bool = False) -> str:
     return kept + "…"
 
 
+_RAW_BYTE = re.compile("(?<![\ud800-\udbff])[\udc80-\udcff]")
+"""What Python makes of a byte in a name; the second half of a character is none."""
+_SHOWN_BYTE = re.compile("⟨([89A-F][0-9A-F])⟩")
+
+
+def readable_name(name: str) -> str:
+    """A file's name as text that can be shown, stored and written again: a byte that is not UTF-8 is ``⟨E9⟩``. Two names stay two."""
+    return _RAW_BYTE.sub(lambda found: f"⟨{ord(found[0]) - 0xDC00:02X}⟩", name)
+
+
+def name_on_disk(shown: str) -> str:
+    """The name that ``readable_name`` shows, as the file system takes it."""
+    return _SHOWN_BYTE.sub(lambda found: chr(0xDC00 + int(found[1], 16)), shown)
+
+
 def can_be_kept(name: str) -> bool:
     """Whether a file's name is text: on some systems it may be any bytes, which neither the database nor a message can hold."""
     try:

@@ -246,8 +246,24 @@ async def test_it_is_stopped(bench: Bench) -> None:
 async def test_what_it_leaves_behind_ends_with_it(bench: Bench) -> None:
     mark = f"7{os.getpid()}"
     (bench.root / "leaves.sh").write_text(f"setsid sh -c 'setsid sleep {mark}1 >/dev/null 2>&1 &' ; echo over\n")
-    assert (await bench.run("bash leaves.sh")).data["output"] == "over\n"
+    data = (await bench.run("bash leaves.sh")).data
+    assert data["output"] == "over\n"
     assert left(f"sleep {mark}") == []
+    assert "was ended" in data["ended"]
+
+
+@pytest.mark.parametrize("sandboxed", [True, False])
+@pytest.mark.parametrize(
+    ("command", "ended"),
+    [("sleep 60 > /dev/null 2>&1 & echo over", True), ("echo over", False), ("true & wait; echo over", False), ("echo over | cat", False)],
+)
+async def test_a_child_process_that_ends_with_the_command_is_named(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, command: str, ended: bool, sandboxed: bool
+) -> None:
+    if not sandboxed:
+        monkeypatch.setattr(sandbox, "available", lambda: False)
+    data = (await bench.run(command)).data
+    assert (data["output"], "ended" in data) == ("over\n", ended)
 
 
 async def test_it_waits_for_no_input(bench: Bench) -> None:

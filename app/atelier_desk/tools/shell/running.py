@@ -340,6 +340,8 @@ def facts(kept: Kept) -> dict[str, Any]:
     said |= held_results.git_read_only(shown.text, process.order.sandbox)
     if process.low_disks:
         said["low_disk"] = f"Less than 1 GB or a tenth of the disk is free at: {', '.join(process.low_disks)}. Write little there."
+    if process.ended_others:
+        said["ended"] = "What it started with & still ran and was ended with it. Start it alone, in the background, to keep it running."
     if process.left:
         said["left"] = "Something that it started could not be ended. Tell the user."
     if not shown.whole:
