@@ -5,6 +5,8 @@ By hand, with neither Babel, whose import takes longer than many a listing, nor 
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from atelier_desk.i18n import N_, _, language, ngettext
 
 NARROW = "\u202f"
@@ -34,6 +36,11 @@ def duration(milliseconds: float) -> str:
         return f"{rest}{NARROW}s"
     hours, minutes = divmod(minutes, 60)
     return f"{hours}{NARROW}h {minutes:02d}{NARROW}min" if hours else f"{minutes}{NARROW}min {rest:02d}{NARROW}s"
+
+
+def moment(at: datetime) -> str:
+    """Day and time in the reader's zone: ``2026-11-28 09:30``, ``28/11/2026 à 09:30``; ``at`` is aware."""
+    return at.astimezone().strftime("%d/%m/%Y à %H:%M" if language() == "fr" else "%Y-%m-%d %H:%M")
 
 
 def tokens(count: int) -> str:

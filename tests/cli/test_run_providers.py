@@ -51,6 +51,10 @@ async def test_run_over_a_server(kind: str, tmp_path: Path) -> None:
     assert end["result"]["result"] == 84
     assert [event["content"] for event in events if event["chunk_type"] == "message"][-1] == "It is 84."
     assert events[-1]["chunk_type"] == "workflow_complete"
+    used = [event for event in events if event["chunk_type"] == "usage"]
+    # The price of a service's unknown model nobody knows, which is something else than free.
+    known = 0.0 if kind == "ollama" else None
+    assert {each["cost"] for event in used for each in (event, event["own"], event["run"], event["team"], event["workflow"])} == {known}
 
 
 async def test_an_agent_that_lists_no_control_tool_gives_up_and_the_program_says_so(tmp_path: Path) -> None:

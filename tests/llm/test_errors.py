@@ -153,9 +153,32 @@ def test_retry_after(headers: dict[str, str], seconds: float | None) -> None:
     assert retry_after({}, NOW + timedelta(days=1)) is None
 
 
-@pytest.mark.parametrize(("text", "seconds"), [("Please try again in 1.5s.", 1.5), ("try again in 20ms", 0.02), ("later", None)])
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("Please try again in 1.5s.", 1.5),
+        ("try again in 20ms", 0.02),
+        ("later", None),
+        ("Please try again in 7m12.5s.", 432.5),
+        ("Please try again in 1h2m3s. Visit us.", 3723.0),
+        ("retry in 2 hours and 5 minutes", 7500.0),
+        ("Please try again in 1d.", 86_400.0),
+        ("try again in 3 minutes.", 180.0),
+        ("try again in 3 moments", None),
+    ],
+)
 def test_a_wait_named_in_words(text: str, seconds: float | None) -> None:
     assert error(429, {"error": {"message": f"Rate limit reached. {text}"}}).retry_after_s == seconds
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_long_wait_is_named_by_its_day(status: int) -> None:
+    there = (NOW + timedelta(days=2)).astimezone().strftime("%Y-%m-%d %H:%M")
+    assert f"from {there}" in error(status, {"error": {"message": "no"}}, **{"retry-after": "172800"}).localized(_)
+    assert f"from {there}" in error(status, {"error": {"message": "no"}}, **{"retry-after": "Sat, 03 Jan 2026 00:00:00 GMT"}).localized(_)
+    for wait in ("30", "1e12", ""):
+        assert "again" in error(status, {"error": {"message": "no"}}, **{"retry-after": wait}).localized(_)
+    assert f"from {there}" in error(429, {"error": {"message": "Rate limit reached. Please try again in 48h."}}).localized(_)
 
 
 def test_an_error_in_the_middle_of_a_stream() -> None:

@@ -51,3 +51,25 @@ async def test_a_way_of_packing_that_was_not_asked_for_is_refused(clock: ManualC
     async with answering(b"{}", "br", clock) as connection:
         with pytest.raises(McpError, match="content-encoding br"):
             await connection.tools()
+
+
+@pytest.mark.parametrize("value", ["foo:bar", "http://127.0.0.1:1"])
+async def test_a_proxy_is_asked_for_servers_elsewhere_alone_and_named_where_it_fails(
+    clock: ManualClock, monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.setenv("http_proxy", value)
+    async with answering(b"{}", "br", clock) as connection:
+        with pytest.raises(McpError, match="content-encoding br"):
+            await connection.tools()
+
+    async def resolve(_server: McpServer) -> Resolved:
+        return Resolved(url="http://far.test/mcp")
+
+    connection = Connection(McpServer(name="far", transport="http", url="http://far.test/mcp"), resolve, clock)
+    with pytest.raises(McpError) as caught:
+        await connection.tools()
+    await connection.close()
+    assert caught.value.code == "proxy"
+    assert "http_proxy" in str(caught.value)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
 from atelier_desk.domain.approval import NOBODY_TO_ASK, ApprovalRequest, ApprovalStatus, OnTimeout
 from atelier_desk.domain.call import Presentation
 from atelier_desk.domain.permission import Holds, RuleScope
-from atelier_desk.domain.text import shorten
+from atelier_desk.domain.text import shorten, visible, visible_json
 from atelier_desk.i18n import N_, _
 from atelier_desk.rule_words import always_words
 
@@ -78,7 +77,7 @@ def short(value: Any) -> str:
     """A value on one line of at most ``SHOWN`` characters; nothing for nothing."""
     if value in (None, {}, ""):
         return ""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = visible(value) if isinstance(value, str) else visible_json(value)
     text = " ".join(text.split())
     return shorten(text, SHOWN)
 
@@ -115,7 +114,7 @@ def described(asked: ApprovalRequest) -> list[str]:
         lines.append("  " + _("Server: {name}", name=asked.server))
     if asked.round > 1:
         lines.append("  " + _("Asked {count} times", count=asked.round))
-    lines += [f"  {line}" for line in json.dumps(asked.arguments, ensure_ascii=False, indent=2).splitlines()]
+    lines += [f"  {line}" for line in visible_json(asked.arguments, 2).split("\n")]
     if asked.always and asked.status is ApprovalStatus.PENDING:
         lines.append(f"  {always_words(asked.holds, ' · '.join(asked.always))}{folder_words(asked.holds)}")
     if asked.timeout_s and asked.status is ApprovalStatus.PENDING:

@@ -30,6 +30,7 @@ async def attached_files(atelier: Atelier, arguments: argparse.Namespace, out: O
     """
     from atelier_desk.cli.files import path_of
     from atelier_desk.domain.errors import UsageError
+    from atelier_desk.domain.text import name_on_disk
     from atelier_desk.engine.attachments import text_file
 
     folders = tuple(dict.fromkeys((*(workflow.workspace if workflow is not None else ()), *workspace(out, arguments))))
@@ -40,7 +41,7 @@ async def attached_files(atelier: Atelier, arguments: argparse.Namespace, out: O
         if name == "-":
             found.append(text_file(_("standard input"), await out.read_input()))
             continue
-        found.append(await atelier.attachments.read(path_of(out, name), folders))
+        found.append(await atelier.attachments.read(path_of(out, name_on_disk(name)), folders))
         if found[-1].secret:
             out.note(_("{name} looks as if it held secrets. It is sent to the model's server.", name=found[-1].name), "warn")
         if found[-1].left_out:

@@ -12,6 +12,7 @@ from atelier_desk.cli import approval_words
 from atelier_desk.cli.output import Output
 from atelier_desk.domain.approval import NOBODY_TO_ASK, ApprovalRequest, ApprovalScope, ApprovalStatus
 from atelier_desk.domain.errors import AtelierError, ConflictError, UsageError
+from atelier_desk.domain.text import visible_json
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ class Decisions:
             case "always":
                 await self._approve(asked, scope=ApprovalScope.ALWAYS)
             case "edit":
-                self._out.note(json.dumps(asked.arguments, ensure_ascii=False), "")
+                self._out.note(visible_json(asked.arguments), "")
                 typed = (await self._out.ask(_("New arguments as JSON (empty keeps them): "))) or ""
                 await self._approve(asked, parse_arguments(typed) if typed.strip() else None)
             case _:

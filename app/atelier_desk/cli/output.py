@@ -15,7 +15,7 @@ from typing import Any, Protocol, TextIO, TypeVar
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import LimitError
-from atelier_desk.domain.text import shorten
+from atelier_desk.domain.text import shorten, visible
 from atelier_desk.engine.ipc.request import Request
 from atelier_desk.i18n import N_, _
 
@@ -129,13 +129,13 @@ def moment(at: datetime, *, seconds: bool = False) -> str:
 
 
 def _cell(text: str) -> str:
-    flat = "".join(character if character.isprintable() else " " for character in text)
+    flat = visible(" ".join(text.split()))
     return shorten(flat, 60)
 
 
 def printable(text: str) -> str:
-    """``text`` without terminal control sequences: what models and tools write must not move a person's cursor."""
-    return "".join(character for character in text if character in "\n\t" or character.isprintable())
+    """``text`` with terminal control sequences written out: what models and tools write must neither move a person's cursor nor hide."""
+    return visible(text)
 
 
 class Terminal:

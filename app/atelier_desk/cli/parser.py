@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 from atelier_desk import __version__
 from atelier_desk.cli import argparse_words
 from atelier_desk.cli.ids import ids_of
+from atelier_desk.domain.text import readable_name
 from atelier_desk.i18n import LANGUAGES, _
 
 GROUPS = (
@@ -139,6 +140,10 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def _parse(parser: Parser, argv: Sequence[str]) -> argparse.Namespace:
+    argv = [
+        readable_name(given) if given.startswith("--attach=") or (place and argv[place - 1] == "--attach") else given
+        for place, given in enumerate(argv)
+    ]
     for given in argv:
         try:
             given.encode()

@@ -21,6 +21,7 @@ from atelier_desk.desktop.bridge import Bridge, Opener
 from atelier_desk.desktop.crash import CrashHandler
 from atelier_desk.desktop.layout_keeper import LayoutKeeper
 from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets.composing import composing
 from atelier_desk.desktop.window import MainWindow
 from atelier_desk.domain.limits import PROGRAM_ENDS_S
 from atelier_desk.ending import EndWatch, ending_signals
@@ -60,6 +61,7 @@ def main(data_dir: Path | None, argv: Sequence[str] = (), *, opener: Opener | No
     qt = QApplication.instance() or QApplication([sys.argv[0], *argv])
     assert isinstance(qt, QApplication)
     qt.setApplicationName("Atelier")
+    composing()
     qt.setDesktopFileName("org.atelier_desk.Atelier")  # the file in packaging/linux, without its ending
     qt.setQuitOnLastWindowClosed(False)
     program = Program(qt, data_dir, argv, opener)

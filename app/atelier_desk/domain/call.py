@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from atelier_desk.domain.base import Model
+from atelier_desk.domain.text import visible
 
 _BETWEEN = " :\u00a0\u202f"
 """What stands between a text and its value."""
@@ -23,8 +24,8 @@ class Words(Model):
     params: dict[str, Any] = {}
 
     def localized(self, translate: Callable[..., str]) -> str:
-        """The text in the reader's language; ``translate`` is ``atelier_desk.i18n._``."""
-        return translate(self.text, **self.params)
+        """The text in the reader's language, all of it visible; ``translate`` is ``atelier_desk.i18n._``."""
+        return visible(translate(self.text, **self.params))
 
     def parts(self, translate: Callable[..., str]) -> tuple[str, str]:
         """The same in two: what stands before the first value, and the rest: ``Calculated`` and ``12 × 7``."""

@@ -143,6 +143,11 @@ class Usage(Model):
     tokens_unpriced: int = 0
     estimated: bool = False
 
+    @property
+    def known_cost(self) -> float | None:
+        """US dollars; None when no price is known for any of it, which is something else than free."""
+        return round(self.cost, 8) if self.cost or not self.tokens_unpriced else None
+
     def __add__(self, other: Usage) -> Usage:
         return Usage(
             tokens_input=self.tokens_input + other.tokens_input,

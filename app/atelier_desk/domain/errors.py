@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from datetime import datetime
 
 from atelier_desk import figures
+from atelier_desk.domain.text import visible
 
 _EMPTY = re.compile(r"(?<!\s)\s*\(\)")
 """What is left of a detail in parentheses."""
@@ -55,12 +57,15 @@ class AtelierError(Exception):
 
 
 def _shown(value: object, translate: Callable[..., str]) -> object:
-    """A value as a sentence of the reader's language has it: numbers in groups of thousands, errors in words."""
+    """A value as a sentence of the reader's language has it: numbers in groups of thousands, times in the local zone, errors in words, and
+    no character that hides or reorders others."""
     if isinstance(value, AtelierError):
         return value.localized(translate)
+    if isinstance(value, datetime):
+        return figures.moment(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return figures.number(value, 0 if isinstance(value, int) else 6, trim=True)
-    return value
+    return visible(value) if isinstance(value, str) else value
 
 
 class UsageError(AtelierError):

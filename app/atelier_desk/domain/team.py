@@ -121,5 +121,5 @@ class ChildState(Model):
             "duration_ms": self.duration_ms,
             "tokens_input": usage.tokens_input,
             "tokens_output": usage.tokens_output,
-            "cost": round(usage.cost, 8),
+            "cost": usage.known_cost,
         }

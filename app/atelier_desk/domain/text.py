@@ -1,6 +1,68 @@
-"""Texts cut to a length."""
+"""Texts cut to a length, and texts from elsewhere made visible."""
 
 from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from typing import Any
+
+_HIDDEN = frozenset({"Cc", "Cf", "Zl", "Zp", "Cs", "Co", "Cn"})
+"""Unicode categories of characters that cannot be seen, or that reorder what is seen (bidirectional controls)."""
+_BLANK = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+"""Those of other categories that look like nothing: fillers, and selectors of a variant."""
+_JOINER, _NON_JOINER, _EMOJI = "\u200d", "\u200c", "\ufe0f"
+
+
+def visible(text: str) -> str:
+    """``text`` with every character that could make a person read something else written as ``⟨U+202E⟩``.
+
+    Line feeds and tabs stay, and what makes one emoji of several signs or joins letters in Persian.
+    """
+    if text.isprintable() and _BLANK.search(text) is None:
+        return text
+    return "\n".join(map(_visible_line, text.replace("\r\n", "\n").split("\n")))
+
+
+def visible_json(value: Any, indent: int | None = None) -> str:
+    """A value as JSON for people: the same characters in its texts are written as JSON's own escapes, so that it can still be read back."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent, default=str)
+    return "\n".join(line if _is_plain(line) else "".join(map(_escaped, line)) for line in text.split("\n"))
+
+
+def _is_plain(line: str) -> bool:
+    return line.isprintable() and _BLANK.search(line) is None
+
+
+def _visible_line(line: str) -> str:
+    if _is_plain(line):
+        return line
+    around = f" {line} "
+    return "".join(
+        f"⟨U+{ord(each):04X}⟩" if _is_hidden(each) and not _joins(each, around[place], around[place + 2]) else each
+        for place, each in enumerate(line)
+    )
+
+
+def _is_hidden(character: str) -> bool:
+    return character != "\t" and (unicodedata.category(character) in _HIDDEN or _BLANK.match(character) is not None)
+
+
+def _joins(character: str, before: str, after: str) -> bool:
+    """Whether it only shapes its neighbours, in a way that is seen."""
+    if character == _JOINER:
+        return _is_sign(before) and unicodedata.category(after) == "So"
+    if character == _EMOJI:
+        return unicodedata.category(before) in ("So", "Sm") or (before in "0123456789#*" and after == "\u20e3")
+    return character == _NON_JOINER and unicodedata.bidirectional(before) == unicodedata.bidirectional(after) == "AL"
+
+
+def _is_sign(character: str) -> bool:
+    return character == _EMOJI or unicodedata.category(character) in ("So", "Sk")
+
+
+def _escaped(character: str) -> str:
+    return json.dumps(character)[1:-1] if _is_hidden(character) else character
 
 
 def shorten(text: str, most: int, *, at_word: bool = False) -> str:
@@ -13,6 +75,21 @@ def shorten(text: str, most: int, *, at_word: bool = False) -> str:
         end = kept.rfind(" ")
         kept = (kept[:end] if end > most // 2 else kept).rstrip(" ,;:.-")
     return kept + "…"
+
+
+_RAW_BYTE = re.compile("(?<![\ud800-\udbff])[\udc80-\udcff]")
+"""What Python makes of a byte in a name; the second half of a character is none."""
+_SHOWN_BYTE = re.compile("⟨([89A-F][0-9A-F])⟩")
+
+
+def readable_name(name: str) -> str:
+    """A file's name as text that can be shown, stored and written again: a byte that is not UTF-8 is ``⟨E9⟩``. Two names stay two."""
+    return _RAW_BYTE.sub(lambda found: f"⟨{ord(found[0]) - 0xDC00:02X}⟩", name)
+
+
+def name_on_disk(shown: str) -> str:
+    """The name that ``readable_name`` shows, as the file system takes it."""
+    return _SHOWN_BYTE.sub(lambda found: chr(0xDC00 + int(found[1], 16)), shown)
 
 
 def can_be_kept(name: str) -> bool:

@@ -50,7 +50,7 @@ class UsageSum:
     @property
     def cost(self) -> float | None:
         """US dollars; None when no price is known for any of it."""
-        return self.usage.cost if self.usage.cost or not self.usage.tokens_unpriced else None
+        return self.usage.known_cost
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,10 @@ class Listener:
                 self.calls.append(AnswerCall(said.tool, arguments, said.success, said.result, said.duration_ms, event.agent_name))
             case payloads.UsageTold() if said.team is not None:
                 team = said.team
-                self.usage = Usage(tokens_input=team.tokens_input, tokens_output=team.tokens_output, cost=team.cost)
+                unpriced = team.tokens_input + team.tokens_output if team.cost is None else 0
+                self.usage = Usage(
+                    tokens_input=team.tokens_input, tokens_output=team.tokens_output, cost=team.cost or 0.0, tokens_unpriced=unpriced
+                )
             case payloads.Failure() if root:
                 self._problem = (said.code or "error", said.message)
             case payloads.WorkflowComplete() if root:

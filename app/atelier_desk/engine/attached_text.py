@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.encodings import guessed, marked
+from atelier_desk.domain.text import readable_name
 from atelier_desk.engine.run.mend import mended
 
 _CONTROL = re.compile("[\x00-\x06\x0e-\x1a\x1c-\x1f]")
@@ -27,7 +27,7 @@ def looks_secret(name: str) -> bool:
 
 def shown_name(name: str) -> str:
     """A file's name in one line: what would break it, or turn it around, is a blank."""
-    return mended(_UNSHOWN.sub(" ", os.fsencode(name).decode("utf-8", "replace"))).strip()[: limits.ATTACHED_NAME] or "?"
+    return mended(_UNSHOWN.sub(" ", readable_name(name))).strip()[: limits.ATTACHED_NAME] or "?"
 
 
 def decode(content: bytes) -> tuple[str, str]:

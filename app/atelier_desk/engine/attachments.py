@@ -14,6 +14,7 @@ from pathlib import Path
 from atelier_desk.domain import limits
 from atelier_desk.domain.encodings import marked
 from atelier_desk.domain.errors import LimitError, UsageError
+from atelier_desk.domain.text import readable_name
 from atelier_desk.engine.attached_folder import folder_text
 from atelier_desk.engine.attached_text import binary, decode, looks_secret, shown_name
 from atelier_desk.engine.pictures import Picture, picture_of
@@ -61,7 +62,7 @@ def read(path: Path, granted: tuple[str, ...] = ()) -> Prepared:
         LimitError: it is larger than any such file may be.
     """
     shown = shown_name(path.name or str(path))
-    inside = _inside(path, granted)
+    inside = readable_name(_inside(path, granted))
     try:
         found = path.stat()  # a link is what it leads to: the person named it
         if stat.S_ISDIR(found.st_mode):

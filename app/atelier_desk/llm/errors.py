@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -34,6 +34,8 @@ TEMPLATES: dict[str, str] = {
     "address": N_("{provider} has no such page: {url} ({detail}). Check the base URL of the provider."),
     "rate_limited": N_("{provider} limits the number of requests ({detail}). Try again later."),
     "overloaded": N_("{provider} is busy ({detail}). Try again in a moment."),
+    "rate_limited_until": N_("{provider} limits the number of requests ({detail}). It can be asked again from {moment}."),
+    "overloaded_until": N_("{provider} is busy ({detail}). It can be asked again from {moment}."),
     "loading": N_("{provider} is still loading the model ({detail}). Try again in a moment."),
     "bad_request": N_("{provider} did not accept the request ({detail})."),
     "too_large": N_("The request is too large for {provider} ({detail})."),
@@ -65,6 +67,9 @@ TEMPLATES: dict[str, str] = {
         "{variable} names the certificates {file}, which cannot be used ({detail}). "
         "Correct or clear the variable, or set a CA file in the provider's settings under Advanced, or with --ca-file FILE."
     ),
+    "ca_variable_alone": N_(
+        "{variable} names the certificates {file}, which cannot be used ({detail}). Correct the variable, or clear it."
+    ),
     "redirect": N_("{provider} sends requests for {url} on to {location}. Enter the address it wants to be reached at."),
     "web_page": N_("{provider} answers with a web page at {url}: this is not the address of a model server. Check the base URL."),
     "server_error": N_("{provider} had an error of its own ({detail})."),
@@ -83,7 +88,12 @@ _BAD_KEY = re.compile(r"API[ _]key (not valid|not found|expired|not_valid)|API_K
 _EXPIRED = re.compile(r"(?<!not )\bexpired\b|KEY_EXPIRED", re.IGNORECASE)
 _LOADING_TEXT = re.compile(r"\bload(?:ing|ed)\b|\bwarm(?:ing)?[ -]?up\b|\bstarting\b|not (?:yet )?ready", re.IGNORECASE)
 """llama.cpp says "Loading model"; Hugging Face "Model X is currently loading"; gateways that wake a server speak of starting."""
-_WAIT_TEXT = re.compile(r"(?:try again|retry) (?:in|after) ([\d.]+) ?(ms|milliseconds|s\b|sec)", re.IGNORECASE)
+_SPAN = r"(\d+(?:\.\d+)?) ?(milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d)(?![a-z])"
+_WAIT_TEXT = re.compile(rf"(?:try again|retry) (?:in|after) ((?:{_SPAN},? ?(?:and )?)+)", re.IGNORECASE)
+"""'Please try again in 7m12.5s' (Groq, OpenAI), 'retry in 36.5s' (Google), 'try again in 2 hours'."""
+_SECONDS = {"d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0}
+NAMED_WAIT_S = (120.0, 366 * 86_400.0)
+"""A longer wait is named by its day and time, up to one that no server can mean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +126,7 @@ def provider_error(where: Where, code: str, detail: str, *, say: str = "", **ext
 
 def response_error(where: Where, status: int, headers: Mapping[str, str], body: bytes, now: datetime) -> ProviderError:
     """The error for an HTTP answer that is not a success."""
-    return _classified(where, status, parse_body(body), retry_after(headers, now))
+    return _classified(where, status, parse_body(body), retry_after(headers, now), now)
 
 
 def payload_error(where: Where, payload: Any) -> ProviderError | None:
@@ -127,7 +137,7 @@ def payload_error(where: Where, payload: Any) -> ProviderError | None:
     if not isinstance(payload, dict) or not (payload.get("error") or payload.get("object") == "error"):
         return None
     body = _from_json(payload)
-    return _classified(where, body.status, body, None)
+    return _classified(where, body.status, body, None, None)
 
 
 def parse_body(body: bytes) -> ErrorBody:
@@ -218,7 +228,16 @@ def _count(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _classified(where: Where, status: int | None, body: ErrorBody, wait: float | None) -> ProviderError:
+def _wait_in_words(message: str) -> float | None:
+    """Seconds that a message asks to wait, None when it names no time."""
+    found = _WAIT_TEXT.search(message)
+    if found is None:
+        return None
+    spans = [(float(value), unit.lower()) for value, unit in re.findall(_SPAN, found[1], re.IGNORECASE)]
+    return sum(value / 1000 if unit.startswith(("ms", "milli")) else value * _SECONDS[unit[0]] for value, unit in spans)
+
+
+def _classified(where: Where, status: int | None, body: ErrorBody, wait: float | None, now: datetime | None) -> ProviderError:
     detail = body.message or (f"HTTP {status}" if status else "-")
     if (said := overflow(status, body.message, (body.type, body.code))) is not None:
         return ContextOverflowError(
@@ -236,10 +255,12 @@ def _classified(where: Where, status: int | None, body: ErrorBody, wait: float |
         say = "too_large"
     if code == "auth" and _EXPIRED.search(f"{body.message} {body.code}"):
         say = "auth_expired"
-    if code == "rate_limited" and wait is None and (named_wait := _WAIT_TEXT.search(body.message)):
-        value = _number(named_wait[1])
-        wait = value / 1000 if value is not None and named_wait[2].lower().startswith("m") else value
-    return provider_error(where, code, detail, status=status, retry_after_s=wait, field=body.field, say=say)
+    if code == "rate_limited" and wait is None:
+        wait = _wait_in_words(body.message)
+    later: dict[str, Any] = {}
+    if code in ("rate_limited", "overloaded") and wait is not None and now is not None and NAMED_WAIT_S[0] < wait <= NAMED_WAIT_S[1]:
+        say, later = f"{code}_until", {"moment": (now + timedelta(seconds=wait)).replace(microsecond=0)}
+    return provider_error(where, code, detail, status=status, retry_after_s=wait, field=body.field, say=say, **later)
 
 
 def _names_model(where: Where, body: ErrorBody) -> bool:

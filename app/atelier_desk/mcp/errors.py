@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import ssl
 
+from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.mcp import McpError
 from atelier_desk.domain.text import shorten
 from atelier_desk.i18n import N_
@@ -14,7 +15,7 @@ from atelier_desk.mcp.http import LONGEST_ANSWER, Answered, TooLargeError
 from atelier_desk.mcp.stdio import Ended
 
 _DETAIL = 500
-BROKEN = frozenset({"closed", "unreachable", "not_started", "timeout", "died", "too_large", "noise", "flood"})
+BROKEN = frozenset({"closed", "unreachable", "not_started", "timeout", "died", "too_large", "noise", "flood", "proxy", "certificate"})
 """Codes after which the connection is of no use; they count as failures of the server."""
 _ELSEWHERE = frozenset({404, 405, 501})
 """What an address answers that does not know the request."""
@@ -27,6 +28,8 @@ def explained(error: BaseException, server: str, *, ended: Ended | None = None, 
     inner = _innermost(error)
     if isinstance(inner, McpError):
         return inner
+    if isinstance(inner, ProviderError):  # the proxy on the way, or the certificates that the environment names
+        return McpError(inner.template, code=inner.code, recoverable=inner.recoverable, **inner.params)
     if type(inner).__module__.startswith("mcp.client.auth"):
         said = N_("Signing in to the MCP server {server} failed: {detail}")
         return McpError(said, code="sign_in_failed", server=server, detail=_short(str(inner)))

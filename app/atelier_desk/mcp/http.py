@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+from atelier_desk.llm.wire.routes import routed_transport
 from atelier_desk.mcp import bounds
 
 if TYPE_CHECKING:
@@ -69,8 +70,9 @@ async def talk(
     timeout = httpx2.Timeout(timeout_s, connect=CONNECT_S, read=None)
     # The SDK decides which redirects are followed: those that stay at the server.
     sent = {"accept-encoding": "gzip", **headers}
+    routes = routed_transport(httpx2)
     async with (
-        httpx2.AsyncClient(headers=sent, timeout=timeout, auth=auth, event_hooks={"response": [look]}) as client,
+        httpx2.AsyncClient(transport=routes, headers=sent, timeout=timeout, auth=auth, event_hooks={"response": [look]}) as client,
         streamable_http_client(url, http_client=client, max_sse_event_size=LONGEST_ANSWER) as (incoming, outgoing),
     ):
         asked = bounds.Asked()

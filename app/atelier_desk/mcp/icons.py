@@ -9,7 +9,9 @@ import logging
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.mcp import McpServer
+from atelier_desk.llm.wire.routes import routed_transport
 
 if TYPE_CHECKING:
     import httpx2
@@ -78,7 +80,7 @@ async def _fetched(url: str, client: httpx2.AsyncClient | None) -> bytes:
 
     try:
         async with (
-            client or httpx2.AsyncClient(timeout=FETCH_S) as asked,
+            client or httpx2.AsyncClient(transport=routed_transport(httpx2), timeout=FETCH_S) as asked,
             asked.stream("GET", url, headers=_PLAIN, follow_redirects=False) as response,
         ):
             if response.status_code != 200:
@@ -89,6 +91,6 @@ async def _fetched(url: str, client: httpx2.AsyncClient | None) -> bytes:
                 if len(found) > MOST_BYTES:
                     return b""
             return found
-    except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
+    except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError, ProviderError) as error:
         log.info("an icon of an MCP server cannot be fetched: %s", type(error).__name__)
         return b""

@@ -14,6 +14,8 @@ _BY_CODE = {
     "bad_pattern": N_("The search pattern cannot be read."),
     "bad_patch": N_("The patch cannot be read."),
     "bad_range": N_("These lines are not in the file."),
+    "bad_notebook": N_("This is no notebook that can be read."),
+    "no_cell": N_("The notebook has no such cell."),
     "binary": N_("The file is no text."),
     "conflict": N_("There is one with this name already."),
     "barred": N_("The page leads to a host that a rule forbids."),

@@ -1,6 +1,7 @@
 """Changes of a text: exact passages, lines with a check of what they are now, text at the end. Pure; nothing is taken by likeness.
 
 Line ends are no content: a passage written with ``\\n`` is found in a file with ``\\r\\n``, and what takes its place gets the file's ends.
+In a file with several kinds of them each line that stays keeps its own.
 """
 
 from __future__ import annotations
@@ -13,11 +14,14 @@ from collections.abc import Sequence
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.workspace.text import Text
 
+_ENDS = re.compile(r"\r\n|\n|\r")
 _NEAR_LINES = 20_000
 """Lines among which what is nearly there is looked for."""
 _SHOWN = 12
 """Lines of the file that a failed edit shows."""
 _WIDE = 200
+_MATCHED = 5_000
+"""Changed lines among which those that stay are looked for; in more than these each gets the end of the line in its place."""
 
 
 def replaced(file: Text, old: str, new: str, *, every: bool = False, path: str = "", number: str = "") -> Text:
@@ -39,8 +43,7 @@ def replaced(file: Text, old: str, new: str, *, every: bool = False, path: str =
         where = f"occurs {len(places)} times in {path}, at lines {lines}"
         more = "Add lines around it until it is unique, or set replace_all."
         raise ToolError("{text}", code="not_unique", text=f"{number}old_string {where}. {more}")
-    fitting = file.with_ends(new)
-    return file.with_text(pattern.sub(lambda _match: fitting, file.text))
+    return file.with_text(pattern.sub(lambda match: fitted(file, match[0], new), file.text))
 
 
 def with_lines(file: Text, start: int, end: int, expected: str, new: str, path: str = "") -> Text:
@@ -63,7 +66,7 @@ def with_lines(file: Text, start: int, end: int, expected: str, new: str, path: 
     pieces = _pieces(file.text)
     last = pieces[end - 1]
     ending = last[len(lines[end - 1]) :]
-    fitting = file.with_ends(new)
+    fitting = fitted(file, "".join(pieces[start - 1 : end]), new)
     if fitting and not re.search(r"[\r\n]$", fitting):
         fitting += ending
     elif fitting and not ending:
@@ -82,10 +85,47 @@ def appended(file: Text, text: str) -> Text:
 
 def rewritten(file: Text, content: str) -> Text:
     """The file with another content, in its encoding and with its line ends; a newline at its end is kept."""
-    text = file.with_ends(content) if file.text else content
+    text = fitted(file, file.text, content) if file.text else content
     if file.text.endswith(("\n", "\r")) and text and not text.endswith(("\n", "\r")):
         text += file.newline
     return file.with_text(text)
+
+
+def fitted(file: Text, old: str, new: str) -> str:
+    """``new`` with the file's line ends where it takes the place of the passage ``old``: a line that stays keeps its own end."""
+    if len(set(_ENDS.findall(file.text))) < 2:
+        return file.with_ends(new)
+    before, after = _split(old), _split(new)
+    kept: dict[int, int] = {}
+    for mine, theirs, count in _same([line for line, _end in before], [line for line, _end in after]):
+        kept |= zip(range(theirs, theirs + count), range(mine, mine + count), strict=True)
+    fitting, last = "", -1
+    for place, (line, end) in enumerate(after):
+        last = kept.get(place, min(last + 1, len(before) - 1))
+        if end == "\r" != file.newline and place not in kept:
+            fitting += line + end  # a carriage return within a line is data
+        else:
+            fitting += line + ((before[last][1] if before else "") or file.newline if end else "")
+    return fitting
+
+
+def _same(old: list[str], new: list[str]) -> list[tuple[int, int, int]]:
+    """Runs of lines that are in both: where in the old, where in the new, how many."""
+    most = min(len(old), len(new))
+    first = next((place for place in range(most) if old[place] != new[place]), most)
+    most -= first
+    tail = next((place for place in range(most) if old[-1 - place] != new[-1 - place]), most)
+    found = [(0, 0, first), (len(old) - tail, len(new) - tail, tail)]
+    middle = old[first : len(old) - tail], new[first : len(new) - tail]
+    if max(map(len, middle)) <= _MATCHED:
+        matcher = difflib.SequenceMatcher(None, *middle, autojunk=False)
+        found += [(first + mine, first + theirs, count) for mine, theirs, count in matcher.get_matching_blocks()]
+    return found
+
+
+def _split(text: str) -> list[tuple[str, str]]:
+    """The lines of a text, each with its end."""
+    return [(piece.rstrip("\r\n"), piece[len(piece.rstrip("\r\n")) :]) for piece in _pieces(text)]
 
 
 def nearest(file: Text, old: str) -> str:

@@ -14,13 +14,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Literal
 
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.workspace.edits import nearest
+from atelier_desk.workspace.edits import fitted, nearest
 from atelier_desk.workspace.text import Text
 
+_ENDS = re.compile(r"\r\n|\n|\r")
 BEGIN, END = "*** Begin Patch", "*** End Patch"
 _ADD, _DELETE, _UPDATE, _MOVE, _LAST = "*** Add File: ", "*** Delete File: ", "*** Update File: ", "*** Move to: ", "*** End of File"
 
@@ -93,6 +95,7 @@ def applied(file: Text, patch: FilePatch) -> Text:
     """
     lines, done = file.lines, 0
     ended = file.text.endswith(("\n", "\r")) or not file.text
+    ends = _ENDS.findall(file.text) + ([] if ended else [file.newline])
     for hunk in patch.hunks:
         for anchor in hunk.anchors:
             found = next((place for place in range(done, len(lines)) if lines[place].strip() == anchor.strip()), None)
@@ -100,10 +103,16 @@ def applied(file: Text, patch: FilePatch) -> Text:
                 raise ToolError("{text}", code="no_match", text=f"@@ {anchor} does not occur in {patch.path}. {nearest(file, anchor)}")
             done = found + 1
         place = _place(lines, hunk, done, file, patch.path)
-        lines = [*lines[:place], *hunk.new, *lines[place + len(hunk.old) :]]
-        done = place + len(hunk.new)
-    text = file.newline.join(lines)
-    return file.with_text(text + file.newline if ended and lines else text)
+        rest = place + len(hunk.old)
+        passage = "".join(map(str.__add__, lines[place:rest], ends[place:rest]))
+        added = fitted(file, passage, "".join(f"{line}\n" for line in hunk.new))
+        ends = [*ends[:place], *_ENDS.findall(added), *ends[rest:]]
+        new = _ENDS.split(added)[:-1]
+        lines = [*lines[:place], *new, *lines[rest:]]
+        done = place + len(new)
+    if not ended and ends:
+        ends[-1] = ""
+    return file.with_text("".join(map(str.__add__, lines, ends)))
 
 
 def _place(lines: list[str], hunk: Hunk, start: int, file: Text, path: str) -> int:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atelier_desk.domain.errors import ToolError
+from atelier_desk.domain.text import name_on_disk, readable_name
 
 PATH = 4_096
 """Most characters of a path; Linux takes no longer one."""
@@ -31,7 +32,7 @@ class Place:
 
     def below(self, name: str) -> Place:
         """A file or folder in this one; ``name`` may have several parts."""
-        shown = name if self.shown == "." else f"{self.shown.rstrip('/')}/{name}"
+        shown = readable_name(name) if self.shown == "." else f"{self.shown.rstrip('/')}/{readable_name(name)}"
         return Place(self.root, f"{self.path}/{name}" if self.path else name, shown)
 
 
@@ -50,14 +51,14 @@ def place(text: str, roots: Sequence[Path]) -> Place:
         raise ToolError("The path is empty. Give a path relative to the workspace, for example src/main.py.", code="bad_path")
     if "\0" in text or len(text) > PATH or any(0xD800 <= ord(letter) <= 0xDFFF for letter in text):
         raise ToolError("That is no path: it is too long, or it holds characters that no file name can have.", code="bad_path")
-    if any(len(part.encode()) > NAME_BYTES for part in text.split("/")):
+    if any(len(os.fsencode(name_on_disk(part))) > NAME_BYTES for part in text.split("/")):
         raise ToolError("A name in the path has more than {most} bytes, which no file can have.", code="bad_path", most=NAME_BYTES)
     written = os.path.expanduser(text) if text == "~" or text.startswith("~/") else text  # noqa: PTH111 (a Path would lose the rest)
     if not written.startswith("/"):
         plain = posixpath.normpath(written)
         if plain == ".." or plain.startswith("../"):
             raise _outside(text, roots)
-        return Place(roots[0], "" if plain == "." else plain, plain)
+        return Place(roots[0], "" if plain == "." else name_on_disk(plain), plain)
     plain = "/" + posixpath.normpath(written).lstrip("/")
     for root in roots:
         for spelling in dict.fromkeys((root.as_posix(), os.path.realpath(root))):
@@ -65,7 +66,7 @@ def place(text: str, roots: Sequence[Path]) -> Place:
             if inside:
                 below = plain[len(spelling.rstrip("/")) :].strip("/")
                 shown = (below or ".") if root == roots[0] else (root / below).as_posix()
-                return Place(root, below, shown)
+                return Place(root, name_on_disk(below), shown)
     raise _outside(text, roots)
 
 

@@ -9,6 +9,7 @@ from atelier_desk.domain.encodings import LOOKED_AT, guessed, marked
 from atelier_desk.domain.errors import ToolError
 
 _ENDS = re.compile(r"\r\n|\n|\r")
+_FEEDS = re.compile(r"\r\n|\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +43,8 @@ class Text:
         return lines[:-1] if lines[-1] == "" else lines
 
     def with_ends(self, text: str) -> str:
-        """A text for this file: its lines end as those of the file do."""
-        return _ENDS.sub(self.newline, text)
+        """A text for this file: its lines end as those of the file do. Unless that is ``\\r``, one within a line is data."""
+        return (_ENDS if self.newline == "\r" else _FEEDS).sub(self.newline, text)
 
     def with_text(self, text: str) -> Text:
         return replace(self, text=text)

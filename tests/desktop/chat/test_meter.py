@@ -35,6 +35,17 @@ def test_totals_are_the_teams_and_the_context_its_first_agents() -> None:
     meter.brief = False
     meter.show_usage(Usage(tokens_input=1))
     assert meter.text.text() == "1 token"
+    assert "Cost: $0" in meter.toolTip()
+
+
+def test_a_cost_that_nobody_knows_is_not_shown_as_nothing() -> None:
+    meter = UsageMeter()
+    meter.show_usage(Usage(tokens_input=900, tokens_unpriced=900))
+    assert "Cost: unknown" in meter.toolTip()
+    meter.take(UsageTold(workflow=Sum(tokens_input=900, cost=0.0)), own=False)
+    assert "Cost: $0" in meter.toolTip()
+    meter.take(UsageTold(workflow=Sum(tokens_input=900, cost=None)), own=False)
+    assert "Cost: unknown" in meter.toolTip()
 
 
 def test_a_budget_is_shown_as_a_share_with_all_caps_in_the_tip() -> None:

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings.pages.tools import EXAMPLE
-from atelier_desk.desktop.settings.tool_files import ReviewDialog, visible
+from atelier_desk.desktop.settings.tool_files import ReviewDialog
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.engine.services.own_tools import OwnToolFile, OwnToolSource, OwnToolState
@@ -86,8 +86,6 @@ async def test_a_file_that_changed_meanwhile_is_refused_in_the_dialog(page: Any,
 
 
 async def test_what_could_hide_code_is_made_visible(page: Any, find: Find, atelier: Engine) -> None:
-    assert visible("a\r\n\tb é") == ("a\n\tb é", 0)
-    assert visible("x\u202ey\u200b\r") == ("x⟨U+202E⟩y⟨U+200B⟩⟨U+000D⟩", 3)
     atelier.set("own_tools", "read", lambda name: OwnToolSource(name, DIGEST, "x = 1 # \u202e"))
     find("own-tool-review-count.py").click()
     await settle()

@@ -159,19 +159,22 @@ def test_pauses_double_up_to_two_seconds_and_never_come_at_once() -> None:
 
 
 def test_who_may_try_again() -> None:
-    """A sub-agent whatever may get better; a root run a reply that broke off; nobody here a model that loads: its provider waits."""
+    """Whatever may get better, for a root run what its provider does not try: a reply that broke off, and silence; nobody here a model
+    that loads."""
 
-    def tries(code: str, *, child: bool, begun: bool, recoverable: bool = True) -> bool:
-        error = ProviderError("no", code=code, recoverable=recoverable)
+    def tries(code: str, *, child: bool, begun: bool, recoverable: bool = True, status: int | None = None) -> bool:
+        error = ProviderError("no", code=code, recoverable=recoverable, status=status)
         return run_delay(error, 2, child=child, begun=begun, rng=lambda: 0.0) is not None
 
     assert all(tries(code, child=True, begun=begun) for code in ("overloaded", "timeout", "truncated") for begun in (True, False))
     assert [tries(code, child=False, begun=True) for code in ("truncated", "unreachable", "timeout", "loading")] == [
         True,
         True,
-        False,
+        True,
         False,
     ]
+    assert tries("timeout", child=False, begun=False)
+    assert not tries("timeout", child=False, begun=False, status=504)  # its provider tried that
     assert not tries("truncated", child=False, begun=False)
     assert not tries("loading", child=True, begun=True)
     assert not tries("auth", child=True, begun=False, recoverable=False)

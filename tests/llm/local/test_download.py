@@ -11,6 +11,7 @@ from atelier_desk.llm.local.catalogue import CatalogueEntry
 from atelier_desk.llm.local.download import Downloads, DownloadStatus
 from tests.llm.local.conftest import gguf_bytes
 from tests.support.clock import ManualClock
+from tests.support.servers.proxies import FakeProxy
 
 DATA = gguf_bytes(weights=300_000)
 Seen = namedtuple("Seen", "path range")
@@ -284,3 +285,57 @@ async def test_progress_is_announced_by_the_clock(files, store, entry):
 async def test_an_unknown_model_names_the_known_ones(downloads):
     with pytest.raises(NotFoundError, match="tiny"):
         await downloads.start("huge")
+
+
+@pytest.fixture
+def far(entry, monkeypatch):
+    """A model that is on another machine, and an environment without proxies."""
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+    return entry.model_copy(update={"url": "http://hub.test/file.gguf"})
+
+
+@pytest.mark.parametrize("scheme", ["http", "socks5", "socks"])
+async def test_a_download_goes_through_the_proxy_of_the_environment(files, far, store, monkeypatch, scheme):
+    async with FakeProxy(int(files.url.rpartition(":")[2]), socks=scheme != "http") as proxy:
+        monkeypatch.setenv("ALL_PROXY", f"{scheme}://{proxy.address}/")
+        downloads = Downloads(store, ManualClock(), lambda id: None, entries=[far])
+        await downloads.start("tiny")
+        await finished(downloads)
+    assert proxy.asked[0].partition(":")[0] == "hub.test"
+
+
+@pytest.mark.parametrize(
+    ("value", "said"), [("foo://x", "foo://x"), ("http://h:0", "NO_PROXY"), ("{proxy}", "407"), ("{gone}", "Connection refused")]
+)
+async def test_a_proxy_that_keeps_a_download_from_its_server_is_named(far, store, monkeypatch, value, said):
+    async with FakeProxy() as gone:
+        pass
+    async with FakeProxy(refuse=407) as proxy:
+        monkeypatch.setenv("http_proxy", value.format(proxy=f"http://{proxy.address}", gone=f"http://{gone.address}"))
+        downloads = Downloads(store, ManualClock(), lambda id: None, entries=[far])
+        await downloads.start("tiny")
+        state = await finished(downloads, DownloadStatus.FAILED)
+    assert state.error_code == "proxy"
+    assert said in state.error_template.format(**state.error_params)
+
+
+async def test_certificates_of_the_environment_that_are_missing_are_named(far, store, monkeypatch, tmp_path):
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "missing.pem"))
+    downloads = Downloads(store, ManualClock(), lambda id: None, entries=[far.model_copy(update={"url": "https://hub.test/file.gguf"})])
+    await downloads.start("tiny")
+    state = await finished(downloads, DownloadStatus.FAILED)
+    assert state.error_code == "certificate"
+    assert "SSL_CERT_FILE" in state.error_template.format(**state.error_params)
+
+
+@pytest.mark.parametrize("error", [RuntimeError("x"), ValueError("x"), UnicodeError("x"), KeyError("x")])
+async def test_a_download_does_not_seem_to_run_after_its_task_ended(downloads, store, monkeypatch, error):
+    def fail(*_arguments):
+        raise error
+
+    monkeypatch.setattr(store, "record_download", fail)
+    await downloads.start("tiny")
+    state = await finished(downloads, DownloadStatus.FAILED)
+    assert (state.error_code, state.error_params["reason"]) == ("connection", type(error).__name__)

@@ -106,6 +106,36 @@ async def test_without_a_list_of_models_a_server_is_well(openai_server: FakeOpen
     assert "no list of models" in health.message
 
 
+@pytest.mark.parametrize(
+    ("status", "kind", "body", "well"),
+    [
+        (200, "text/event-stream", b'data: {"choices": []}\n\ndata: [DONE]\n\n', True),
+        (200, "application/json", b'{"choices": []}', True),
+        (404, "application/json", b'{"object": "error", "message": "The model `None` does not exist.", "code": 404}', True),
+        (422, "application/json", b'{"detail": [{"loc": ["body", "messages"], "msg": "Field required"}]}', True),
+        (404, "application/json", b'{"detail": "Not Found"}', False),
+        (404, "text/plain", b"Cannot POST /v1/chat/completions", False),
+        (405, "text/html", b"<html>405</html>", False),
+        (200, "text/html", b"<!doctype html><title>Chat</title>", False),
+        (200, "text/plain", b"", False),
+    ],
+)
+async def test_whether_there_is_a_page_for_chats_where_there_is_no_list(
+    clock: ManualClock, status: int, kind: str, body: bytes, well: bool
+) -> None:
+    class Plain(FakeServer):
+        async def handle(self, request: Request, out: Response) -> None:
+            if request.method == "POST" and request.path == "/v1/chat/completions":
+                await out.body(body, kind, status=status)
+            else:
+                await out.json({"detail": "Not Found"}, status=404)
+
+    async with Plain() as server:
+        health = await verdict("openai", f"{server.root}/v1", clock)
+    assert health.ok is well
+    assert ("no list of models" in health.message) is well
+
+
 async def test_without_a_list_a_wrong_key_is_still_wrong(openai_server: FakeOpenAI, clock: ManualClock) -> None:
     openai_server.models_page, openai_server.api_key = False, "another-key"
     health = await verdict("openai", openai_server.url, clock, key=KEY)

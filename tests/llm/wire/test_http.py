@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import traceback
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -227,3 +228,75 @@ async def test_an_answer_that_stays_open_after_its_end_mark_is_not_waited_for(op
     for _ in range(2):
         assert [delta async for delta in chat.stream(ask())]
     assert openai_server.connections == 2
+
+
+class Dropping:
+    """Serves one request of a connection, or none of one that came later, and answers the rest by silence or by hanging up."""
+
+    def __init__(self, *, silent: bool) -> None:
+        self.silent = silent
+        self.asked: list[int] = []
+        self._count = 0
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._count += 1
+        mine = self._count
+        try:
+            while True:
+                await reader.readuntil(b"\r\n\r\n")
+                self.asked.append(mine)
+                if self.asked.count(mine) > 1:
+                    break
+                writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}")
+            if self.silent:
+                await reader.read()
+        except asyncio.IncompleteReadError:
+            pass
+        finally:
+            writer.close()
+
+
+@pytest.mark.parametrize("silent", [False, True])
+async def test_a_connection_that_served_before_and_gives_no_byte_is_replaced(clock: ManualClock, silent: bool) -> None:
+    dropping = Dropping(silent=silent)
+    server = await asyncio.start_server(dropping.serve, "127.0.0.1", 0)
+    client = HttpClient(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", provider="Server", clock=clock)
+    assert await client.json("GET", "/a") == {}
+    second = asyncio.create_task(client.json("GET", "/b"))
+    while len(dropping.asked) < 2:
+        await asyncio.sleep(0)
+    if silent:
+        await clock.advance(client.timeouts.call_s)
+    assert await second == {}
+    assert dropping.asked == [1, 1, 2]
+    await client.aclose()
+    server.close()
+
+
+async def test_a_new_connection_that_gives_no_byte_is_not_tried_again(clock: ManualClock) -> None:
+    asked: list[bytes] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    client = HttpClient(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", provider="Server", clock=clock)
+    with pytest.raises(ProviderError):
+        await client.json("GET", "/a")
+    assert len(asked) == 1
+    await client.aclose()
+    server.close()
+
+
+async def test_after_the_machine_slept_no_connection_of_before_is_used(clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The monotonic clock stood still meanwhile, so the HTTP library still takes its connections for fresh."""
+    dropping = Dropping(silent=False)
+    server = await asyncio.start_server(dropping.serve, "127.0.0.1", 0)
+    client = HttpClient(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", provider="Server", clock=clock)
+    assert await client.json("GET", "/a") == {}
+    monkeypatch.setattr(clock, "_start", clock._start + timedelta(hours=8))
+    assert await client.json("GET", "/b") == {}
+    assert dropping.asked == [1, 2]
+    await client.aclose()
+    server.close()

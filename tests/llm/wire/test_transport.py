@@ -223,3 +223,33 @@ def test_a_computer_without_a_network_is_told_before_the_address_is_blamed(url: 
     assert (found.code, found.recoverable) == ("unreachable", True)
     assert told in str(found)
     assert ("Is this computer online?" in str(found)) is ("localhost" not in url)
+
+
+@pytest.mark.parametrize(
+    ("entry", "url", "direct"),
+    [
+        ("*.corp.test", "http://api.corp.test/v1", True),
+        ("*.CORP.test", "http://a.b.corp.test/v1", True),
+        ("*.corp.test:8080", "http://api.corp.test:8080/v1", True),
+        ("*.corp.test:8080", "http://api.corp.test/v1", False),
+        ("*.corp.test", "http://corp.test/v1", False),
+        ("*.corp.test", "http://notcorp.test/v1", False),
+        (".corp.test", "http://api.corp.test/v1", True),
+        ("*", "http://api.corp.test/v1", True),
+        ("10.0.0.0/8", "http://10.1.2.3/v1", True),
+        ("10.0.0.0/8", "http://11.1.2.3/v1", False),
+        ("fd00::/8", "http://[fd00::1]:8080/v1", True),
+        ("[fd00::1]", "http://[fd00::1]/v1", True),
+        ("", "http://localhost:1/v1", True),
+        ("", "http://models.localhost:1/v1", True),
+        ("", "http://localhost.:1/v1", True),
+        ("", "http://127.9.9.9/v1", True),
+        ("", "http://[::1]:1/v1", True),
+        ("", "http://[::ffff:127.0.0.1]/v1", True),
+        ("", "http://localhost.corp.test/v1", False),
+    ],
+)
+def test_which_servers_are_reached_without_the_proxy(monkeypatch: pytest.MonkeyPatch, entry: str, url: str, direct: bool) -> None:
+    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:1")
+    monkeypatch.setenv("NO_PROXY", entry)
+    assert (find_proxy(Where("Lab"), url) is None) is direct

@@ -46,3 +46,61 @@ async def test_work_between_two_reads_is_not_silence(clock: ManualClock) -> None
         await clock.advance(11)
         with pytest.raises(Stalled):
             await waiting
+
+
+class StandingStill(ManualClock):
+    """A clock of a machine that can sleep while somebody waits."""
+
+    async def oversleep(self, seconds: float) -> None:
+        """Time passes and nobody runs; who was due meanwhile wakes at the end."""
+        self._elapsed += seconds
+        await self.advance(0)
+
+
+async def test_the_time_in_which_nobody_ran_is_no_silence() -> None:
+    clock = StandingStill()
+    async with Watchdog(clock, 10) as watchdog:
+        waiting = asyncio.create_task(watchdog.run(asyncio.Event().wait()))
+        await clock.settle()
+        await clock.advance(4)
+        await clock.oversleep(100)
+        assert not waiting.done()
+        await clock.advance(9)
+        assert not waiting.done()
+        await clock.advance(1)
+        with pytest.raises(Stalled):
+            await waiting
+
+
+async def test_what_arrived_is_read_before_silence_is_counted(clock: ManualClock) -> None:
+    loop = asyncio.get_running_loop()
+    there, read = asyncio.Event(), []
+
+    async def reader(watchdog: Watchdog) -> None:
+        for _piece in range(2):
+            await watchdog.run(there.wait())
+            there.clear()
+            read.append(clock.monotonic())
+
+    async with Watchdog(clock, 10) as watchdog:
+        task = asyncio.create_task(reader(watchdog))
+        await clock.settle()
+        waking = asyncio.create_task(clock.advance(10))
+        # It lies in the socket when the time is over, and is read some turns of the loop later.
+        loop.call_soon(loop.call_soon, loop.call_soon, there.set)
+        await waking
+        assert read == [10]
+        assert not task.done()
+        task.cancel()
+
+
+async def test_the_watchdog_can_begin_anew_after_a_silence(clock: ManualClock) -> None:
+    async with Watchdog(clock, 10) as watchdog:
+        for _attempt in range(2):
+            waiting = asyncio.create_task(watchdog.run(asyncio.Event().wait()))
+            await clock.settle()
+            await clock.advance(10)
+            with pytest.raises(Stalled):
+                await waiting
+            watchdog.restart()
+        assert await watchdog.run(asyncio.sleep(0, "on")) == "on"

@@ -307,7 +307,7 @@ async def test_the_definition_tells_only_of_the_forms_that_are_offered_and_the_o
     tool = EditFileTool()
     whole, text, both = tool.definition(), tool.definition_with(["text"]), tool.definition_with(["text", "lines"])
     assert tool.definition_with(["text", "lines", "patch"]) == whole
-    fields = {"path", "old_string", "new_string", "replace_all", "edits", "append"}
+    fields = {"path", "old_string", "new_string", "replace_all", "edits", "append", "cell"}
     assert set(text.parameters["properties"]) == fields
     assert set(both.parameters["properties"]) == fields | {"start_line", "end_line", "expected"}
     assert "patch" not in both.description
@@ -315,3 +315,25 @@ async def test_the_definition_tells_only_of_the_forms_that_are_offered_and_the_o
     (ws / "a.py").write_text("x = 1\n")
     patch = "*** Begin Patch\n*** Update File: a.py\n@@\n-x = 1\n+x = 2\n*** End Patch"
     assert (await call("edit_file", patch=patch))["success"]
+
+
+async def test_a_change_that_leaves_data_unreadable_says_so_in_each_form(call: Calls, ws: Path) -> None:
+    for number in range(4):
+        (ws / f"{number}.json").write_text('{"a": 1}\n')
+    patch = '*** Begin Patch\n*** Update File: 2.json\n@@\n-{"a": 1}\n+{"a": }\n*** End Patch'
+    for number, result in enumerate(
+        [
+            await call("write_file", path="0.json", content="{"),
+            await call("edit_file", path="1.json", old_string="1", new_string=""),
+            await call("edit_file", patch=patch),
+        ]
+    ):
+        assert f"{number}.json is no longer valid JSON" in result["warning"]
+    assert "warning" not in await call("edit_file", path="3.json", old_string="1", new_string="2")
+
+
+async def test_a_whole_cell_of_a_notebook(call: Calls, ws: Path) -> None:
+    (ws / "n.ipynb").write_text('{"cells": [{"id": "a", "source": ["x"], "outputs": [1]}]}')
+    result = await call("edit_file", path="n.ipynb", cell="a", new_string='print("hi")')
+    assert "warning" not in result
+    assert (ws / "n.ipynb").read_text() == '{"cells": [{"id": "a", "source": ["print(\\"hi\\")"], "outputs": [1]}]}'

@@ -66,6 +66,31 @@ async def test_words_are_never_read_by_a_shell(bench: Bench) -> None:
     assert sorted((await bench.run("ls *.txt")).data["output"].split()) == ["./b.txt", "./gone.txt", "./in.txt"]
 
 
+@pytest.mark.parametrize(
+    ("command", "status", "output"),
+    [
+        ("echo out; exit 3", 3, "out"),
+        ("exit 4", 4, ""),
+        ("{ echo x; exit 5; }", 5, "x"),
+        ("type ls", 0, "ls"),
+        ("ulimit -n", 0, ""),
+        ("umask", 0, "0"),
+        ("times", 0, "m"),
+        (":", 0, ""),
+        ("pushd src > /dev/null && pwd", 0, "src"),
+        ("export A=1; echo $A", 0, "1"),
+        ("echo a | read line", 0, ""),
+        ("wait", 0, ""),
+    ],
+)
+async def test_words_of_the_shell_are_carried_out_and_asked_about(bench: Bench, command: str, status: int, output: str) -> None:
+    (bench.root / "src").mkdir(exist_ok=True)
+    tool = bench.registry.get_tool("run_command")
+    assert tool.describe(tool.input.model_validate({"command": command, "modifies_files": False})).effect is not Effect.READ
+    data = (await bench.run(command)).data
+    assert (data["exit_status"], output in data["output"]) == (status, True)
+
+
 async def test_the_environment_is_an_allowed_list(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (
         "ATELIER_TOKEN",
@@ -221,8 +246,24 @@ async def test_it_is_stopped(bench: Bench) -> None:
 async def test_what_it_leaves_behind_ends_with_it(bench: Bench) -> None:
     mark = f"7{os.getpid()}"
     (bench.root / "leaves.sh").write_text(f"setsid sh -c 'setsid sleep {mark}1 >/dev/null 2>&1 &' ; echo over\n")
-    assert (await bench.run("bash leaves.sh")).data["output"] == "over\n"
+    data = (await bench.run("bash leaves.sh")).data
+    assert data["output"] == "over\n"
     assert left(f"sleep {mark}") == []
+    assert "was ended" in data["ended"]
+
+
+@pytest.mark.parametrize("sandboxed", [True, False])
+@pytest.mark.parametrize(
+    ("command", "ended"),
+    [("sleep 60 > /dev/null 2>&1 & echo over", True), ("echo over", False), ("true & wait; echo over", False), ("echo over | cat", False)],
+)
+async def test_a_child_process_that_ends_with_the_command_is_named(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, command: str, ended: bool, sandboxed: bool
+) -> None:
+    if not sandboxed:
+        monkeypatch.setattr(sandbox, "available", lambda: False)
+    data = (await bench.run(command)).data
+    assert (data["output"], "ended" in data) == ("over\n", ended)
 
 
 async def test_it_waits_for_no_input(bench: Bench) -> None:

@@ -92,7 +92,8 @@ class UsageMeter(Translated, QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._sums: dict[str, float] = {}
+        self._sums: dict[str, int] = {}
+        self._cost: float | None = 0.0
         self._context = (0, 0)
         self._spent: Spent | None = None
         self._budget: Budget | None = None
@@ -115,7 +116,8 @@ class UsageMeter(Translated, QWidget):
     def show_usage(self, usage: Usage | None, context_tokens: int = 0, context_window: int = 0) -> None:
         """A workflow's totals as they are stored; None: nothing was used."""
         self._spent = self._budget = None
-        self._sums = {"in": usage.tokens_input, "out": usage.tokens_output, "cost": usage.cost} if usage is not None else {}
+        self._sums = {"in": usage.tokens_input, "out": usage.tokens_output} if usage is not None else {}
+        self._cost = usage.known_cost if usage is not None else 0.0
         self._context = (context_tokens, context_window)
         self.retranslate()
 
@@ -129,7 +131,7 @@ class UsageMeter(Translated, QWidget):
         """A ``usage`` event of any agent of the team; ``own``: of the one the person talks to, whose context is shown."""
         total = data.workflow or (data if own else None)
         if total is not None:
-            self._sums = {"in": total.tokens_input, "out": total.tokens_output, "cost": total.cost}
+            self._sums, self._cost = {"in": total.tokens_input, "out": total.tokens_output}, total.cost
         if own and data.context_window:
             self._context = (data.context_tokens, data.context_window)
         self.retranslate()
@@ -162,7 +164,7 @@ class UsageMeter(Translated, QWidget):
 
     @property
     def _tokens(self) -> int:
-        return int(self._sums.get("in", 0) + self._sums.get("out", 0))
+        return self._sums.get("in", 0) + self._sums.get("out", 0)
 
     def _words(self, brief: bool) -> str:
         (used, window), spent = self._context, self._tokens
@@ -171,8 +173,8 @@ class UsageMeter(Translated, QWidget):
             return "".join(parts)
         if window and spent:
             parts.append(percent(min(1.0, used / window)))
-        if self._sums.get("cost"):
-            parts.append(cost(self._sums["cost"]))
+        if self._cost:
+            parts.append(cost(self._cost))
         return " · ".join(parts)
 
     def _lines(self, spent: int, used: int, window: int) -> list[str]:
@@ -184,7 +186,7 @@ class UsageMeter(Translated, QWidget):
         ]
         if window:
             lines.append(_("Context: {used} of {window} tokens", used=number(used), window=number(window)))
-        return [*lines, _("Cost: {cost}", cost=cost(float(self._sums.get("cost", 0.0))))]
+        return [*lines, _("Cost: {cost}", cost=_("unknown") if self._cost is None else cost(self._cost))]
 
 
 class BudgetWatch:

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QPlainTextEdit, QPus
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import control, fill, label
+from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.figures import number
 from atelier_desk.i18n import _
 
@@ -68,7 +69,7 @@ class Preview(QDialog):
         return shown
 
     def _text(self, text: str) -> QPlainTextEdit:
-        field = QPlainTextEdit(self)
+        field = TextField(self)
         field.setObjectName("preview-text")
         field.setReadOnly(True)
         more = "\n" + _("… {count} more characters", count=number(len(text) - SHOWN)) if len(text) > SHOWN else ""

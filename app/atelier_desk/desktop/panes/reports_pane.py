@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QHBoxLayout, QListWidget, QPlainTextEdit, QPushButton, QStackedWidget, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QListWidget, QPushButton, QStackedWidget, QWidget
 
 from atelier_desk.desktop.panes.base import Pane, offer_undo, toast
 from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
@@ -16,6 +16,7 @@ from atelier_desk.desktop.panes.wording import ago, number, size
 from atelier_desk.desktop.questions.markdown_view import MarkdownView
 from atelier_desk.desktop.settings.files import ask_save
 from atelier_desk.desktop.widgets import Card, ElidedLabel, EmptyState, IconButton, control, fill, label, say
+from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.workflow import Report
@@ -83,7 +84,7 @@ class ReportsPane(Pane):
         top = fill(QHBoxLayout(), self._back, (self._name, 1), self._edit, self._export, self._delete, spacing=0)
         self.view = MarkdownView(self)
         self.view.setObjectName("report-view")
-        self.editor = control(QPlainTextEdit(self), "report-editor", look="mono", name=N_("Text of the report"))
+        self.editor = control(TextField(self), "report-editor", look="mono", name=N_("Text of the report"))
         self._warning = control(
             label("", "error", self, wrap=True),
             "report-damaged",

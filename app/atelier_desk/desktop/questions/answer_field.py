@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent, QTextCursor
-from PySide6.QtWidgets import QLabel, QPlainTextEdit, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.panes.wording import number
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import fill
+from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.domain import limits
 from atelier_desk.i18n import _
 
@@ -16,7 +17,7 @@ NEAR = 0.9
 """Share of the limit from which the counter is shown."""
 
 
-class _Editor(QPlainTextEdit):
+class _Editor(TextField):
     """Tab leaves the field, Ctrl+Enter is left to the dialog.
 
     Signals:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from atelier_desk.domain.errors import ToolError
+from atelier_desk.domain.text import visible_json
 from atelier_desk.figures import number
 from atelier_desk.i18n import N_, _
 
@@ -27,7 +28,7 @@ _SYNTAX = {
 
 def pretty(arguments: Mapping[str, Any]) -> str:
     """Arguments as indented JSON."""
-    return json.dumps(arguments, ensure_ascii=False, indent=2)
+    return visible_json(arguments, 2)
 
 
 def parse(text: str) -> tuple[dict[str, Any] | None, str]:

@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QResizeEvent, QTextOption, QWheelEvent
-from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QPlainTextEdit, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QResizeEvent, QWheelEvent
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.panes.wording import number
@@ -15,6 +15,7 @@ from atelier_desk.desktop.questions.argument_check import parse, pretty
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Translated, control, fill, label
+from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.i18n import _
 
 SHOWN_CHARS = 20_000
@@ -23,7 +24,7 @@ CHECK_MS = 250
 _COPIED_MS = 1600
 
 
-class _Text(QPlainTextEdit):
+class _Text(TextField):
     """As tall as its text; the wheel scrolls what is around it, Tab leaves it, Ctrl+Enter and Esc are the card's."""
 
     def __init__(self, parent: QWidget) -> None:
@@ -32,7 +33,6 @@ class _Text(QPlainTextEdit):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()

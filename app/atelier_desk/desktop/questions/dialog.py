@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QDialog,
     QFrame,
     QHBoxLayout,
-    QLabel,
     QPushButton,
     QScrollArea,
     QSizePolicy,
@@ -32,7 +31,7 @@ from atelier_desk.desktop.questions.option_card import OptionCard
 from atelier_desk.desktop.questions.queue import Place
 from atelier_desk.desktop.questions.server_request import ServerRequest
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Card, ElidedLabel, Pill, control, fill, label
+from atelier_desk.desktop.widgets import Card, ElidedLabel, Pill, PlainLabel, control, fill, label
 from atelier_desk.domain import limits
 from atelier_desk.domain.question import DECLINE, QuestionAnswer, QuestionType, UserQuestion
 from atelier_desk.i18n import _
@@ -86,7 +85,7 @@ class QuestionDialog(QDialog):
         self._body.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._body.setWidget(self._make_content())
         column.addWidget(self._body, 1)
-        self._error = control(QLabel(self), "question-error", look="error")
+        self._error = control(PlainLabel("", self), "question-error", look="error")
         self._error.setWordWrap(True)
         self._error.hide()
         fill(column, self._error, self._footer())
@@ -94,7 +93,7 @@ class QuestionDialog(QDialog):
     def _header(self) -> QBoxLayout:
         row = self._top = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         row.setSpacing(8)
-        self._title = control(QLabel(self), "question-title", look="title")
+        self._title = control(PlainLabel("", self), "question-title", look="title")
         self._title.setWordWrap(True)
         self._time = control(Pill("", "", self), "question-time")
         self._time.hide()
@@ -108,7 +107,7 @@ class QuestionDialog(QDialog):
         content = self._content = Body(self)
         mark(content, "plain")
         content.relaid.connect(self._refit)
-        self._text = control(QLabel(spec.question, content), "question-text")
+        self._text = control(PlainLabel(spec.question, content), "question-text")
         self._text.setTextFormat(Qt.TextFormat.PlainText)
         self._text.setWordWrap(True)
         self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard)

@@ -9,6 +9,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetrics, QKeyEvent, QPainter, QPai
 from PySide6.QtWidgets import QCheckBox, QSizePolicy, QWidget
 
 from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets.wrapping import wrap_mode
 from atelier_desk.domain.question import QuestionOption
 
 
@@ -16,7 +17,7 @@ def _laid_out(text: str, font: QFont, width: int) -> tuple[QTextLayout, int]:
     """The text wrapped at words, or inside a word that is too long, and its height."""
     layout = QTextLayout(text, font)
     option = QTextOption()
-    option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+    option.setWrapMode(wrap_mode(text))
     layout.setTextOption(option)
     layout.beginLayout()
     height = 0.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,6 +17,7 @@ from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.domain import limits
 from atelier_desk.domain.form import FieldKind, FormField
 from atelier_desk.domain.question import ACCEPT, QuestionAnswer, QuestionSpec, QuestionType, values_of
+from atelier_desk.domain.text import visible_json
 from atelier_desk.i18n import N_, _
 
 
@@ -100,7 +100,7 @@ class ServerRequest(QWidget):
             return QuestionAnswer(selected_options=(ACCEPT,))
         values = {field.field.name: field.value() for field in self.fields}
         given = {name: value for name, value in values.items() if value is not None}
-        text = json.dumps(given, ensure_ascii=False)
+        text = visible_json(given)
         return QuestionAnswer(selected_options=(ACCEPT,), text_response=text) if len(text) <= limits.QUESTION_TEXT_RESPONSE else _TOO_LONG
 
     def restore(self, draft: QuestionAnswer) -> None:

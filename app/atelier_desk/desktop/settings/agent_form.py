@@ -28,6 +28,7 @@ from atelier_desk.desktop.settings.tool_boxes import ToolBoxes
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Translated, control, fill, label, say
 from atelier_desk.desktop.widgets.inputs import ComboBox, DoubleSpinBox, SpinBox
+from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig, Budget, Effort, Lifecycle, ToolDialect, ToolMode
 from atelier_desk.domain.provider import ModelInfo
@@ -120,7 +121,7 @@ class AgentForm(Translated, QWidget):
 
     def _make_fields(self) -> None:
         self.name = QLineEdit(self)
-        self.system_prompt = QPlainTextEdit(self)
+        self.system_prompt = TextField(self)
         self.name.setMaxLength(limits.AGENT_NAME)
         self.system_prompt.setTabChangesFocus(True)
         self.system_prompt.setFixedHeight(theme().px(110))

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QListWidget, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QListWidget, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
 from atelier_desk.desktop.settings.files import ask_open
-from atelier_desk.desktop.settings.tool_files import visible
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import control, fill, label
+from atelier_desk.desktop.widgets.wrapping import TextField
+from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class McpImportDialog(QDialog):
             _("Paste what a server's page tells you to: JSON of any program, a server.json, an install link, an address or a command."),
             "muted", self, wrap=True,
         )  # fmt: skip
-        self.text = control(QPlainTextEdit(self), "mcp-import-text", look="mono", name=N_("What to read"))
+        self.text = control(TextField(self), "mcp-import-text", look="mono", name=N_("What to read"))
         self.text.setTabChangesFocus(True)
         self.text.setMinimumHeight(theme().px(120))
         self.text.textChanged.connect(lambda: self.pasted.emit(self.text.toPlainText()))
@@ -87,7 +88,7 @@ class McpImportDialog(QDialog):
         lines: list[str] = []
         if each is not None and each.config is not None:
             hidden = _("(secret)")
-            lines.append(visible(each.config.place)[0])
+            lines.append(visible(each.config.place))
             asked, given = {ask.name for ask in each.open}, {**each.config.env, **each.config.headers}
             lines += [f"{name} = {visible(text)[0] or hidden}" for name, text in given.items() if name not in asked]
             lines += [_("asks for {name}: {text}", name=ask.name, text=ask.told or "-") for ask in each.open]

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.settings.tool_files import visible
 from atelier_desk.desktop.widgets import ElidedLabel, Pill, control, fill, label, say
 from atelier_desk.desktop.widgets.basic import PillKind
 from atelier_desk.desktop.widgets.inputs import ComboBox
-from atelier_desk.domain.text import shorten
+from atelier_desk.domain.text import shorten, visible
 from atelier_desk.i18n import N_, _
 from atelier_desk.mcp_words import HINTS, TOOL_STATES
 
@@ -73,13 +72,13 @@ class McpToolRow(QWidget):
         row = self.row
         self._pill.show_state(_(TOOL_STATES[row.state]), _PILLS[row.state])
         # What a server writes may hold signs that are not seen: here they are.
-        self._told.setText(visible(shorten(row.told, _TOLD))[0])
+        self._told.setText(visible(shorten(row.told, _TOLD)))
         more = [_(HINTS[each]) for each in row.hints]
         if row.parameters:
             more.append(_("takes {names}", names=", ".join(row.parameters)))
         lines = [" · ".join(more)] if more else []
         if row.approved_told:
-            lines.append(_("You approved: {text}", text=visible(shorten(row.approved_told, _TOLD))[0]))
+            lines.append(_("You approved: {text}", text=visible(shorten(row.approved_told, _TOLD))))
         if row.problem:
             lines.append(row.problem)
         self._more.setText("\n".join(lines))

@@ -14,6 +14,7 @@ from atelier_desk.desktop.settings.rule_words import ACTIONS
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import control, fill, label
 from atelier_desk.desktop.widgets.inputs import ComboBox
+from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.domain import limits
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
 from atelier_desk.i18n import _
@@ -82,7 +83,7 @@ class RuleForm(FormDialog):
         self.text.setFocus()
 
     def _examples(self, name: str, kept: Sequence[str], caption: str, hint: str) -> QPlainTextEdit:
-        field = control(QPlainTextEdit("\n".join(kept), self), name)
+        field = control(TextField("\n".join(kept), self), name)
         field.setPlaceholderText(hint)
         field.setTabChangesFocus(True)
         field.setFixedHeight(theme().px(38))  # a line and the next; longer ones are scrolled

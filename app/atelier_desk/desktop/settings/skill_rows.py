@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QCheckBox, QDialog, QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QDialog, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.settings.tool_files import visible
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Card, ElidedLabel, Pill, Translated, control, fill, label
 from atelier_desk.desktop.widgets.basic import PillKind
+from atelier_desk.desktop.widgets.wrapping import TextField
+from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_, _
 from atelier_desk.skill_words import KINDS, STATES, called_by, remarks, state, where
 
@@ -133,8 +134,8 @@ class SkillDialog(QDialog):
         self.setObjectName("skill-dialog")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(f"{row.name} ({_(KINDS[row.found.kind])})")
-        text, _hidden = visible(shown.body)
-        self.text = control(QPlainTextEdit(text, self), "skill-text", look="mono")
+        text = visible(shown.body)
+        self.text = control(TextField(text, self), "skill-text", look="mono")
         self.text.setAccessibleName(_("Text of {file}", file=row.found.file))
         self.text.setReadOnly(True)
         self.text.setTabChangesFocus(True)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import unicodedata
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal, SignalInstance
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ElidedLabel, Pill, control, fill, label
 from atelier_desk.desktop.widgets.basic import PillKind
+from atelier_desk.desktop.widgets.wrapping import TextField
+from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
@@ -26,17 +27,6 @@ RIGHTS = N_(
     "A tool file is a program. It runs with your own rights: it can read, change and delete your files and use the network. "
     "Confirm only what you have read and trust."
 )
-_HIDDEN = ("Cc", "Cf", "Zl", "Zp", "Cs", "Co", "Cn")
-"""Unicode categories of characters that cannot be seen, or that reorder what is seen (bidirectional controls)."""
-
-
-def visible(text: str) -> tuple[str, int]:
-    """``text`` with every character that could hide code written as ``⟨U+202E⟩``, and how many there were."""
-    parts = [
-        f"⟨U+{ord(each):04X}⟩" if each not in "\n\t" and unicodedata.category(each) in _HIDDEN else each
-        for each in text.replace("\r\n", "\n")
-    ]
-    return "".join(parts), sum(len(part) > 1 for part in parts)
 
 
 def outcome(file: OwnToolFile) -> str:
@@ -106,8 +96,9 @@ class ReviewDialog(QDialog):
         self.setObjectName("own-tool-dialog")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(_("Review {file}", file=source.file))
-        shown, hidden = visible(source.text)
-        self.text = control(QPlainTextEdit(shown, self), "own-tool-text", look="mono")
+        shown = visible(source.text)
+        hidden = shown.count("⟨U+") - source.text.count("⟨U+")
+        self.text = control(TextField(shown, self), "own-tool-text", look="mono")
         self.text.setAccessibleName(_("Text of {file}", file=source.file))
         self.text.setReadOnly(True)
         self.text.setTabChangesFocus(True)

@@ -6,14 +6,13 @@ that were mended, a plan or an agent with details, arguments that are long or ho
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 
 from atelier_desk.desktop.questions import approval_wording as wording
 from atelier_desk.desktop.system.notice import Action, Notice
 from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.question import QuestionAnswer, UserQuestion
-from atelier_desk.domain.text import shorten
+from atelier_desk.domain.text import shorten, visible, visible_json
 from atelier_desk.i18n import _
 
 TEXT = 200
@@ -78,4 +77,4 @@ def may_allow(request: ApprovalRequest) -> bool:
 
 def _arguments(request: ApprovalRequest) -> list[str]:
     values = request.arguments.items()
-    return [f"{key}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}" for key, value in values]
+    return [f"{key}: {visible(value) if isinstance(value, str) else visible_json(value)}" for key, value in values]

@@ -296,7 +296,7 @@ class TeamState:
                 own = data.own or Sum()
                 member.tokens_input = max(member.tokens_input, own.tokens_input)
                 member.tokens_output = max(member.tokens_output, own.tokens_output)
-                member.cost = max(member.cost, own.cost)
+                member.cost = max(member.cost, own.cost or 0.0)
             case payloads.ToolStart():
                 member.calls.pop("", None)
                 member.tool_calls += data.call_id not in member.calls
@@ -339,7 +339,7 @@ class TeamState:
                     child.set_status(COUNTING, when)
                 return {member.run_id, child.run_id}
             case payloads.SubAgentProgress():
-                child.told = Spent(data.tokens_input, data.tokens_output, data.cost)
+                child.told = Spent(data.tokens_input, data.tokens_output, data.cost or 0.0)
                 child.progress = child.progress if data.progress is None else data.progress
                 now = data.current_title or data.current_tool
                 if now and now not in child.calls.values():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atelier_desk.desktop.widgets.basic import Card, ElidedLabel, IconButton, Line, Pill, Translated, fill, label, show_pixmap
+from atelier_desk.desktop.widgets.basic import Card, ElidedLabel, IconButton, Line, Pill, PlainLabel, Translated, fill, label, show_pixmap
 from atelier_desk.desktop.widgets.empty import EmptyState
 from atelier_desk.desktop.widgets.flow import FlowLayout
 from atelier_desk.desktop.widgets.spinner import Spinner
@@ -17,6 +17,7 @@ __all__ = [
     "IconButton",
     "Line",
     "Pill",
+    "PlainLabel",
     "Spinner",
     "Toast",
     "ToastHost",

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QBoxLayout, QFrame, QLabel, QLayout, QSizePolicy, 
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets.words import Text, say
+from atelier_desk.domain.text import visible
 
 L = TypeVar("L", bound=QBoxLayout)
 PillKind = Literal["", "accent", "ok", "warn", "err"]
@@ -45,7 +46,23 @@ class Line(QFrame):
         mark(self, "vline" if vertical else "line")
 
 
-class Pill(QLabel):
+class PlainLabel(QLabel):
+    """A label whose texts may be from elsewhere: nothing in them hides or reorders others."""
+
+    def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
+        super().__init__(visible(text), parent)
+
+    def setText(self, text: str) -> None:
+        super().setText(visible(text))
+
+    def setToolTip(self, text: str) -> None:
+        super().setToolTip(visible(text))
+
+    def setAccessibleName(self, text: str) -> None:
+        super().setAccessibleName(visible(text))
+
+
+class Pill(PlainLabel):
     """A short state on a soft ground."""
 
     def __init__(self, text: str = "", kind: PillKind = "", parent: QWidget | None = None) -> None:
@@ -95,11 +112,11 @@ class IconButton(QToolButton):
         self.setIconSize(QSize(side, side))
 
 
-class ElidedLabel(QLabel):
+class ElidedLabel(PlainLabel):
     """One line that ends in … when it does not fit; the whole text is in the tool tip then."""
 
     def __init__(self, text: str = "", parent: QWidget | None = None, mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight) -> None:
-        super().__init__(parent)
+        super().__init__("", parent)
         self._mode = mode
         self._fitted: tuple[str, int, QFontMetrics] | None = None
         self._measured: tuple[str, QFontMetrics, int] | None = None
@@ -163,7 +180,7 @@ def native_keys(shortcut: str) -> str:
 
 def label(text: str = "", variant: str = "", parent: QWidget | None = None, *, wrap: bool = False) -> QLabel:
     """A plain-text label with a style variant."""
-    made = QLabel(text, parent)
+    made = PlainLabel(text, parent)
     made.setTextFormat(Qt.TextFormat.PlainText)
     made.setWordWrap(wrap)
     if variant:

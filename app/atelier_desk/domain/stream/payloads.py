@@ -285,14 +285,14 @@ class SubAgentStart(SubAgent, chunk=ChunkType.SUB_AGENT_START):
 
 
 class SubAgentProgress(SubAgent, chunk=ChunkType.SUB_AGENT_PROGRESS):
-    """Tokens and cost with the reply under way; ``progress`` in percent, None when nobody knows.
+    """Tokens and cost with the reply under way, as in ``Sum``; ``progress`` in percent, None when nobody knows.
 
     ``current_title``: the tool's name for people, an English ``N_`` text.
     """
 
     tokens_input: int = 0
     tokens_output: int = 0
-    cost: float = 0.0
+    cost: float | None = 0.0
     current_tool: str = optional("")
     current_title: str = optional("")
     progress: int | None = optional(None)
@@ -377,11 +377,11 @@ class UserQuestionComplete(Payload, chunk=ChunkType.USER_QUESTION_COMPLETE):
 
 
 class Sum(Payload):
-    """Tokens, and cost in US dollars."""
+    """Tokens, and cost in US dollars; None when no price is known."""
 
     tokens_input: int = 0
     tokens_output: int = 0
-    cost: float = 0.0
+    cost: float | None = 0.0
 
 
 class UsageTold(Sum, chunk=ChunkType.USAGE):

@@ -7,12 +7,13 @@ from typing import Any, TypeVar
 from pydantic_core import to_json
 
 from atelier_desk.domain.base import Model
+from atelier_desk.domain.text import readable_name
 
 T = TypeVar("T")
 
 
 def mended(value: T) -> T:
-    """The value with every lone half of a surrogate pair replaced by U+FFFD and halves that met again joined.
+    """The value with every lone half of a surrogate pair replaced by U+FFFD, halves that met again joined, and file names readable.
 
     Servers that cut their output anywhere and models that spell escapes give such text. A value without any is returned as it is.
     """
@@ -47,6 +48,6 @@ def _text(value: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError:
-        text = value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        text = readable_name(value).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
         return str(text) if type(value) is not str else text
     return value

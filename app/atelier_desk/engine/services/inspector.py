@@ -193,7 +193,7 @@ def _summaries(events: list[RunEvent]) -> list[RequestSummary]:
                     tokens_input=body.usage.tokens_input,
                     tokens_output=body.usage.tokens_output,
                     estimated=body.usage.estimated,
-                    cost=body.usage.cost,
+                    cost=body.usage.known_cost,
                     window=body.context_window,
                     duration_ms=body.duration_ms,
                     calls=tuple(call.name for call in body.reply.tool_calls),

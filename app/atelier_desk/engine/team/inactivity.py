@@ -17,6 +17,7 @@ from atelier_desk.domain.events.run import RunFinished
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.stream.payloads import Retry
 from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.llm.wire.watchdog import stood_still
 from atelier_desk.logs import correlation
 
 if TYPE_CHECKING:
@@ -74,7 +75,8 @@ class InactivityWatch:
 
     async def _watch(self) -> None:
         while self._live.teams.alive:
-            await self._env.clock.sleep(self.check_s)
+            if await stood_still(self._env.clock, self.check_s):
+                self._active = dict.fromkeys(self._active, self._env.clock.monotonic())
             await self.check()
         self._active.clear()
 

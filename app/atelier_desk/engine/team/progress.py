@@ -84,7 +84,7 @@ class ProgressReporter:
             sub_agent_name=live.handle.state.agent.name,
             tokens_input=total.tokens_input,
             tokens_output=total.tokens_output,
-            cost=round(total.cost, 8),
+            cost=total.known_cost,
             current_tool=tool,
             current_title=title,
             progress=plan_progress(live.handle.state),

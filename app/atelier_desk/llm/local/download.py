@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import shutil
 from collections.abc import Callable, Sequence
 from enum import StrEnum
@@ -22,12 +23,14 @@ from atelier_desk.hashing import sha256_of
 from atelier_desk.i18n import N_
 from atelier_desk.llm.local.catalogue import CATALOGUE, CatalogueEntry
 from atelier_desk.llm.local.models import ModelStore
+from atelier_desk.llm.wire.routes import routed_transport
 
 if TYPE_CHECKING:
     from io import FileIO
 
     import httpx
 
+log = logging.getLogger(__name__)
 SPARE_BYTES = 256 * 1024 * 1024
 """Room that must stay free on the disk after a download."""
 ANNOUNCE_S = 0.25
@@ -167,6 +170,10 @@ class Downloads:
             self._fail(
                 entry, ProviderError(N_("The download could not be written: {reason}"), code="unwritable", reason=error.strerror or error)
             )
+        except Exception as error:  # it must not seem to run on after its task is gone
+            log.exception("the download of %s failed", entry.id)
+            said = N_("The download failed for a reason that was not expected ({reason}). The log has the details.")
+            self._fail(entry, ProviderError(said, code="connection", recoverable=True, reason=type(error).__name__))
 
     async def _fetch(self, entry: CatalogueEntry) -> None:
         """Receive what is missing. The server may refuse to go on in the middle; then it begins anew."""
@@ -181,7 +188,7 @@ class Downloads:
             headers["range"] = f"bytes={received}-"
         try:
             async with (
-                httpx.AsyncClient(follow_redirects=True, timeout=_TIMEOUT_S) as client,
+                httpx.AsyncClient(transport=routed_transport(httpx), follow_redirects=True, timeout=_TIMEOUT_S) as client,
                 client.stream("GET", entry.url, headers=headers) as response,
             ):
                 received = self._resume_at(entry, response, received)

@@ -48,20 +48,28 @@ def doubtful(error: ProviderError) -> bool:
 async def answers_chat(make: MakeClient, place: Place, chat_path: str) -> bool:
     """Whether the page for chats is there: a request without a single field is refused by it, and costs nothing.
 
+    A server that does not look at the fields answers with a reply or a stream of it; another has no model of the name that is missing.
+
     Raises:
         ProviderError: it is there and refuses the key (code ``auth`` or ``quota``).
     """
     http = make(place.url, PROBE)
     try:
-        answer = await http.json("POST", chat_path, {})
+        async with http.stream("POST", chat_path, {}, first_s=PROBE_S) as response:
+            async for piece in response.chunks():
+                if begin := piece.strip():
+                    return begin.startswith((b"{", b"data:", b"event:", b":"))
+            return False
     except ProviderError as error:
         if error.code in ("auth", "quota"):
             raise
-        said = error.params.get("detail") != f"HTTP {error.status}"  # a web server's own page says nothing but its status
-        return said and error.status in (400, 409, 413, 415, 422, 429, 500, 503)
+        said = str(error.params.get("detail", ""))
+        if error.status == 404:
+            return "model" in said.replace(chat_path, "").lower()
+        # A web server's own page says nothing but its status.
+        return said != f"HTTP {error.status}" and error.status in (400, 409, 413, 415, 422, 429, 500, 503)
     finally:
         await http.aclose()
-    return isinstance(answer, dict)
 
 
 async def find_address(make: MakeClient, tried: Place) -> Place | None:

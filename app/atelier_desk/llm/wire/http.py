@@ -16,7 +16,15 @@ from urllib.parse import urlencode, urljoin, urlsplit
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.llm.errors import Where, provider_error, response_error
-from atelier_desk.llm.wire.transport import ProxyUse, checked_base_url, make_client, no_answer, proxy_refusal, transport_error
+from atelier_desk.llm.wire.transport import (
+    ProxyUse,
+    Suspension,
+    checked_base_url,
+    make_client,
+    no_answer,
+    proxy_refusal,
+    transport_error,
+)
 from atelier_desk.llm.wire.watchdog import Stalled, Watchdog
 
 if TYPE_CHECKING:
@@ -131,6 +139,16 @@ class StreamedResponse:
         return b"".join(parts)
 
 
+class _Opened:
+    """Whether a connection was opened for a request; else it went over one that had served before."""
+
+    def __init__(self) -> None:
+        self.new = False
+
+    async def note(self, name: str, _info: Mapping[str, Any]) -> None:
+        self.new = self.new or name == "connection.connect_tcp.started"
+
+
 class HttpClient:
     """A connection pool to one server."""
 
@@ -160,6 +178,8 @@ class HttpClient:
         self._ca_file = ca_file
         self._query = urlencode(query or {})
         self._client: httpx.AsyncClient | None = None
+        self._retired: list[httpx.AsyncClient] = []
+        self._suspension = Suspension(clock)
         self._proxy: ProxyUse | None = None
         self._making = asyncio.Lock()
 
@@ -173,7 +193,8 @@ class HttpClient:
     ) -> AsyncIterator[StreamedResponse]:
         """Send a request and give the answer before its body; leaving the block, also by cancellation, closes the connection at once.
 
-        ``path`` is added to the base URL, or is a whole URL of the same server.
+        ``path`` is added to the base URL, or is a whole URL of the same server. When a connection that served before gives no byte, the
+        request is sent once more over a new one.
 
         Raises:
             ProviderError: no answer, or one that is not a success.
@@ -181,7 +202,15 @@ class HttpClient:
         where = self.where(model, path)
         client = await self._ready(where)
         async with Watchdog(self._clock, self.timeouts.first_s if first_s is None else first_s) as watchdog:
-            response = await self._send(client, watchdog, method, payload, where)
+            opened = _Opened()
+            try:
+                response = await self._send(client, watchdog, method, payload, where, opened)
+            except ProviderError as error:
+                if opened.new or error.status is not None or error.code not in ("unreachable", "proxy", "timeout"):
+                    raise
+                client = await self._renewed(where, client)
+                watchdog.restart()
+                response = await self._send(client, watchdog, method, payload, where, opened)
             try:
                 answer = StreamedResponse(response, watchdog, where, self.timeouts)
                 if not 200 <= response.status_code < 300:
@@ -207,18 +236,31 @@ class HttpClient:
     async def aclose(self) -> None:
         """Close all connections."""
         client, self._client = self._client, None
-        if client is not None:
-            await client.aclose()
+        retired, self._retired = self._retired, []
+        for each in (*retired, *([client] if client is not None else ())):
+            await each.aclose()
+
+    async def _renewed(self, where: Where, client: httpx.AsyncClient) -> httpx.AsyncClient:
+        """A client without the connections of this one, whose answers under way are left alone."""
+        if self._client is client:
+            self._retired.append(client)
+            self._client = None
+        return await self._ready(where)
 
     async def _ready(self, where: Where) -> httpx.AsyncClient:
         async with self._making:
+            if self._suspension.passed() and self._client is not None:
+                self._retired.append(self._client)
+                self._client = None
             if self._client is None:  # importing the library and reading certificates takes too long for the event loop
                 connect_s = self.timeouts.connect_s
                 made, self._proxy = await asyncio.to_thread(make_client, where, self.base_url, self._ca_file, connect_s)
                 self._client = made
             return self._client
 
-    async def _send(self, client: httpx.AsyncClient, watchdog: Watchdog, method: str, payload: Any, where: Where) -> httpx.Response:
+    async def _send(
+        self, client: httpx.AsyncClient, watchdog: Watchdog, method: str, payload: Any, where: Where, opened: _Opened
+    ) -> httpx.Response:
         try:
             body = payload.data if isinstance(payload, RawBody) else None if payload is None else _json(payload)
         except ValueError:
@@ -230,7 +272,7 @@ class HttpClient:
         try:
             if self._credentials is not None:
                 headers |= await self._credentials()
-            request = client.build_request(method, self._whole(where.url), content=body, headers=headers)
+            request = client.build_request(method, self._whole(where.url), content=body, headers=headers, extensions={"trace": opened.note})
             return await watchdog.run(client.send(request, stream=True))
         except Stalled:
             failure = no_answer(where, watchdog.limit_s, self._proxy)

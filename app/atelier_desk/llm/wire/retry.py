@@ -79,18 +79,19 @@ RUN = RetryPolicy(
 def run_delay(error: ProviderError, attempt: int, *, child: bool, begun: bool, rng: Callable[[], float]) -> float | None:
     """Seconds before a run sends its request for the ``attempt``-th time (2 is the first retry), None when it does not.
 
-    Nobody else would try a sub-agent (``child``) again. A root run's user is there, so only a connection that dropped after the reply had
-    ``begun`` is mended, not a silence that was borne for minutes. The provider itself waits for a model that is loaded, for both.
+    Nobody else would try a sub-agent (``child``) again. For a root run the provider does until the reply has ``begun``, so the run mends
+    what breaks off later, and silence: often a connection that was lost unnoticed. The provider itself waits for a model that is loaded.
     """
     if not error.recoverable or error.code == LOADING or attempt > RUN.attempts:
         return None
-    return RUN.wait(error, attempt, rng) if child or (begun and error.code != "timeout") else None
+    silent = error.code == "timeout" and error.status is None
+    return RUN.wait(error, attempt, rng) if child or begun or silent else None
 
 
 def retryable(error: ProviderError) -> bool:
     """Whether the same request may succeed when sent again.
 
-    A gateway's timeout (408, 504) is; our own, after minutes of silence, is not: the person has waited long enough.
+    A gateway's timeout (408, 504) is; our own, after minutes of silence, is for the run to try again.
     """
     if not error.recoverable:
         return False

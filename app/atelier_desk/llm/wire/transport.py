@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
+from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import ProviderError, UsageError
 from atelier_desk.i18n import N_, _
 from atelier_desk.llm.errors import Where, provider_error
@@ -29,6 +30,8 @@ E = TypeVar("E", bound=BaseException)
 
 KEPT_OPEN = 64
 """Idle connections to a server that stay open: three workflows at once with fifteen sub-agents each, and room."""
+SUSPENDED_S = 5.0
+"""Seconds by which the wall clock gains on the monotonic one when the machine slept; setting the clock only costs a new connection."""
 PROXY_SCHEMES = ("http", "https", "socks5", "socks5h")
 _UNTRUSTED = frozenset({18, 19, 20, 21})
 """OpenSSL's verification codes for a chain that ends at nobody who is trusted (openssl-verification-options, "DIAGNOSTICS")."""
@@ -79,26 +82,48 @@ def checked_base_url(url: str) -> str:
     return url
 
 
+class Suspension:
+    """Tells whether the machine slept: the connections of before may be gone, and monotonic clocks stand still meanwhile, also the one by
+    which the HTTP library ends those that were not used for a while."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._before = self._gap()
+
+    def passed(self) -> bool:
+        """Whether it slept since this was last asked."""
+        before, self._before = self._before, self._gap()
+        return self._before - before > SUSPENDED_S
+
+    def _gap(self) -> float:
+        return self._clock.now().timestamp() - self._clock.monotonic()
+
+
 def is_loopback(url: str) -> bool:
     """Whether a URL points at this very machine."""
-    host = urlsplit(url).hostname or ""
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def _without_proxy(host: str, port: int | None) -> bool:
-    """Whether ``NO_PROXY`` has a number, in a form that the standard library does not know: an IPv6 address, with brackets or without, and
-    a network (``10.0.0.0/8``, ``fd00::/8``)."""
-    from urllib.request import getproxies_environment
-
+    host = (urlsplit(url).hostname or "").removesuffix(".")
+    if host == "localhost" or host.endswith(".localhost"):  # RFC 6761, 6.3
+        return True
     try:
         number = ipaddress.ip_address(host)
     except ValueError:
         return False
-    for entry in getproxies_environment().get("no", "").split(","):
-        text, wanted = entry.strip(), ""
+    return (getattr(number, "ipv4_mapped", None) or number).is_loopback
+
+
+def _without_proxy(host: str, port: int | None) -> bool:
+    """Whether ``NO_PROXY`` has a host in a form that the standard library does not know: all of a domain (``*.corp.example``), an IPv6
+    address, with brackets or without, and a network (``10.0.0.0/8``, ``fd00::/8``)."""
+    from urllib.request import getproxies_environment
+
+    entries = [entry.strip() for entry in getproxies_environment().get("no", "").split(",")]
+    try:
+        number = ipaddress.ip_address(host)
+    except ValueError:
+        domains = [entry[1:].lower().partition(":") for entry in entries if entry.startswith("*.")]
+        return any(host.lower().endswith(domain) and wanted in ("", str(port or "")) for domain, _colon, wanted in domains)
+    for text in entries:
+        wanted = ""
         if text.startswith("["):
             text, _bracket, rest = text[1:].partition("]")
             wanted = rest.removeprefix(":") if rest.startswith(":") else ""
@@ -215,6 +240,11 @@ def transport_error(where: Where, error: Exception, *, answered: bool, proxy: Pr
     return provider_error(where, "unreachable", detail)
 
 
+def proxy_failure(where: Where, error: BaseException, proxy: ProxyUse) -> ProviderError:
+    """The error for a proxy that does not answer, does not let a request through, or has an address that cannot be used."""
+    return _proxy_error(where, proxy, _reason(error))
+
+
 def no_answer(where: Where, seconds: float, proxy: ProxyUse | None) -> ProviderError:
     """The error for silence before an answer."""
     if proxy is None:
@@ -271,6 +301,12 @@ def _load(context: ssl.SSLContext, where: Where, file: str, say: str, **named: s
 
 def _unreadable(where: Where, file: str, detail: str, say: str, **named: str) -> ProviderError:
     return provider_error(where, "certificate", detail, say=say, file=file, **named)
+
+
+def unusable_certificates(where: Where, error: Exception) -> ProviderError:
+    """The error for authorities that a variable names and that cannot be read, for a connection that has no CA file of its own."""
+    variable = next((name for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if os.environ.get(name)), _("the system settings"))
+    return _unreadable(where, os.environ.get(variable, ""), _reason(error), "ca_variable_alone", variable=variable)
 
 
 def _reason(error: BaseException) -> str:

@@ -10,13 +10,22 @@ from atelier_desk.domain.clock import Clock
 
 T = TypeVar("T")
 
+_TURNS = 10
+"""Turns of the event loop in which what lies in a socket becomes a piece of an answer, before silence is counted."""
+
+_LATE_S = 1.0
+"""Seconds that a busy event loop may be late."""
+
 
 class Stalled(Exception):
     """Nothing arrived for as long as was allowed; becomes a ``ProviderError`` before it leaves this package."""
 
 
 class Watchdog:
-    """Ends a wait when nothing happened for too long, by the injected clock. One helper task, however many waits."""
+    """Ends a wait when nothing happened for too long, by the injected clock. One helper task, however many waits.
+
+    Time in which this program could not run, because the machine slept or the event loop was held up, is nobody's silence.
+    """
 
     def __init__(self, clock: Clock, limit_s: float) -> None:
         self._clock = clock
@@ -37,8 +46,13 @@ class Watchdog:
         """Bear this much silence from now on."""
         if limit_s != self.limit_s:
             self.limit_s = limit_s
-            self._stop()
-            self._task = asyncio.create_task(self._watch())
+            self.restart()
+
+    def restart(self) -> None:
+        """Begin to count anew, also after a wait was ended."""
+        self._stop()
+        self._expired = False
+        self._task = asyncio.create_task(self._watch())
 
     async def run(self, awaitable: Awaitable[T]) -> T:
         """Await something that must make progress.
@@ -66,12 +80,28 @@ class Watchdog:
     async def _watch(self) -> None:
         wait = self.limit_s
         while True:
-            await self._clock.sleep(wait)
+            if await stood_still(self._clock, wait):
+                self._since = self._clock.monotonic()
             wait = self.limit_s
             if self._reader is not None:
                 idle = self._clock.monotonic() - self._since
-                if idle >= self.limit_s:
+                if idle < self.limit_s:
+                    wait = self.limit_s - idle
+                elif await self._nothing_arrives():
                     self._expired = True
                     self._reader.cancel()
                     return
-                wait = self.limit_s - idle
+
+    async def _nothing_arrives(self) -> bool:
+        """Whether a wait is still the same after what had arrived was read."""
+        since = self._since
+        for _turn in range(_TURNS):
+            await asyncio.sleep(0)
+        return self._reader is not None and self._since == since
+
+
+async def stood_still(clock: Clock, seconds: float) -> bool:
+    """Sleep; gives whether this program did not run at its end, nor for some time before that nobody knows."""
+    began = clock.monotonic()
+    await clock.sleep(seconds)
+    return clock.monotonic() - began - seconds > _LATE_S

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.parts import FileChange
+from atelier_desk.domain.text import can_be_kept, readable_name
 from atelier_desk.policy.permissions.facts import Path as RulePath
 from atelier_desk.policy.permissions.protected import protected
 from atelier_desk.tools.base import Call, Effect, Risk, ToolCategory, ToolContext, ToolResult, Topic
@@ -22,6 +23,7 @@ from atelier_desk.workspace.checkpoints.files import FILE, Author, WorkspaceFile
 from atelier_desk.workspace.diffs import digest
 from atelier_desk.workspace.places import NO_WORKSPACE, PATH, Place, first_outside, place
 from atelier_desk.workspace.root import ConfinedRoot
+from atelier_desk.workspace.structured import warning
 from atelier_desk.workspace.text import Text, decode
 
 SEEN = "file_ops.seen"
@@ -80,6 +82,17 @@ class ChangingTool(FileTool):
         call = super().describe(input)
         return replace(call, risk=self.risk_of(call.subjects.paths))
 
+    def place(self, text: str, context: ToolContext) -> Place:
+        """As for reading, but of names that can be stored: a change is recorded by its path."""
+        where = super().place(text, context)
+        if not can_be_kept(where.path):
+            raise ToolError(
+                "{path} has a name that is not UTF-8: it can be read, not changed. Rename it with a command first.",
+                code="bad_path",
+                path=where.shown,
+            )
+        return where
+
     def risk_of(self, paths: Sequence[str]) -> Risk:
         spelled = [RulePath((posixpath.normpath(f"/{path.lstrip('/')}"),)) for path in paths]
         return Risk.HIGH if protected(spelled) else self.risk
@@ -116,7 +129,7 @@ def author(context: ToolContext) -> Author:
 
 def key_of(where: Place) -> str:
     """Under which name a file's hash is kept in the run's state."""
-    return f"{where.root.as_posix().rstrip('/')}/{where.path}"
+    return f"{where.root.as_posix().rstrip('/')}/{readable_name(where.path)}"
 
 
 def seen(where: Place, data: bytes | None) -> dict[str, str]:
@@ -128,12 +141,18 @@ def changed(result: Mapping[str, Any], parts: Sequence[FileChange], state: Mappi
     return ToolResult({"success": True, **result}, parts=tuple(parts), state=dict(state))
 
 
+def warned(*files: tuple[str, bytes | None, bytes | None]) -> dict[str, str]:
+    """The warning of a result, when a file (its path, its content before and after) can no longer be read as what it is."""
+    told = " ".join(filter(None, (warning(path, before, after) for path, before, after in files if after is not None)))
+    return {"warning": told} if told else {}
+
+
 def near_names(root: ConfinedRoot, where: Place) -> list[str]:
     """Paths like one that does not exist: names in its folder, or the same name elsewhere near the top."""
     folder, _slash, name = where.path.rpartition("/")
     shown = where.shown.rpartition("/")[0]
     try:
-        names = [each for each, _found in root.names(folder)]
+        names = [readable_name(each) for each, _found in root.names(folder)]
     except ToolError:
         return []
     return [f"{shown}/{each}" if shown else each for each in closest(name, names)]

@@ -18,18 +18,20 @@ from atelier_desk.tools.base import Call, Input, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.call import SubjectKind
 from atelier_desk.tools.describe import About
-from atelier_desk.tools.files.base import ChangingTool, author, changed, seen
+from atelier_desk.tools.files.base import ChangingTool, author, changed, seen, warned
 from atelier_desk.workspace.checkpoints.undo import all_or_none
 from atelier_desk.workspace.diffs import file_change
 from atelier_desk.workspace.edits import appended, replaced, with_lines
 from atelier_desk.workspace.patch import FilePatch, applied, parse
 from atelier_desk.workspace.places import PATH, Place
+from atelier_desk.workspace.structured import with_cell
 from atelier_desk.workspace.text import Text
 
 TEXT = 200_000
 EDITS = 50
 FORMS = (
-    "Give path and one of: old_string with new_string; edits; start_line, end_line, expected and new_string; append. Or give patch alone."
+    "Give path and one of: old_string with new_string; edits; start_line, end_line, expected and new_string; cell with new_string; append. "
+    "Or give patch alone."
 )
 
 _FIELDS = {"text": ("old_string", "edits", "replace_all"), "lines": ("start_line", "end_line", "expected"), "patch": ("patch",)}
@@ -52,6 +54,9 @@ class EditInput(Input):
     start_line: int | None = Field(default=None, ge=1, description="First line to replace, from 1.")
     end_line: int | None = Field(default=None, ge=1, description="Last line to replace.")
     expected: str | None = Field(default=None, max_length=TEXT, description="These lines as they are now.")
+    cell: str | None = Field(
+        default=None, max_length=200, description="A notebook's cell, by id or number from 0: new_string is its source."
+    )
     append: str | None = Field(default=None, max_length=TEXT, description="Text for the end of the file.")
     patch: str | None = Field(default=None, max_length=TEXT, description="*** Begin Patch … *** End Patch, for one or several files.")
 
@@ -61,6 +66,7 @@ class EditInput(Input):
             "old_string": self.old_string is not None,
             "edits": bool(self.edits),
             "start_line": self.start_line is not None or self.end_line is not None or self.expected is not None,
+            "cell": self.cell is not None,
             "append": self.append is not None,
             "patch": self.patch is not None,
         }
@@ -69,7 +75,7 @@ class EditInput(Input):
             raise ValueError(f"{'no change is given' if not forms else ' and '.join(forms) + ' cannot be given together'}. {FORMS}")
         if (forms[0] == "patch") == bool(self.path):
             raise ValueError("patch names its files itself: leave path away" if self.path else "path is missing")
-        if forms[0] in ("old_string", "start_line") and self.new_string is None:
+        if forms[0] in ("old_string", "start_line", "cell") and self.new_string is None:
             raise ValueError("new_string is missing; an empty one deletes")
         if forms[0] == "start_line" and None in (self.start_line, self.end_line, self.expected):
             raise ValueError("start_line, end_line and expected belong together")
@@ -105,7 +111,7 @@ class EditFileTool(ChangingTool):
             return whole
         properties = {name: schema for name, schema in whole.parameters["properties"].items() if name not in left}
         forms = "; ".join(_WORDS[form] for form in _WORDS if form in edit_forms)
-        told = f"Give path and one of: {forms}; append."
+        told = f"Give path and one of: {forms}; cell with new_string; append."
         if "patch" in edit_forms:
             told += " Or give patch alone."
         parameters = {**whole.parameters, "properties": properties}
@@ -151,7 +157,7 @@ class EditFileTool(ChangingTool):
             raise ToolError("Nothing would change: the file is like that already.", code="no_change")
         self.files(context).write(author(context), where, after, expected=data)
         part = file_change(where.shown, data, after)
-        facts = {"path": where.shown, "added": part.added, "removed": part.removed, "diff": part.diff}
+        facts = {"path": where.shown, "added": part.added, "removed": part.removed, "diff": part.diff, **warned((where.shown, data, after))}
         return changed(facts, [part], seen(where, after))
 
     def _patch(self, input: EditInput, context: ToolContext) -> ToolResult:
@@ -173,7 +179,8 @@ class EditFileTool(ChangingTool):
                 state |= seen(where, None if target is not None else after)
                 state |= seen(target, after) if target is not None else {}
         rows = [{"path": part.moved_to or part.path, "action": part.action, "added": part.added, "removed": part.removed} for part in parts]
-        return changed({"files": rows, "diff": "\n".join(part.diff for part in parts if part.diff)}, parts, state)
+        left = warned(*((place.shown, before, after) for _patch, where, before, after, target in planned for place in (target or where,)))
+        return changed({"files": rows, **left, "diff": "\n".join(part.diff for part in parts if part.diff)}, parts, state)
 
     def _planned(self, patch: FilePatch, context: ToolContext) -> tuple[FilePatch, Place, bytes | None, bytes | None, Place | None]:
         where = self.place(patch.path, context)
@@ -191,6 +198,8 @@ class EditFileTool(ChangingTool):
 
 
 def _edited(text: Text, input: EditInput, path: str) -> Text:
+    if input.cell is not None:
+        return with_cell(text, input.cell, input.new_string or "", path)
     if input.append is not None:
         return appended(text, input.append)
     if input.edits:

@@ -16,7 +16,7 @@ from atelier_desk.tools.base import Input, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.call import SubjectKind
 from atelier_desk.tools.describe import About
-from atelier_desk.tools.files.base import ChangingTool, FilePath, author, changed, seen
+from atelier_desk.tools.files.base import ChangingTool, FilePath, author, changed, seen, warned
 from atelier_desk.workspace.checkpoints.files import FILE
 from atelier_desk.workspace.diffs import file_change
 from atelier_desk.workspace.edits import rewritten
@@ -87,4 +87,4 @@ class WriteFileTool(ChangingTool):
         facts = {"path": where.shown, "size": len(data), "message": f"{where.shown} {what}"}
         if before is not None:
             facts["diff"] = part.diff
-        return changed(facts, [part], seen(where, data))
+        return changed({**facts, **warned((where.shown, before, data))}, [part], seen(where, data))

@@ -30,8 +30,14 @@ from atelier_desk.workspace.processes.process import CHECK_S, Order
 from atelier_desk.workspace.processes.sandbox import Kind
 from atelier_desk.workspace.skills.find import folders_of
 
-BUILT_IN = frozenset({"cd"})
-"""Words of the shell that must stay words; every other program is named by its file."""
+_WORDS = """
+: . alias bg bind break builtin caller cd compgen complete compopt continue declare dirs disown enable eval exec exit export fc fg getopts
+hash help history jobs let local logout mapfile popd pushd read readarray readonly return set shift shopt source suspend times trap type
+typeset ulimit umask unalias unset wait
+"""
+BUILT_IN = frozenset(_WORDS.split())
+"""Words that the shell carries out itself and that must stay words (bash(1), "SHELL BUILTIN COMMANDS", without those that are programs as
+well, like ``echo`` and ``test``); every other program is named by its file."""
 NOTHING = Hidden()
 LAST_SIGNAL = 64
 """Of Linux; a program that ends with a higher status, as git does with 255, chose it itself."""
@@ -173,7 +179,7 @@ async def order_of(judgement: Judgement, place: Where, *, interactive: bool = Fa
     shown: list[str] = []
     for judged, command in zip(judgement.commands, line.commands, strict=True):
         name = command.arguments[0]
-        if name in BUILT_IN and not line.plain:
+        if name in BUILT_IN:
             found.append(command)
             continue
         file = environment.program(name, place.folder, place.root, system=safe or judgement.kind is Does.WRITES)
@@ -334,6 +340,8 @@ def facts(kept: Kept) -> dict[str, Any]:
     said |= held_results.git_read_only(shown.text, process.order.sandbox)
     if process.low_disks:
         said["low_disk"] = f"Less than 1 GB or a tenth of the disk is free at: {', '.join(process.low_disks)}. Write little there."
+    if process.ended_others:
+        said["ended"] = "What it started with & still ran and was ended with it. Start it alone, in the background, to keep it running."
     if process.left:
         said["left"] = "Something that it started could not be ended. Tell the user."
     if not shown.whole:

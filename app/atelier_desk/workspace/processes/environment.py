@@ -6,7 +6,6 @@ import os
 import sys
 from pathlib import Path
 from shutil import which
-from urllib.parse import urlsplit
 
 from atelier_desk.workspace.commands.places import inside
 
@@ -19,7 +18,7 @@ ALLOWED = (
 )  # fmt: skip
 """Variables that are passed on: places and languages. Everything else may hold a secret or make a program load code (``GIT_*``, ``LD_*``,
 ``PYTHON*``, ``NODE_OPTIONS``, ``BASH_ENV``, ``EDITOR``; reference "engine", 2g), tokens above all."""
-PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy")
+PROXIES = tuple(each for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY") for each in (name, name.lower()))
 """Passed on when they hold no name and password."""
 FIXED = {"TERM": "dumb", "PAGER": "cat", "PYTHONUNBUFFERED": "1", "NO_COLOR": "1"}
 SYSTEM_FOLDERS = (
@@ -39,7 +38,7 @@ called in (CVE-2022-35861)."""
 def environment(root: Path | None) -> dict[str, str]:
     """The environment of a command in a workspace."""
     kept = {name: os.environ[name] for name in ALLOWED if name in os.environ}
-    kept |= {name: os.environ[name] for name in PROXIES if name in os.environ and "@" not in urlsplit(os.environ[name]).netloc}
+    kept |= {name: os.environ[name] for name in PROXIES if "@" not in os.environ.get(name, "@")}  # ``name:password@host`` too
     return {**kept, **FIXED, "PATH": path(root)}
 
 

@@ -297,9 +297,10 @@ def main() -> int:
             break
         if select.select([woken], [], [], LOOK_S)[0]:
             os.read(woken, 4096)
+    others = not why and (reap(ended) or (forked is not None and forked.ended_others))
     gone = end(child, ended, gently=why == "stopped")
     status = ended.get(child, signal.SIGKILL)
-    report = {"why": why, "low": watch.disks.low(), "left": not gone, **(guard.restore() if guard is not None else {})}
+    report = {"why": why, "low": watch.disks.low(), "left": not gone, "ended": others, **(guard.restore() if guard is not None else {})}
     tell(order["report"], {**report, "over": True})
     return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 

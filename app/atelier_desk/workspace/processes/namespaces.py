@@ -52,6 +52,11 @@ class Forked:
         """Bytes of System V shared memory that the command holds; they can be counted in its namespace alone."""
         return int.from_bytes(self._keys[:8], "little")
 
+    @property
+    def ended_others(self) -> bool:
+        """Whether something that the command started still ran when it ended, and ended with it."""
+        return bool(self._keys[8])
+
     def mounts(self, view: "View") -> bool:
         """In the child, when it is ``alone``: give it a view of the disk of its own; False where that is refused."""
         libc = ctypes.CDLL(None, use_errno=True)
@@ -110,7 +115,7 @@ def fork(launcher: int) -> Forked:
     """
     import mmap
 
-    keys = mmap.mmap(-1, 8)
+    keys = mmap.mmap(-1, 9)
     me = (os.geteuid(), os.getegid())
     for user in (None, me) if me[0] == 0 else (me,):
         pid = _clone(_NEW_MOUNTS | _NEW_PROCESSES | _NEW_KEYS | (_NEW_USER if user else 0))
@@ -153,6 +158,7 @@ def _init(command: int, keys: Any, segments: int) -> NoReturn:
             if pid == 0:
                 break
         if status is not None and not gently:
+            keys[8] = 1
             os._exit(status)
         if time.monotonic() - looked > _LOOK_S:
             looked = time.monotonic()

@@ -72,6 +72,7 @@ class Process:
         status: its exit status, 128 and the number for a signal; None while it runs.
         low_disks: folders on disks with little space left, before it or after it.
         left: something that it started could not be ended.
+        ended_others: something that it started, as with ``&``, still ran when it ended, and was ended.
         guarded: what it did to what git runs outside of the sandbox, once it is over (see ``guarded_files``).
         ended_by: ``stopped``, ``user``, ``timeout``, ``processes``, ``memory``, ``disk``, ``unknown`` (what it started could no longer be
             seen), ``repositories`` (it went on changing what git runs) or ``output`` when it did not end by itself.
@@ -84,6 +85,7 @@ class Process:
         self.ended_by = ""
         self.low_disks: tuple[str, ...] = ()
         self.left = False
+        self.ended_others = False
         self.guarded = Guarded()
         self.started = time.monotonic()
         self.duration_s = 0.0
@@ -182,6 +184,7 @@ class Process:
         self.guarded = guarded(said, self.order)
         self.ended_by = self.ended_by or said.get("why", "")
         self.low_disks, self.left = tuple(said.get("low", ())), bool(said.get("left"))
+        self.ended_others = bool(said.get("ended"))
 
     async def _read(self, told: Callable[[], None]) -> None:
         pipe = self._process.stdout

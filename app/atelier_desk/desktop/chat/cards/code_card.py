@@ -15,6 +15,7 @@ from atelier_desk.desktop.chat.search.highlight import Highlighter
 from atelier_desk.desktop.chat.search.marks import places
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import IconButton, Translated, control, fill, label
+from atelier_desk.desktop.widgets.wrapping import LONG_RUN
 from atelier_desk.i18n import _
 
 _COPIED_MS = 1600
@@ -93,6 +94,9 @@ class CodeCard(Translated, QFrame):
             self._label.setText(language)
         if code == self._code:
             return
+        if self._mode is not QTextOption.WrapMode.WrapAnywhere and LONG_RUN.search(code):
+            self._mode = QTextOption.WrapMode.WrapAnywhere
+            self._text.setWordWrapMode(self._mode)
         if self._code and code.startswith(self._code):
             cursor = QTextCursor(self._text.document())
             cursor.movePosition(QTextCursor.MoveOperation.End)

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMimeData, Qt, Signal
 from PySide6.QtGui import QDragEnterEvent, QFocusEvent, QKeyEvent
-from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QFrame, QWidget
 
 from atelier_desk.desktop.folders.desk import files_of, folders_of
 from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.widgets.composing import composing
+from atelier_desk.desktop.widgets.wrapping import TextField
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QImage
@@ -22,7 +24,7 @@ LONG = 10_000
 """Characters of a text that is pasted, after which it goes along as a file."""
 
 
-class MessageField(QPlainTextEdit):
+class MessageField(TextField):
     """The text field: grows from one line to ten; Enter sends, Shift+Enter begins a line.
 
     Signals:
@@ -49,6 +51,7 @@ class MessageField(QPlainTextEdit):
         self.setTabChangesFocus(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.document().setDocumentMargin(0)
+        composing().watch(self)
         self.takes_files = False
         """What is pasted and dropped may go along, instead of being written."""
         self.history: Callable[[], Sequence[str]] = tuple

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from atelier_desk.desktop.panes.form_dialog import FormDialog
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import control
 from atelier_desk.desktop.widgets.format import locale
 from atelier_desk.desktop.widgets.inputs import ComboBox
+from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig, Budget, Choices
 from atelier_desk.i18n import N_, _
@@ -35,7 +36,7 @@ class WorkflowSettings(FormDialog):
         super().__init__(_("Workflow settings"), parent)
         self.setObjectName("workflow-settings")
         self._choices = choices
-        self.instructions = control(QPlainTextEdit(choices.instructions, self), "workflow-instructions")
+        self.instructions = control(TextField(choices.instructions, self), "workflow-instructions")
         self.instructions.setPlaceholderText(_("Added to the agent's own, for example: answer in French, and briefly."))
         self.instructions.setTabChangesFocus(True)
         self.instructions.setFixedHeight(theme().px(84))

@@ -39,6 +39,7 @@ from atelier_desk.desktop.chat.search.marks import places
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import IconButton, say
 from atelier_desk.desktop.widgets.links import follow
+from atelier_desk.desktop.widgets.wrapping import LONG_RUN
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -49,6 +50,10 @@ _SPOKEN_ROWS = 20
 """Rows of a table that its name for screen readers has; the rest is read from its text."""
 
 
+_FIRST_WIDTH = 800
+"""Pixels before ``fit``: at none each letter would be a line of its own."""
+
+
 class ProseBlock(QTextBrowser):
     """Text with its formats, selectable, as high as its content.
 
@@ -57,6 +62,7 @@ class ProseBlock(QTextBrowser):
     """
 
     height_changed = Signal()
+    wraps = QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere
 
     def __init__(self, parent: QWidget | None = None, image: ImageCheck = refuse_images) -> None:
         super().__init__(parent)
@@ -76,15 +82,21 @@ class ProseBlock(QTextBrowser):
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)  # the message has one menu for all its parts
         self.anchorClicked.connect(lambda url: follow(url, self))
         self._writer = Writer(self.document(), image)
+        self.setLineWrapColumnOrWidth(_FIRST_WIDTH)
 
     def append_blocks(self, blocks: Iterable[Block]) -> None:
         """Add finished blocks at the end."""
         for block in blocks:
+            self._wrap_for(*(token.content for token in block.tokens))
             self._quotes = self._quotes or any(token.type == "blockquote_open" for token in block.tokens)
             if any(each.type == "link_open" for token in block.tokens for each in token.children or ()):
                 self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)  # its links are followed with Tab and Enter
             self._writer.write(block.tokens)
         self._await_formulas()
+
+    def _wrap_for(self, *texts: str) -> None:
+        if self.wraps is not QTextOption.WrapMode.WordWrap and any(map(LONG_RUN.search, texts)):
+            self.setWordWrapMode(QTextOption.WrapMode.WrapAnywhere)
 
     def _await_formulas(self) -> None:
         """Listen from the first formula on that is not drawn yet; the text says its source until then."""
@@ -119,6 +131,7 @@ class ProseBlock(QTextBrowser):
     def show_blocks(self, blocks: Iterable[Block]) -> None:
         """Replace everything."""
         self.document().clear()
+        self.setWordWrapMode(self.wraps)
         self._writer = Writer(self.document(), self._image)
         self._quotes = False
         self.append_blocks(blocks)
@@ -126,6 +139,8 @@ class ProseBlock(QTextBrowser):
     def show_plain(self, text: str) -> None:
         """Plain text, line breaks kept."""
         self.document().clear()
+        self.setWordWrapMode(self.wraps)
+        self._wrap_for(text)
         self._writer = Writer(self.document(), self._image)
         cursor = QTextCursor(self.document())
         form = cursor.blockFormat()
@@ -250,10 +265,13 @@ class TableBlock(ProseBlock):
     """One table; a table wider than the column scrolls sideways inside itself, with Shift and the wheel too. Its copy button is seen
     under the pointer."""
 
+    wraps = QTextOption.WrapMode.WordWrap
+    """A column is never narrower than its longest word."""
+
     def __init__(self, parent: QWidget | None = None, image: ImageCheck = refuse_images) -> None:
         super().__init__(parent, image)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
-        self.setWordWrapMode(QTextOption.WrapMode.WordWrap)  # a column is never narrower than its longest word
+        self.setWordWrapMode(self.wraps)
         self._copy = _Unseen("copy", N_("Copy the table"), self, size=14)
         self._copy.setObjectName("table-copy")
         self._copy.clicked.connect(lambda *_: self.copy_table())

@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import ElidedLabel, control, fill, label, say
+from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.i18n import N_, _
 
 _HEIGHT = 160
@@ -25,7 +26,7 @@ class BubbleEditor(QFrame):
     def __init__(self, text: str, parent: QWidget, attached: Sequence[str] = (), again: Callable[[], str] = str) -> None:
         super().__init__(parent)
         mark(self, "composer")
-        self.field = control(QPlainTextEdit(text, self), "edit-field", look="plain", name=N_("Edit the message"))
+        self.field = control(TextField(text, self), "edit-field", look="plain", name=N_("Edit the message"))
         self.cancelled = control(QPushButton(self), "edit-cancel", N_("Cancel"))
         self.sent = control(QPushButton(self), "edit-send", N_("Send"), look="primary")
         along = control(ElidedLabel("", self), "edit-attached", look="small")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
 from atelier_desk.desktop.chat.transcript.entries import Asked, Call
+from atelier_desk.domain.text import visible, visible_json
 from atelier_desk.figures import duration
 from atelier_desk.i18n import _
 from atelier_desk.tools import failure_words
@@ -25,7 +25,7 @@ WORDS = "words"
 
 def pretty(value: Any) -> str:
     """A value as indented JSON, cut to what a card shows."""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2, default=str)
+    text = visible(value) if isinstance(value, str) else visible_json(value, 2)
     return text if len(text) <= SHOWN_CHARS else text[:SHOWN_CHARS] + "\n…"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
@@ -21,6 +20,7 @@ from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets.steady import OverlayBar
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import ChunkType
+from atelier_desk.domain.text import visible, visible_json
 from atelier_desk.engine.notice_words import COMPACTIONS, LIMITS, misfit_words, nudge_words, retry_words
 from atelier_desk.i18n import N_, _
 from atelier_desk.tools import failure_words
@@ -213,7 +213,7 @@ def entry_details(entry: Entry) -> str:
     """The tool, arguments and result of a call, or an event's fields, as indented JSON under small headings."""
 
     def pretty(value: Any) -> str:
-        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2, default=str)
+        return visible(value) if isinstance(value, str) else visible_json(value, 2)
 
     if not entry.is_call:
         return pretty(entry.data) if entry.data else ""

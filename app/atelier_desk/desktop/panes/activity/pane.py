@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
     QLineEdit,
-    QPlainTextEdit,
     QPushButton,
     QSizePolicy,
     QSplitter,
@@ -34,6 +33,7 @@ from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Card, ElidedLabel, EmptyState, IconButton, Pill, control, fill, say
 from atelier_desk.desktop.widgets.basic import PillKind
 from atelier_desk.desktop.widgets.inputs import ComboBox
+from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.domain.stream.event import StreamEvent, Topic
 from atelier_desk.i18n import N_, _
 
@@ -146,7 +146,7 @@ class ActivityPane(Pane):
         )
         self._close = control(IconButton("x", parent=self), tip=N_("Close"), on=self._leave_details)
         row = fill(QHBoxLayout(), (self._title, 1), self._state, self._copy, self._close, spacing=6)
-        self.details = control(QPlainTextEdit(self), "activity-details", look="plain", name=N_("Details"))
+        self.details = control(TextField(self), "activity-details", look="plain", name=N_("Details"))
         self.details.setReadOnly(True)
         fill(self._details.body, row, (self.details, 1))
         self._details.hide()

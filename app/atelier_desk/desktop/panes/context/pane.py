@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
     QListWidget,
-    QPlainTextEdit,
     QPushButton,
     QScrollArea,
     QSplitter,
@@ -32,6 +31,7 @@ from atelier_desk.desktop.questions.approval_wording import tool_title
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Card, ElidedLabel, EmptyState, FlowLayout, IconButton, control, fill, say
 from atelier_desk.desktop.widgets.inputs import ComboBox
+from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.figures import percent
 from atelier_desk.i18n import N_, _
@@ -138,7 +138,7 @@ class ContextPane(SeenPane):
         self.correct = control(IconButton("pencil", parent=self), "context-correct", tip=N_("Correct this memory"), on=self._correct)
         self._copy_text = control(IconButton("copy", parent=self), "context-copy-text", tip=N_("Copy"))
         row = fill(QHBoxLayout(), (self._title, 1), self.undo, self.pin, self.correct, self._copy_text, spacing=4)
-        self.details = control(QPlainTextEdit(self), "context-details", look="plain", name=N_("Text"))
+        self.details = control(TextField(self), "context-details", look="plain", name=N_("Text"))
         self.details.setReadOnly(True)
         fill(self._details.body, row, (self.details, 1))
         return self._details

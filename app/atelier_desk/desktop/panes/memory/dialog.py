@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QTextCursor
-from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from atelier_desk.desktop.panes.fields import pad
 from atelier_desk.desktop.panes.form_dialog import FormDialog
@@ -15,6 +15,7 @@ from atelier_desk.desktop.panes.wording import date_time, locale, number
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import control
 from atelier_desk.desktop.widgets.inputs import ComboBox, DoubleSpinBox
+from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.domain import limits
 from atelier_desk.domain.base import utc_now
 from atelier_desk.domain.memory import DEFAULT_IMPORTANCE, DEFAULT_SCOPE, Memory, MemoryScope, MemoryType
@@ -55,7 +56,7 @@ class MemoryDialog(FormDialog):
         self.setObjectName("memory-dialog")
         self._row = row
         memory = row.memory if row is not None else None
-        self.content = control(QPlainTextEdit(memory.content if memory else "", self), "memory-content")
+        self.content = control(TextField(memory.content if memory else "", self), "memory-content")
         self.content.setTabChangesFocus(True)
         self.content.setMinimumHeight(theme().px(96))
         self.add_field(_("Content"), self.content)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QWidget
 
 from atelier_desk.desktop.panes.fields import pad
 from atelier_desk.desktop.panes.form_dialog import FormDialog
@@ -15,6 +15,7 @@ from atelier_desk.desktop.panes.wording import locale
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import control
 from atelier_desk.desktop.widgets.inputs import ComboBox, DoubleSpinBox
+from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.domain import limits
 from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.i18n import _
@@ -36,7 +37,7 @@ class TaskDialog(FormDialog):
         self.name = control(QLineEdit(task.name if task else "", self), "task-name")
         self.name.setMaxLength(limits.TASK_NAME)
         self.add_field(_("Name"), self.name)
-        self.description = control(QPlainTextEdit(task.description if task else "", self), "task-description")
+        self.description = control(TextField(task.description if task else "", self), "task-description")
         self.description.setTabChangesFocus(True)
         self.description.setFixedHeight(theme().px(84))
         self.add_field(_("Description"), self.description)

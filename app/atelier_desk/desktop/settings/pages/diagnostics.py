@@ -18,6 +18,7 @@ from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.widgets import Pill, control, fill, label
 from atelier_desk.desktop.widgets.basic import PillKind
+from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class DiagnosticsPage(SettingsPage):
         self._versions.setText("\n".join(f"{name} {number}" for name, number in versions()))
         card.body.addWidget(self._versions)
         log = self.section(N_("LOG"))
-        self.log = control(QPlainTextEdit(self), "log-tail", look="mono", name=N_("End of the log"))
+        self.log = control(TextField(self), "log-tail", look="mono", name=N_("End of the log"))
         self.log.setReadOnly(True)
         self.log.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.log.setMinimumHeight(220)

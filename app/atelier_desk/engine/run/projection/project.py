@@ -151,7 +151,7 @@ def _count(at: In, added: Usage, out: Projection, **told: Any) -> None:
         payloads.UsageTold(
             tokens_input=added.tokens_input,
             tokens_output=added.tokens_output,
-            cost=round(added.cost, 8),
+            cost=added.known_cost,
             estimated=added.estimated,
             own=_sum(at.after.usage),
             run=_sum(at.after.total.usage),
@@ -169,7 +169,7 @@ def _count_part(at: In, added: Usage, out: Projection) -> None:
 
 
 def _sum(usage: Usage) -> payloads.Sum:
-    return payloads.Sum(tokens_input=usage.tokens_input, tokens_output=usage.tokens_output, cost=round(usage.cost, 8))
+    return payloads.Sum(tokens_input=usage.tokens_input, tokens_output=usage.tokens_output, cost=usage.known_cost)
 
 
 @on(ReplyCutOff)

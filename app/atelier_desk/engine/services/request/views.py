@@ -41,7 +41,7 @@ class RequestSummary:
     tokens_input: int
     tokens_output: int
     estimated: bool
-    cost: float
+    cost: float | None
     window: int
     duration_ms: int
     calls: tuple[str, ...] = ()

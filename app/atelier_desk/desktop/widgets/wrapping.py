@@ -1,0 +1,43 @@
+"""Where lines are broken. A long run of letters without a blank (a key, packed data) would be measured to its end for each of its lines."""
+
+from __future__ import annotations
+
+import re
+
+from PySide6.QtCore import QMimeData
+from PySide6.QtGui import QTextOption
+from PySide6.QtWidgets import QPlainTextEdit, QWidget
+
+LONG_RUN = re.compile(r"\S{1000}")
+
+
+def wrap_mode(text: str) -> QTextOption.WrapMode:
+    """At words, and inside one that is too long; anywhere where a text has a run of 1 000 letters or more."""
+    if LONG_RUN.search(text):
+        return QTextOption.WrapMode.WrapAnywhere
+    return QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere
+
+
+class TextField(QPlainTextEdit):
+    """A field for text that may be from elsewhere: one long run of letters is broken anywhere before it is laid out."""
+
+    def __init__(self, text: str | QWidget | None = "", parent: QWidget | None = None) -> None:
+        super().__init__(parent if isinstance(text, str) else text)
+        if text and isinstance(text, str):
+            self.setPlainText(text)
+
+    def setPlainText(self, text: str) -> None:
+        self.setWordWrapMode(wrap_mode(text))
+        super().setPlainText(text)
+
+    def insertPlainText(self, text: str) -> None:
+        self._make_room(text)
+        super().insertPlainText(text)
+
+    def insertFromMimeData(self, source: QMimeData) -> None:
+        self._make_room(source.text())
+        super().insertFromMimeData(source)
+
+    def _make_room(self, text: str) -> None:
+        if LONG_RUN.search(text):
+            self.setWordWrapMode(QTextOption.WrapMode.WrapAnywhere)

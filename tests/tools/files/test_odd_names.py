@@ -1,0 +1,50 @@
+"""Files whose names are not UTF-8: what is shown of them opens them, and two of them differ."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from atelier_desk.domain.text import name_on_disk, readable_name
+from atelier_desk.engine.run.mend import mended
+from tests.tools.conftest import Calls
+
+NAMES = [b"top\xe9.txt", b"top\xe8.txt"]
+
+
+@pytest.fixture
+def odd(ws: Path) -> list[str]:
+    if sys.platform != "linux":
+        pytest.skip("names are text here")
+    for name in NAMES:
+        Path(os.fsdecode(os.fsencode(ws) + b"/" + name)).write_bytes(b"needle\n")
+    return ["top⟨E8⟩.txt", "top⟨E9⟩.txt"]
+
+
+async def test_names_that_are_shown_can_be_read_and_changes_are_refused_in_words(call: Calls, ws: Path, odd: list[str]) -> None:
+    listed = mended((await call("list_directory", path="."))["entries"])
+    assert [row["name"] for row in listed] == odd
+    found = mended((await call("search_files", pattern="needle"))["matches"])
+    assert sorted(row["path"] for row in found) == odd
+    globbed = mended(await call("glob_files", pattern="*.txt"))
+    assert all(name in str(globbed) for name in odd)
+    for name in odd:
+        assert "needle" in str(await call("read_file", path=name))
+    for tool, arguments in (
+        ("edit_file", {"path": odd[1], "old_string": "needle", "new_string": "thread"}),
+        ("write_file", {"path": odd[1], "content": "thread"}),
+        ("delete_path", {"path": odd[1]}),
+    ):
+        refused = await call(tool, **arguments)
+        assert (refused["code"], odd[1] in refused["error"]) == ("bad_path", True)
+    assert Path(os.fsdecode(os.fsencode(ws) + b"/" + NAMES[0])).read_bytes() == b"needle\n"
+
+
+@pytest.mark.parametrize("name", ["plain.txt", "été.txt", "a\udce9b\udc80", "\ud83d\udc80"])
+def test_a_name_is_the_same_after_it_was_shown(name: str) -> None:
+    shown = readable_name(name)
+    assert name_on_disk(shown) == name
+    assert mended(shown).encode() == mended(name).encode()
