@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from atelier_desk import heap
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.workflow import Run, RunStatus, Workflow
 from atelier_desk.storage import engine as engine_module
@@ -153,6 +154,16 @@ async def test_requests_wait_while_the_database_is_opened_again(datadir: DataDir
         await asyncio.gather(again, store.write(named("during")))
         assert {tuple(found) for found in await asyncio.gather(*readers)} <= {("before",), ("before", "during")}
         assert await names(store) == ["before", "during"]
+
+
+async def test_what_the_engine_freed_goes_back_to_the_system(datadir: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
+    trimmed: list[int] = []
+    async with await Store.open(datadir.database) as store:
+        monkeypatch.setattr(heap, "trim", lambda: trimmed.append(store._engine.log_bytes()))
+        await store.write(named("kept"))
+        log = store._engine.log_bytes()
+        await store._engine.reopen()
+        assert [each < log for each in trimmed] == [True]
 
 
 async def test_an_engine_that_could_not_be_opened_again_is_tried_at_the_next_request(

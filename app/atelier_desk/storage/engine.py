@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from atelier_desk import heap
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.limits import DATABASE_PAUSE_S
 from atelier_desk.storage import driver, errors
@@ -161,6 +162,8 @@ class Engine:
                 await shielded(aside)
             if fsync is not None:
                 self._fsync = fsync
+        # A merge of 200 MB of tables left 210 MB of freed memory with the process, a move without one 25 MB.
+        await in_storage_thread(heap.trim)
 
     def log_bytes(self) -> int:
         """Size of the write-ahead log: what a killed program's next start reads again. 0 in memory."""
