@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import zlib
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -14,6 +15,7 @@ from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.workflow import Message, MessageRole, Run, Workflow
 from atelier_desk.storage import packed as packing
 from atelier_desk.storage import tables
+from atelier_desk.storage.copies.transfer import export_jsonl, import_jsonl
 from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.packed import COLUMNS, pack, packed, readable, unpack, unpacked
 from atelier_desk.storage.repositories import Repositories
@@ -110,3 +112,17 @@ async def test_a_purged_run_takes_its_entries_of_the_audit_trail_with_it(disk_st
     await repos.journal.commit(Commit(runs=runs, audit=entries))
     await repos.runs.purge(["r1", "r3"])
     assert await disk_store.query("SELECT VALUE run FROM audit") == [record("run", "r2")] * 3
+
+
+async def test_an_export_has_plain_texts_and_what_is_imported_is_compressed(
+    repos: Repositories, store: Store, datadir: DataDir, tmp_path: Path
+) -> None:
+    workflow = await repos.workflows.create(Workflow(name="w"))
+    message = Message(workflow_id=workflow.id, run_id="r", seq=1, role=MessageRole.USER, content=LONG)
+    await repos.journal.commit(Commit(messages=(message,)))
+    await export_jsonl(store, tmp_path / "export")
+    assert LONG in (tmp_path / "export" / "message.jsonl").read_text()
+    async with await Store.open(None) as other:
+        await import_jsonl(other, tmp_path / "export")
+        assert await other.query("SELECT VALUE content FROM message") == [pack(LONG)]
+        assert await Repositories(other, datadir).messages.page(workflow.id) == [message]
