@@ -16,7 +16,7 @@ SUITABLE := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))
 EXTRAS ?=
 BOOTSTRAP = packaging/bootstrap.py --extras "$(EXTRAS)" $(VENV)
 
-.PHONY: environment check-setup platforms setup run test unit lint format translations catalogues bench chaos fuzz slow peers sentence-transformers mutants e2e screenshots dist clean help
+.PHONY: environment check-setup platforms setup run test unit lint format translations catalogues bench growth chaos fuzz slow peers sentence-transformers mutants e2e screenshots dist clean help
 
 help:
 	@echo "make setup        a virtual environment in $(VENV) with everything Atelier needs"
@@ -24,6 +24,7 @@ help:
 	@echo "make test         lint and the test suite        make unit     the test suite alone"
 	@echo "make lint         style, types, imports, catalogues"
 	@echo "make bench        measurements (QUICK=1: short)  make chaos    kill tests"
+	@echo "make growth       a data folder as after a year (hours)"
 	@echo "make fuzz         100 000 generated replies (REPLIES=n)"
 	@echo "make slow         long tests                     make sentence-transformers"
 	@echo "make mutants      small changes of the program that tests must notice (FILES=…)"
@@ -100,6 +101,11 @@ bench: setup peers
 	  name=$$(basename "$$file" .py); echo "== $$name"; \
 	  QT_QPA_PLATFORM=offscreen:configfile=tests/support/screen.json $(BIN)/python -m "tests.bench.$$name" $(if $(QUICK),--quick) --json "$(OUT)/bench/$$name.json"; \
 	done
+
+# A data folder as after a year, grown through the engine: takes hours and some 2 GB on the disk that OUT is on. `bench` has shorter forms.
+growth: setup
+	@mkdir -p $(OUT)/bench
+	$(BIN)/python -m tests.bench.bench_growth --full --folder $(OUT)/bench --json $(OUT)/bench/bench_growth_full.json
 
 chaos: setup
 	@mkdir -p $(OUT)

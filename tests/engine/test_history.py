@@ -348,7 +348,7 @@ def test_events_come_back_in_the_order_of_their_commits(seed: int) -> None:
 
 
 DAMAGE = {
-    "text": "UPDATE run_event SET body = string::replace(body, 'First', 'Worst') WHERE run = $run AND type = 'user_message'",
+    "text": "UPDATE run_event SET body = '{}' WHERE run = $run AND type = 'user_message'",
     "lost": "DELETE run_event WHERE run = $run AND type = 'model_replied'",
     "tail": "DELETE run_event WHERE run = $run AND type = 'run_finished'",
     "message": "UPDATE message SET content = 'Worst' WHERE run = $run AND role = 'user'",

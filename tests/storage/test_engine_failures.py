@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 
+from atelier_desk import heap
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.domain.workflow import Workflow
-from atelier_desk.storage import tables
+from atelier_desk.domain.workflow import Run, RunStatus, Workflow
+from atelier_desk.storage import engine as engine_module
+from atelier_desk.storage import tables as storage_tables
 from atelier_desk.storage.engine import Engine, Outcome
 from atelier_desk.storage.folder import preflight
 from atelier_desk.storage.folder.datadir import DataDir
@@ -30,7 +32,7 @@ async def names(store: Store) -> list[str]:
 
 
 def named(name: str) -> Statement:
-    return upsert(tables.WORKFLOWS, Workflow(name=name))
+    return upsert(storage_tables.WORKFLOWS, Workflow(name=name))
 
 
 class Failing:
@@ -154,6 +156,16 @@ async def test_requests_wait_while_the_database_is_opened_again(datadir: DataDir
         assert await names(store) == ["before", "during"]
 
 
+async def test_what_the_engine_freed_goes_back_to_the_system(datadir: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
+    trimmed: list[int] = []
+    async with await Store.open(datadir.database) as store:
+        monkeypatch.setattr(heap, "trim", lambda: trimmed.append(store._engine.log_bytes()))
+        await store.write(named("kept"))
+        log = store._engine.log_bytes()
+        await store._engine.reopen()
+        assert [each < log for each in trimmed] == [True]
+
+
 async def test_an_engine_that_could_not_be_opened_again_is_tried_at_the_next_request(
     datadir: DataDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -166,6 +178,123 @@ async def test_an_engine_that_could_not_be_opened_again_is_tried_at_the_next_req
                     await attempt
                 assert (caught.value.code, caught.value.recoverable) == ("too_many_files", True)
         assert await names(store) == ["kept"]
+
+
+TIMEOUT = "There was a problem with the key-value store: The transaction timed out"
+LEFT = "LOCK is already locked by another process"
+
+
+@pytest.mark.parametrize("failures", [[TIMEOUT], [TIMEOUT, TIMEOUT, LEFT, LEFT], [LEFT]], ids=["busy", "busy, then locked", "locked"])
+async def test_a_busy_database_is_waited_for(datadir: DataDir, monkeypatch: pytest.MonkeyPatch, failures: list[str]) -> None:
+    """A timeout is no damage, and what an opening that failed left behind gives the files back after a while."""
+    monkeypatch.setattr(engine_module, "BUSY_POLL_S", 0)
+    real, left = engine_module._construct, list(failures)
+
+    def construct(url: str) -> Any:
+        if left:
+            raise RuntimeError(left.pop(0))
+        return real(url)
+
+    async with await Store.open(datadir.database) as store:
+        await store.write(named("kept"))
+        monkeypatch.setattr(engine_module, "_construct", construct)
+        await asyncio.gather(store._engine.reopen(), store.write(named("meanwhile")))
+        assert left == []
+        assert await names(store) == ["kept", "meanwhile"]
+    left += [each for each in failures if each == TIMEOUT]
+    async with await Store.open(datadir.database) as store:
+        assert await names(store) == ["kept", "meanwhile"]
+
+
+async def test_an_engine_that_is_busy_after_it_was_made_is_not_closed(datadir: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_module, "BUSY_POLL_S", 0)
+    real, made, closed = engine_module._construct, [0], [0]
+
+    class Busy:
+        def __init__(self, url: str) -> None:
+            self.real, self.times = real(url), 3
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.real, name)
+
+        async def use(self, *args: str) -> None:
+            self.times -= 1
+            if self.times:
+                raise RuntimeError(TIMEOUT)
+            await self.real.use(*args)
+
+        async def close(self) -> None:
+            closed[0] += 1
+            await self.real.close()
+
+    def construct(url: str) -> Any:
+        made[0] += 1
+        return Busy(url)
+
+    async with await Store.open(datadir.database) as store:
+        await store.write(named("kept"))
+        monkeypatch.setattr(engine_module, "_construct", construct)
+        await store._engine.reopen()
+        assert (made, closed) == ([1], [0])
+        assert await names(store) == ["kept"]
+
+
+@pytest.mark.parametrize(("failure", "code"), [(TIMEOUT, "busy"), (LEFT, "start_again")])
+async def test_what_stays_busy_says_what_to_do_and_is_tried_at_each_request(
+    datadir: DataDir, monkeypatch: pytest.MonkeyPatch, failure: str, code: str
+) -> None:
+    monkeypatch.setattr(engine_module, "BUSY_WAIT_S", -1)
+
+    def construct(url: str) -> Any:
+        raise RuntimeError(failure)
+
+    async with await Store.open(datadir.database) as store:
+        await store.write(named("kept"))
+        with monkeypatch.context() as patch:
+            patch.setattr(engine_module, "_construct", construct)
+            for attempt in (store._engine.reopen(), names(store), store.write(named("refused"))):
+                with pytest.raises(StorageError) as caught:
+                    await attempt
+                assert caught.value.code == code
+                assert "damaged" not in str(caught.value)
+        assert await names(store) == ["kept"]
+
+
+@pytest.mark.parametrize(
+    ("log", "tables", "working", "moved"),
+    [
+        (5, 0, False, False),
+        (6, 0, False, True),
+        (6, 0, True, False),
+        (8, 0, True, True),
+        (8, 512, True, False),
+        (23, 512, False, False),
+        (24, 512, False, True),
+        (32, 512, True, True),
+        (63, 10_000, True, False),
+        (64, 10_000, True, True),
+    ],
+)
+async def test_the_log_grows_with_the_tables_and_is_moved_when_no_run_works(
+    datadir: DataDir, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, log: int, tables: int, working: bool, moved: bool
+) -> None:
+    """Sizes in MiB."""
+    caplog.set_level("INFO")
+    async with await Store.open(datadir.database) as store:
+        if working:
+            await store.write(upsert(storage_tables.RUNS, Run(workflow_id="w", agent_name="a", status=RunStatus.PROCESSING)))
+        monkeypatch.setattr(store._engine, "log_bytes", lambda: log * 2**20)
+        monkeypatch.setattr(store._engine, "size", lambda: tables * 2**20)
+        opened: list[int] = []
+
+        async def reopen() -> None:
+            opened.append(1)
+
+        monkeypatch.setattr(store._engine, "reopen", reopen)
+        await store.write(named("one"))
+        await store.drain()
+        assert bool(opened) is moved
+        assert ("of the log into the tables" in caplog.text) is moved
 
 
 def _no_files(url: str) -> Any:
@@ -185,7 +314,7 @@ async def test_a_long_log_goes_into_the_tables_so_that_a_killed_program_starts_q
     monkeypatch.setattr(writer, "LOG_MAX_BYTES", 200_000)
     async with await Store.open(datadir.database) as store:
         for number in range(60):
-            await store.write(upsert(tables.WORKFLOWS, Workflow(name=str(number), draft="x" * 5_000)))
+            await store.write(upsert(storage_tables.WORKFLOWS, Workflow(name=str(number), draft="x" * 5_000)))
             assert store._engine.log_bytes() < 400_000
         assert len(await names(store)) == 60
 
@@ -193,10 +322,11 @@ async def test_a_long_log_goes_into_the_tables_so_that_a_killed_program_starts_q
 async def test_a_log_that_cannot_be_moved_is_tried_again_when_it_has_grown(
     datadir: DataDir, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    sizes = iter([100, 101, 199, 200, 201, 300, 301, 0, 99, 100])
+    sizes = iter([100, 101, 174, 175, 201, 250, 301, 0, 74, 75])
     async with await Store.open(datadir.database) as store:
         monkeypatch.setattr(writer, "LOG_MAX_BYTES", 100)
         monkeypatch.setattr(store._engine, "log_bytes", lambda: next(sizes))
+        monkeypatch.setattr(store._engine, "size", lambda: 0)
         tried: list[int] = []
 
         async def full() -> None:
@@ -205,9 +335,9 @@ async def test_a_log_that_cannot_be_moved_is_tried_again_when_it_has_grown(
 
         monkeypatch.setattr(store._engine, "reopen", full)
         for number in range(10):
-            await store.write(upsert(tables.WORKFLOWS, Workflow(name=str(number))))
+            await store.write(upsert(storage_tables.WORKFLOWS, Workflow(name=str(number))))
             await store.drain()
-        assert tried == [0, 3, 5, 9], "at 100, 200 and 300; and at 100 again after it was empty"
+        assert tried == [0, 3, 5, 9], "each time it has grown by three quarters of its limit, because no run works"
         assert caplog.text.count("could not be moved") == len(tried)
         monkeypatch.undo()
         assert len(await names(store)) == 10

@@ -26,6 +26,9 @@ from atelier_desk.storage import errors
         ("IO error: Permission denied (os error 13)", True, "read_only"),
         ("IO error: Read-only file system (os error 30)", False, "read_only"),
         ("There was a problem with the key-value store: SSTable error: checksum mismatch", False, "damaged"),
+        ("Failed to create datastore: The transaction timed out: 30s", True, "busy"),
+        ("There was a problem with the key-value store: timed out while the manifest was written", True, "busy"),
+        ("Cannot COMMIT: timed out", False, "busy"),
         ("Failed to create datastore: something never seen", True, "damaged"),
         ("Found field 'x', but no such field exists for table 'y'", False, "query"),
         ("Couldn't coerce value for field `manifest`", False, "query"),
@@ -53,6 +56,7 @@ def test_every_sentence_is_different_and_says_what_to_do() -> None:
         "TOO_MANY_FILES",
         "INPUT_OUTPUT",
         "START_AGAIN",
+        "BUSY",
     )
     sentences = [getattr(errors, name) for name in names]
     assert len(set(sentences)) == len(sentences)

@@ -69,7 +69,7 @@ def swapped(table: str, one: str, two: str, column: str) -> list[Statement]:
 
 ATTACKS: dict[str, tuple[list[Statement], set[tuple[str, str, str, int]]]] = {
     "an event's text": (
-        changed("run_event|a2", "UPDATE $row SET body = string::replace(body, 'says', 'lies')"),
+        changed("run_event|a2", "UPDATE $row SET body = 'lies'"),
         {("run_event", "a2", "changed", 2)},
     ),
     "two events' texts": (

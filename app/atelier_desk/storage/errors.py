@@ -63,6 +63,10 @@ UNSETTLED = N_(
     "The last change may be saved or not: the database in {path} failed while it was written and could not be opened again ({problem}). "
     "When the cause is mended, try again: what is really saved is read first."
 )
+BUSY = N_(
+    "The database in {path} is busy putting its tables in order, which takes minutes when it is large. Nothing that was saved is lost. "
+    "Wait, then try again."
+)
 START_AGAIN = N_("The database in {path} could not be opened again after an error. Nothing that was saved is lost: start Atelier again.")
 MOVED = N_(
     "The data folder {path} was renamed, replaced or deleted while Atelier was using it. Nothing more is written, "
@@ -101,6 +105,7 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
     ("read_only", READ_ONLY, r"Permission denied|Access is denied|os error 13\b|Read-only file system|os error 30\b|os error 1\b"),
     ("too_many_files", TOO_MANY_FILES, r"Too many open files|os error 2[34]\b"),
     ("io", INPUT_OUTPUT, r"Input/output error|os error 5\b|I/O device error|os error 1117\b|Stale file handle|os error 116\b"),
+    ("busy", BUSY, r"^(Cannot COMMIT: )?timed out|transaction timed out|exceeded the timeout"),
     ("damaged_row", UNREADABLE_ROW, r"Failed to (deserialize|fetch) records?$"),
     (
         "damaged",
@@ -109,7 +114,7 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
         r"os error 2\b|block|footer|Invalid revision|out of range",
     ),
 )
-_TRANSIENT = frozenset({"locked", "disk_full", "file_too_large", "too_many_files", "io"})
+_TRANSIENT = frozenset({"busy", "locked", "disk_full", "file_too_large", "too_many_files", "io"})
 """What passes without a change to the data: trying again may succeed."""
 _TAKEN = re.compile(r"atelier:taken:(?P<table>[a-z_]+):(?P<id>.*)$")
 _THROWN = re.compile(r"atelier:not_found:(?P<what>[a-z ]+):(?P<id>.*)$")
@@ -166,13 +171,16 @@ def throw_taken() -> str:
 
 
 def from_text(text: str, path: object, *, opening: bool = False) -> AtelierError:
-    """The error for an engine's message. Damage is recognised in a query by its storage wording and, while opening, more broadly."""
+    """The error for an engine's message. Damage, and a timeout, which never is damage, are recognised in a query by
+    their storage wording and, while opening, more broadly."""
     thrown = _THROWN.search(text)
     if thrown:
         return not_there(thrown["what"], thrown["id"])
     taken = _TAKEN.search(text)
     if taken:
         return ConflictError(TAKEN, code="taken", what=taken["table"], id=taken["id"])
+    if (opening or _is_storage_failure(text)) and re.search(r"timed out|time-?out\b|os error 110\b", text, re.IGNORECASE):
+        return StorageError(BUSY, code="busy", recoverable=True, path=path)
     for code, template, pattern in _PATTERNS:
         if code == "damaged" and not opening and not _is_storage_failure(text):
             continue

@@ -17,6 +17,7 @@ from pydantic_core import to_json as to_json_bytes
 
 from atelier_desk.domain.base import Model
 from atelier_desk.storage import damage
+from atelier_desk.storage.packed import packed, unpacked
 from atelier_desk.storage.row_hash import row_hash
 
 if TYPE_CHECKING:
@@ -43,6 +44,14 @@ def to_json(value: Any) -> str:
 def plain_time(value: datetime) -> datetime:
     """The driver's datetime (a subclass that remembers nanoseconds) as an ordinary one in UTC."""
     return datetime(value.year, value.month, value.day, value.hour, value.minute, value.second, value.microsecond, tzinfo=UTC)
+
+
+def has_hash(table: str, row: Mapping[str, Any], columns: Iterable[str]) -> bool:
+    """Whether a row has the hash of some of its columns, as they were before they were compressed, or none at all."""
+    try:
+        return row.get("hash") is None or row["hash"] == row_hash(unpacked(table, row), columns)
+    except ValueError:
+        return False
 
 
 class Table(Generic[M]):
@@ -99,7 +108,7 @@ class Table(Generic[M]):
             row.update(self._extra(value))
         if self.hashed:
             row["hash"] = row_hash(row, self.hashed)
-        return row
+        return packed(self.name, row)
 
     def changes(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Columns for some fields only, for ``UPDATE … MERGE``.
@@ -110,11 +119,11 @@ class Table(Generic[M]):
         unknown = set(fields) - set(self._fields)
         if unknown:
             raise KeyError(f"{self.model.__name__} has no field {', '.join(sorted(unknown))}")
-        return {self.column(field): self._out(field, value) for field, value in fields.items()}
+        return packed(self.name, {self.column(field): self._out(field, value) for field, value in fields.items()})
 
     def is_whole(self, row: Mapping[str, Any]) -> bool:
         """Whether a row is as it was written, as far as its hash tells; one of an earlier version has none."""
-        return row.get("hash") is None or row["hash"] == row_hash(row, self.hashed)
+        return has_hash(self.name, row, self.hashed)
 
     def decode(self, row: Mapping[str, Any]) -> M:
         """The model of a row; columns that belong to no field are left out.
@@ -124,6 +133,10 @@ class Table(Generic[M]):
         """
         if self.hashed and not self.is_whole(row):
             raise damage.damaged_row(self.name, row)
+        try:
+            row = unpacked(self.name, row)
+        except ValueError:
+            raise damage.damaged_row(self.name, row) from None
         values: dict[str, Any] = {} if self._key else {"id": row["id"].id}
         for field in self._fields:
             found = row.get(self.column(field))

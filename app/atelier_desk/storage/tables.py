@@ -61,7 +61,6 @@ AUDIT: Table[AuditEntry] = Table(
     "audit",
     AuditEntry,
     links=_RUN_LINKS,
-    extra=lambda one: {"search": " ".join((one.tool, one.agent_name, one.detail, one.rule, one.about, one.reason)).casefold()},
     order=("recency",),
 )
 FRAMES: Table[PromptFrame] = Table("prompt_frame", PromptFrame, links={"workflow_id": "workflow"}, json_fields={"tools"}, hashed=True)

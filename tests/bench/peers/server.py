@@ -1,7 +1,7 @@
 """The scripted server every framework talks to: OpenAI-compatible, in a process of its own, so that its work is nobody's cost.
 
 It keeps no script of its own: the answer follows from the request alone, so any number of runs can go on at once. The name of the model
-says what to play, and how many results of tools the request holds says how far the run is:
+says what to play, and how many results of tools the request holds after its last question says how far the run is:
 
 * ``tools-N``: N turns with one call each, then the answer.
 * ``words-N``: an answer of N words, each a delta of its own when streamed.
@@ -65,6 +65,12 @@ def answer(model: str, turn: int, stream: bool) -> bytes:
     return b"".join(f"{len(part):x}\r\n".encode() + part + b"\r\n" for part in parts) + b"0\r\n\r\n"
 
 
+def _turn(messages: list[dict[str, Any]]) -> int:
+    """Results of tools after the last message of a person."""
+    questions = [number for number, message in enumerate(messages) if message["role"] == "user"]
+    return sum(message["role"] == "tool" for message in messages[questions[-1] if questions else 0 :])
+
+
 def _whole(writer: asyncio.StreamWriter, body: bytes) -> None:
     writer.write(f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n".encode() + body)
 
@@ -80,7 +86,7 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
                 _whole(writer, b'{"object": "list", "data": []}')
                 continue
             request = json.loads(given)
-            turn = sum(message["role"] == "tool" for message in request["messages"])
+            turn = _turn(request["messages"])
             stream = bool(request.get("stream"))
             body = answer(request["model"], turn, stream)
             if stream:

@@ -23,6 +23,7 @@ from atelier_desk.storage.copies import origin
 from atelier_desk.storage.damage import Damage
 from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.folder.files import sync_folder, write_atomic
+from atelier_desk.storage.packed import packed, unpacked
 from atelier_desk.storage.rows import plain_time, record
 from atelier_desk.storage.store import Statement, Store
 from atelier_desk.threads import in_storage_thread
@@ -138,7 +139,10 @@ async def _export_table(store: Store, table: str, target: Path, before: int, pro
             rows = await store.query(f"SELECT * FROM {table} {condition} ORDER BY id LIMIT {PAGE}", after=after)  # noqa: S608
             if not rows:
                 return count
-            lines = [json.dumps({name: to_plain(value) for name, value in row.items() if name not in computed}) + "\n" for row in rows]
+            lines = [
+                json.dumps({name: to_plain(value) for name, value in _texts(table, row).items() if name not in computed}) + "\n"
+                for row in rows
+            ]
             await in_storage_thread(file.writelines, lines)
             count += len(rows)
             after = rows[-1]["id"]
@@ -147,6 +151,14 @@ async def _export_table(store: Store, table: str, target: Path, before: int, pro
     finally:
         await in_storage_thread(file.close)
         await in_storage_thread(sync_folder, target)
+
+
+def _texts(table: str, row: dict[str, Any]) -> dict[str, Any]:
+    """A row without compressed texts; where one is damaged, the row as it is."""
+    try:
+        return unpacked(table, row)
+    except ValueError:
+        return row
 
 
 async def _import_table(
@@ -163,6 +175,7 @@ async def _import_table(
             return count
         if without and table in HASHED:
             rows = [{name: value for name, value in row.items() if name not in without} for row in rows]
+        rows = [packed(table, row) for row in rows]
         await store.write(Statement(f"INSERT {kind} {table} $rows RETURN NONE", {"rows": rows}))
         count += len(rows)
         if progress:

@@ -36,8 +36,8 @@ class AuditRepository(Repository[AuditEntry]):
             conditions.append("tool = $tool")
         if wanted.decision is not None:
             conditions.append("decision = $decision")
-        words = {f"word{number}": word for number, word in enumerate(wanted.text.casefold().split()[:_WORDS])}
-        conditions += [f"string::contains(search, ${name})" for name in words]
+        words = {f"word{number}": word for number, word in enumerate(wanted.text.lower().split()[:_WORDS])}
+        conditions += [f"string::contains({_TEXT}, ${name})" for name in words]
         where = f"WHERE {' AND '.join(conditions)} " if conditions else ""
         return await self._select(
             f"{where}ORDER BY recency LIMIT $limit",
@@ -61,6 +61,8 @@ class AuditRepository(Repository[AuditEntry]):
         return {id: (name, deleted) for id, name, deleted in rows}
 
 
+_TEXT = "string::lowercase(string::join(' ', tool, agent_name, detail, rule, about, reason))"
+"""What a search looks through."""
 _WORDS = 20
 """Words of a search that are looked at."""
 

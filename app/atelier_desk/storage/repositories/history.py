@@ -21,6 +21,7 @@ from atelier_desk.domain.errors import AtelierError, StorageError
 from atelier_desk.i18n import _
 from atelier_desk.storage import tables
 from atelier_desk.storage.folder.datadir import DataDir
+from atelier_desk.storage.packed import readable
 from atelier_desk.storage.repositories.base import page_size
 from atelier_desk.storage.repositories.reports import ReportRepository
 from atelier_desk.storage.rows import Table, plain_time, record
@@ -90,7 +91,7 @@ class SearchHit(NamedTuple):
 
 
 _SHOWN = {
-    "message": "workflow, run, seq, content AS text, agent_name, created_at AS at",
+    "message": "workflow, run, seq, content, agent_name, created_at AS at",
     "report": "workflow, 0 AS seq, name AS text, updated_at AS at",
     "memory": "workflow, 0 AS seq, content AS text, updated_at AS at",
     "tool_execution": "workflow, run, 0 AS seq, message_id, tool, presentation, arguments, result, error, started_at AS at",
@@ -365,8 +366,11 @@ def _hit(kind: str, row: dict[str, Any], names: dict[str, str], runs: dict[str, 
     workflow = row["workflow"].id if row.get("workflow") is not None else ""
     call = kind == "tool_execution"
     run = runs.get(row["run"].id, {}) if row.get("run") is not None else {}
-    text = said_in((row["arguments"], row["error"], row.get("result") or ""), wanted) if call else row["text"]
-    if kind in _TABLES and not _TABLES[kind].is_whole(row):
+    whole = kind not in _TABLES or _TABLES[kind].is_whole(row)
+    row = readable(kind, row)
+    said = row["content" if kind == "message" else "text"] if not call else ""
+    text = said_in((row["arguments"], row["error"], row.get("result") or ""), wanted) if call else said
+    if not whole:
         text = _("This is not as it was written, because the data folder is damaged.")
     return SearchHit(
         kind,
@@ -380,6 +384,6 @@ def _hit(kind: str, row: dict[str, Any], names: dict[str, str], runs: dict[str, 
         message_id=row["message_id"] if call else row["id"].id if kind == "message" else "",
         who=row.get("agent_name") or "",
         tool=row["tool"] if call else "",
-        presentation=Presentation.model_validate_json(row["presentation"]) if call else Presentation(),
+        presentation=Presentation.model_validate_json(row["presentation"] or "{}") if call else Presentation(),
         to=run.get("agent_name") or "" if kind == "message" and not row.get("agent_name") and run.get("depth") else "",
     )

@@ -95,11 +95,15 @@ class RunRepository(Repository[Run]):
             removed.append(Removed(kind, tuple(ids)))
         statements = [
             Statement(f"DELETE {name} WHERE run IN $runs RETURN NONE", {"runs": runs})
-            for name in ("message", "tool_execution", "user_question", "approval_request", "audit")
+            for name in ("message", "tool_execution", "user_question", "approval_request")
         ]
         statements += [
             # With IN the engine deletes nothing by an index of two columns, and says nothing of it.
             Statement("FOR $run IN $runs { DELETE run_event WHERE run = $run RETURN NONE }", {"runs": runs}),
+            Statement(
+                "FOR $home IN array::distinct($runs.workflow) { DELETE audit WHERE workflow = $home AND run IN $runs RETURN NONE }",
+                {"runs": runs},
+            ),
             Statement("DELETE $partial RETURN NONE", {"partial": [record("partial_reply", each) for each in run_ids]}),
             Statement("DELETE $runs RETURN NONE", {"runs": runs}, tuple(removed)),
             *keep_spent(spent),

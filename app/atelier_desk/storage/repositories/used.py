@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any, get_args
 
 from atelier_desk.domain.chat import Usage
+from atelier_desk.storage.packed import unpack
 from atelier_desk.storage.rows import plain_time, record
 from atelier_desk.storage.store import Statement, Store
 
@@ -99,7 +100,7 @@ class UsedRepository:
             types=_using(),
             since=since,
         )
-        return [_used(run_id, time, json.loads(body)) for run_id, time, body in rows]
+        return [_used(run_id, time, json.loads(unpack(body))) for run_id, time, body in rows]
 
     async def spent(self, since: datetime | None = None) -> list[Spent]:
         """What runs that are deleted for good used since then."""

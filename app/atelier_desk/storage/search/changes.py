@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
+from atelier_desk.storage.packed import readable
 from atelier_desk.storage.search.tokens import json_text
 
 KINDS = ("message", "tool_execution", "memory", "report")
@@ -67,6 +68,7 @@ Change = Document | Removed | WorkflowRemoved | WorkflowAt
 
 def document(kind: str, row: Mapping[str, Any], *more: str) -> Document:
     """The document of a row as it is written or read; ``more`` are texts that are not in it."""
+    row = readable(kind, row)
     texts: list[str] = []
     for column in COLUMNS[kind].split(", "):
         value = row.get(column)

@@ -12,6 +12,7 @@ from typing import Any
 
 from atelier_desk.domain.workflow import QUEUED
 from atelier_desk.storage.damage import MISSING, Damage, of_row
+from atelier_desk.storage.packed import pack
 from atelier_desk.storage.row_hash import row_hash
 from atelier_desk.storage.writing.event_table import EVENTS, HASHED
 
@@ -21,7 +22,7 @@ FIRST = b""
 
 
 def link(events: Sequence[Row], written: Iterable[Row], last: MutableMapping[str, bytes]) -> None:
-    """Give the events of a commit, in their order, the columns ``prev_hash``, ``wrote`` and ``hash``.
+    """Give the events of a commit, in their order, the columns ``prev_hash``, ``wrote`` and ``hash``, and compress their bodies.
 
     Args:
         written: the messages and tool calls of the same commit.
@@ -38,6 +39,7 @@ def link(events: Sequence[Row], written: Iterable[Row], last: MutableMapping[str
         row["prev_hash"] = FIRST if row["seq"] == 1 else last.get(key, FIRST)
         row["wrote"] = named.get(key) if newest[key] is row else None
         row["hash"] = last[key] = row_hash(row, HASHED)
+        row["body"] = pack(row["body"])
 
 
 def owner(event: Row) -> str:

@@ -8,19 +8,20 @@ from typing import Any
 
 from atelier_desk.domain.events.run import RunEvent, event_body_adapter
 from atelier_desk.storage.damage import damaged_row
-from atelier_desk.storage.row_hash import row_hash
-from atelier_desk.storage.rows import Table, plain_time, record, to_json
+from atelier_desk.storage.packed import unpack
+from atelier_desk.storage.rows import Table, has_hash, plain_time, record, to_json
 
 
 class _EventTable(Table[RunEvent]):
     """Events keep their body as JSON text, beside its type.
 
-    Their hash is given when they are committed (``chain``): ``prev_hash`` is that of the event before, and ``wrote`` names the rows that
-    the commit wrote with it. A row alone tells whether it is as it was written, and two whether nothing is missing between them.
+    Their hash is given when they are committed (``chain``), and only then is the body compressed: ``prev_hash`` is that of the event
+    before, and ``wrote`` names the rows that the commit wrote with it. A row alone tells whether it is as it was written, and two
+    whether nothing is missing between them.
     """
 
     def is_whole(self, row: Mapping[str, Any]) -> bool:
-        return row.get("hash") is None or row["hash"] == row_hash(row, HASHED)
+        return has_hash(self.name, row, HASHED)
 
     def encode(self, value: RunEvent) -> dict[str, Any]:
         return {
@@ -38,6 +39,10 @@ class _EventTable(Table[RunEvent]):
     def decode(self, row: Any) -> RunEvent:
         if not self.is_whole(row):
             raise damaged_row(self.name, row)
+        try:
+            body = json.loads(unpack(row["body"]))
+        except ValueError:  # of a row without a hash
+            raise damaged_row(self.name, row) from None
         run = row.get("run")
         return RunEvent(
             id=row["id"].id,
@@ -47,7 +52,7 @@ class _EventTable(Table[RunEvent]):
             seq=row["seq"],
             stream_from=row["stream_from"],
             time=plain_time(row["time"]),
-            body=event_body_adapter.validate_python(json.loads(row["body"])),
+            body=event_body_adapter.validate_python(body),
         )
 
 
