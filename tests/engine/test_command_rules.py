@@ -137,6 +137,28 @@ git:* | git blame -s --contents=door/secret.txt f.txt | | ask
 awk:* | awk -f door/secret.txt | | ask
 pytest:* | pytest @door/secret.txt | | ask
 pytest:* | pytest -v same | | allow
+# Links inside a folder that is named
+tar:* | tar -cf a.tar links | | allow
+tar:* | tar -chf a.tar links | | ask
+tar:* | tar chf a.tar links | | ask
+tar:* | tar -c --dereference -f a.tar links | | ask
+tar:* | tar --deref -cf a.tar links | | ask
+tar:* | tar -chf a.tar . | | ask
+tar:* | tar -chf a.tar round | | ask
+tar:* | tar -chf a.tar -C links in | | ask
+tar:* | tar -chf a.tar deep | | allow
+tar -chf a.tar links | tar -chf a.tar links | | allow
+zip:* | zip -r a.zip links | | ask
+zip:* | zip -ry a.zip links | | allow
+zip:* | zip -r a.zip links --symlinks | | allow
+zip:* | zip -r a.zip deep | | allow
+7z:* | 7z a a.7z links | | ask
+7z:* | 7z a -snl a.7z links | | allow
+ag:* | ag -f TOP links | | ask
+ag:* | ag TOP links | | allow
+ack:* | ack --follow TOP links | | ask
+fd:* | fd -L . links | | ask
+fdfind:* | fdfind --fol . links | | ask
 tar:* | tar -xf a.tar --to-command=./evil.sh | | ask
 tar:* | tar xIf ./evil.sh a.tar | | ask
 # Where it runs
@@ -185,6 +207,11 @@ def places(tmp_path: Path) -> dict[str, str]:
     (ws / "names").write_text(f"{out}/secret.txt\n")
     (ws / "door").symlink_to(out)
     (ws / "same").symlink_to("vendor")
+    (ws / "links" / "in").mkdir(parents=True)
+    (ws / "links" / "in" / "door").symlink_to(out)
+    (ws / "round").mkdir()
+    (ws / "round" / "links").symlink_to(ws / "links")
+    (ws / "round" / "self").symlink_to(".")
     (ws / "deep").mkdir()
     (ws / "deep" / "up").symlink_to(ws / "vendor")
     (ws / "deep" / "Makefile").write_text("all:\n\t@touch EXECUTED\n")

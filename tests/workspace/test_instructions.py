@@ -61,6 +61,22 @@ def test_imports_of_claude_md_are_taken_in_place(ws: Path) -> None:
     assert "secret" not in text
 
 
+@pytest.mark.parametrize(
+    ("line", "taken"),
+    [
+        ("Read @docs/a and @b.md first", {"docs/a", "b.md"}),
+        ("Read @docs/a, then @docs/my\\ notes.md.", {"docs/a", "docs/my notes.md"}),
+        ("Read @docs/a and more", {"docs/a"}),
+        ("Read @docs/my notes.md", set()),
+    ],
+)
+def test_an_import_ends_at_a_space(ws: Path, line: str, taken: set[str]) -> None:
+    files = ("docs/a", "b.md", "docs/my notes.md", "docs/a and")
+    write(ws, {"CLAUDE.md": line} | {name: f"content of {name}!" for name in files})
+    text = read(ws)["CLAUDE.md"]
+    assert {name for name in files if f"content of {name}!" in text} == taken
+
+
 def test_links_lead_nowhere_else_and_depth_and_size_are_bounded(ws: Path) -> None:
     (ws.parent / "secret.md").write_text("secret")
     (ws / "AGENTS.md").symlink_to(ws.parent / "secret.md")

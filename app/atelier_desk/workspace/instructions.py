@@ -38,7 +38,8 @@ IMPORTED = 100
 """Imports of one file, those of its imports among them, that are looked for."""
 SECONDS = 1.0
 _BYTES = 256 * 1024
-_IMPORT = re.compile(r"(?<![\w`@])@((?:~?/|\.{0,2}/)?[\w.\-]+(?:/[\w.\- ]*[\w.\-])*)")
+_IMPORT = re.compile(r"(?<![\w`@])@((?:~?/|\.{0,2}/)?(?:[\w.\-]|\\ )+(?:/(?:[\w.\-]|\\ )+)*)")
+"""A path ends at the first space, as in Claude Code; one in a name is written with a backslash."""
 _CODE = re.compile(r"(```.*?```|~~~.*?~~~|`[^`\n]*`)", re.DOTALL)
 
 
@@ -123,7 +124,7 @@ def _with_imports(reader: _Reader, path: str, text: str, above: tuple[str, ...],
         return text
 
     def imported(match: re.Match[str]) -> str:
-        written = match[1].rstrip(".")
+        written = match[1].rstrip(".").replace("\\ ", " ")
         if written.startswith(("/", "~")):
             return match[0]
         wanted = posixpath.normpath(posixpath.join(posixpath.dirname(path), written))

@@ -72,6 +72,20 @@ async def test_no_page_is_wider_than_its_window(window: SettingsWindow, monkeypa
     await settle()
 
 
+@pytest.mark.parametrize("language", ["en", "fr"])
+async def test_a_narrow_window_cuts_nothing_off_at_the_right(window: SettingsWindow, language: str) -> None:
+    theme().set_scale(150)
+    switch_language(language)
+    window.resize(800, 660)
+    for name in ("general", "approvals", "memory", "web", "media", "data"):
+        window.show_page(name)
+        await settle()
+        page = window.page(name)
+        assert page.area.widget().width() <= page.area.viewport().width(), name
+    switch_language("en")
+    await settle()
+
+
 def fits(box: QComboBox) -> bool:
     """Whether the widest of its entries can be read."""
     option = QStyleOptionComboBox()

@@ -75,7 +75,9 @@ class Row(QWidget):
 
     def minimumSizeHint(self) -> QSize:
         """A row is no wider than its control needs: a narrow one puts it under the texts."""
-        narrow = max(self.caption.minimumSizeHint().width(), self.control.minimumSizeHint().width())
+        # What a combo box needs for its longest entry is not what it gets where a narrower width is set: an ellipsis says so.
+        field = self.control.minimumWidth() or self.control.minimumSizeHint().width()
+        narrow = max(self.caption.minimumSizeHint().width(), field)
         return QSize(narrow, super().minimumSizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.settings import rule_words
-from atelier_desk.desktop.widgets import control, fill, label
+from atelier_desk.desktop.widgets import FlowLayout, control, fill, label
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.desktop.widgets.words import say
 from atelier_desk.domain.errors import UsageError
@@ -52,8 +52,10 @@ class RuleTest(QWidget):
         self.profiles.setCurrentIndex(1)
         run = self.run = control(QPushButton(self), "rule-test-run", N_("Which rule decides?"), on=self.asked.emit)
         self._result = control(label("", "", self, wrap=True), "rule-test-result")
-        below = fill(QHBoxLayout(), (self.folder, 1), self.profiles, run, spacing=8)
-        fill(QVBoxLayout(self), self.call, below, self._result, margins=(0, 0, 0, 0), spacing=8)
+        below = FlowLayout(spacing=8)
+        below.addWidget(self.profiles)
+        below.addWidget(run)
+        fill(QVBoxLayout(self), self.call, self.folder, below, self._result, margins=(0, 0, 0, 0), spacing=8)
         self.call.returnPressed.connect(self.asked)
         self.folder.returnPressed.connect(self.asked)
         self._result.hide()

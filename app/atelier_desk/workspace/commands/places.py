@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from glob import glob
-from os.path import lexists, normpath, realpath
+from os.path import isdir, lexists, normpath, realpath
 from pathlib import Path
 
 from atelier_desk.domain.paths import within
+from atelier_desk.workspace.bounded_walk import WalkLimit, is_folder, walk
+from atelier_desk.workspace.commands.followed_links import follows_links
 from atelier_desk.workspace.commands.judge import File
 from atelier_desk.workspace.commands.line import Simple
 
@@ -28,16 +30,40 @@ def outside(files: tuple[File, ...], root: Path, folder: Path) -> str:
 def led_out(command: Simple, folder: Path, roots: Iterable[str]) -> bool:
     """Whether a word of any program names a file that is in a granted folder by its spelling, and outside of all by a link.
 
+    Of a program that follows links inside a folder, those in the folders that it names count, too, and more than can be looked through.
     ``roots``: the granted folders, as they are spelled and with links followed.
     """
     tops = tuple(roots)
+    limit = WalkLimit(entries=_ENTRIES, seconds=_SECONDS) if follows_links(command.arguments) else None
+    seen: set[str] = set()
     for name in _names(command, folder):
         path = str(folder / name)
         if lexists(path) and any(within(top, normpath(path)) for top in tops):
             real = realpath(path)
-            if not any(within(top, real) for top in tops):
+            if not any(within(top, real) for top in tops) or (limit is not None and _leads_out(real, tops, limit, seen)):
                 return True
     return False
+
+
+def _leads_out(top: str, roots: tuple[str, ...], limit: WalkLimit, seen: set[str]) -> bool:
+    """Whether a link in a folder, or in one that a link in it leads to, leads out of all granted folders."""
+    waiting = [top]
+    while waiting:
+        start = waiting.pop()
+        if start in seen or not isdir(start):  # noqa: PTH112
+            continue
+        seen.add(start)
+        for _folder, _value, entries, enter in walk(start, None, limit):
+            for entry in entries:
+                if entry.is_symlink():
+                    real = realpath(entry.path)
+                    if not any(within(root, real) for root in roots):
+                        return True
+                    waiting.append(real)
+                elif is_folder(entry) and entry.path not in seen:
+                    seen.add(entry.path)
+                    enter((entry.path, None))
+    return bool(limit.unseen)
 
 
 def _names(command: Simple, folder: Path) -> Iterator[str]:
@@ -56,6 +82,9 @@ def _names(command: Simple, folder: Path) -> Iterator[str]:
 
 _LONGEST = 4096
 """Characters of a path (PATH_MAX)."""
+_ENTRIES = 200_000
+_SECONDS = 2.0
+"""What looking for links in folders may take."""
 _ATTACHED = 512
 """Of a word of short options in which a file is looked for."""
 
