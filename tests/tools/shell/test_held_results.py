@@ -551,50 +551,6 @@ async def test_nothing_runs_while_a_command_goes_on(bench: Bench, tmp_path: Path
     assert person.calls_git() == []
 
 
-@pytest.mark.usefixtures("nothing_is_mounted", "checked_at_once")
-@pytest.mark.parametrize("name", WHILE)
-async def test_nothing_runs_while_a_command_is_waited_for(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    setup, step, visits = WHILE[name]
-    person = Person(tmp_path / "with", Attack(setup, f"{step}; : >done; until test -e over; do sleep 0.02; done", visits))
-    command = asyncio.create_task(by_the_tool(bench, person, monkeypatch))
-    async with asyncio.timeout(30):
-        while not (person.root / "done").exists():
-            await asyncio.sleep(0.01)
-        for count in (1, 2):
-            # The check that takes the first one away may have begun before; what takes the second away began after that.
-            marker = person.root / f".git/hooks/marker-{count}"
-            while not made(marker):
-                await asyncio.sleep(0.01)
-            while marker.exists():
-                await asyncio.sleep(0.01)
-    called = person.calls_git()
-    (person.root / "over").touch()
-    (result,) = await command
-    assert called == []
-    assert result.data["held"]
-    assert "not_restored" not in result.data
-    assert person.calls_git() == []
-
-
-@pytest.mark.usefixtures("nothing_is_mounted", "checked_at_once")
-async def test_git_itself_ends_what_it_has_begun(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A rebase that runs a program after each commit is at work for longer than one check, and is no trap that was left behind."""
-    setup = f"{PLAIN}; git checkout -qb topic; for n in 1 2 3; do echo $n >f$n; git add f$n; git commit -qm $n; done; git checkout -q --detach HEAD~3; git commit -q --allow-empty -m base; git branch base; git checkout -q topic"
-    person = Person(tmp_path / "with", Attack(setup, "git rebase -q -x 'sleep 0.3; echo ran >>ran' base"))
-    (result,) = await by_the_tool(bench, person, monkeypatch)
-    assert result.success, result
-    assert (person.root / "ran").read_text() == "ran\n" * 3
-    assert "held" not in result.data
-
-
-def made(file: Path) -> bool:
-    """Make a file; false while its folder is away."""
-    with contextlib.suppress(OSError):
-        file.touch()
-        return True
-    return False
-
-
 @pytest.mark.usefixtures("nothing_is_mounted")
 @pytest.mark.parametrize("first_ends", [True, False])
 async def test_two_at_once(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first_ends: bool) -> None:

@@ -127,8 +127,9 @@ def boxed(
     own |= dict.fromkeys(("npm_config_userconfig", "BUNDLE_USER_CONFIG"), os.devnull)
     # In a user namespace there is but one user: fakeroot must not even try.
     own["FAKEROOTDONTTRYCHOWN"] = "1"
-    # One with an input runs in the background, and need not come to an end.
-    return replace(order, sandbox=box, environment={**order.environment, **own}, check_s=CHECK_S, waited_for=not order.interactive)
+    # One with an input runs in the background, while people work in the same folders.
+    checked = CHECK_S if order.interactive else 0.0
+    return replace(order, sandbox=box, environment={**order.environment, **own}, check_s=checked)
 
 
 def named(judgement: Judgement, place: Where) -> tuple[Path, ...] | None:

@@ -69,19 +69,15 @@ class GuardedFiles:
         held: where what is taken away is put; made when it is needed. Without one it stays in the workspace under another name.
         may_change: settings, ``.gitmodules``, pointers and new repositories stay as the command leaves them.
         writable: other folders that the command may write, into which links may lead.
-        waited_for: what git has begun and not ended is left alone until the command is over.
 
     Raises:
         OSError: there are too many, one is too large, or cannot be read.
     """
 
-    def __init__(
-        self, roots: Sequence[str], held: str = "", *, may_change: bool = False, writable: Sequence[str] = (), waited_for: bool = False
-    ) -> None:
+    def __init__(self, roots: Sequence[str], held: str = "", *, may_change: bool = False, writable: Sequence[str] = ()) -> None:
         self._folders = granted_folders.GrantedFolders(roots)
         self._roots = self._folders.roots
         self._may_change = may_change
-        self._waited_for = waited_for
         self._writable = [path for path in writable if not self._folders.root_of(path)]
         self._baseline = baselines.Baseline(os.path.join(os.path.dirname(held), "running") if held else "")
         self._git = git_settings.Git(self._roots)
@@ -586,8 +582,6 @@ class GuardedFiles:
             self.put_back.add(self._folders.shown(path))
 
     def _check_unfinished(self, handle: int, path: str, before: frozenset[bytes]) -> None:
-        if self._waited_for and self._go_on is not None:
-            return
         for name, lines in repository_state.unfinished_in(handle).items():
             if not lines <= before:
                 folder = name.partition("/")[0]

@@ -169,13 +169,7 @@ def guarded(order: dict[str, Any]) -> Any:
     from guarded_files import GuardedFiles  # type: ignore[import-not-found]
 
     written = [path for path in box.get("write", ()) if os.path.isdir(path)]  # noqa: PTH112
-    return GuardedFiles(
-        box["roots"],
-        box.get("held", ""),
-        may_change=bool(box.get("changes_repositories")),
-        writable=written,
-        waited_for=bool(order.get("waited_for")),
-    )
+    return GuardedFiles(box["roots"], box.get("held", ""), may_change=bool(box.get("changes_repositories")), writable=written)
 
 
 class Checks:

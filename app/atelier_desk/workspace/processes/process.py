@@ -24,7 +24,7 @@ _NEW_GROUP = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
 _CHUNK = 64 * 1024
 _LAUNCHER = str(Path(__file__).with_name("launch.py"))
 CHECK_S = 1.0
-"""People work in the same folders while a program runs: ``Order.check_s``."""
+"""For a program that runs on while people work: ``Order.check_s``."""
 ENDS_S = 65.0 if SUPERVISED else 1.0
 """What ending may take: the launcher's ``ENDS_S`` and ``GONE_S``, and a minute to restore what git runs; a launcher that is killed
 meanwhile restores nothing."""
@@ -51,8 +51,7 @@ class Order:
     """What is run: the program's file, its arguments with its name first, where, and with which environment.
 
     ``sandbox``: what ``confine`` takes, None for none. ``interactive``: it has an input that can be written to. ``check_s``: seconds from
-    one time that what git runs is restored to the next while it runs; with 0 that is done at its end alone. ``waited_for``: it comes to
-    an end; what git has begun and not ended (a rebase) is looked at then, since git itself may be at work on it until then.
+    one time that what git runs is restored to the next while it runs; with 0 that is done at its end alone.
     """
 
     program: str
@@ -63,7 +62,6 @@ class Order:
     sandbox: Mapping[str, Any] | None = None
     interactive: bool = False
     check_s: float = 0.0
-    waited_for: bool = False
 
 
 class Process:
@@ -270,7 +268,6 @@ def order_words(order: Order, report: int, file: IO[bytes]) -> Sequence[str]:
         "disks": _written(order),
         "limits": {"RLIMIT_FSIZE": order.limits.file, "RLIMIT_NOFILE": order.limits.open_files, "RLIMIT_CORE": 0},
         "check_s": order.check_s,
-        "waited_for": order.waited_for,
         "sandbox": dict(order.sandbox) if order.sandbox is not None else None,
     }
     file.write(json.dumps(said).encode())
