@@ -21,6 +21,8 @@ from atelier_desk.engine.pictures import Picture, picture_of
 from atelier_desk.engine.run.mend import mended
 from atelier_desk.figures import number
 from atelier_desk.i18n import N_
+from atelier_desk.tools.files.pdf import WORD_MODULE, extracted, is_pdf, shown_pages
+from atelier_desk.workspace.documents import is_mail, is_word, mail_text
 
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 PDF_PAGES = 500
@@ -88,8 +90,12 @@ def of_bytes(name: str, content: bytes, *, source: str = "file", path: str = "")
     picture = picture_of(shown, content)
     if picture is not None:
         return _picture(shown, content, picture, source, path)
-    if content.startswith(b"%PDF-"):
+    if is_pdf(content):
         return _pdf(shown, content, source, path)
+    if is_word(shown, content):
+        return _word(shown, content, source, path)
+    if is_mail(shown):
+        return Prepared(shown, "text/plain", content, source, path, text=mended(mail_text(content)))
     if shown.lower().endswith(_PICTURES):
         # Its text would be sent without a word, and the person waits for what the model sees.
         raise UsageError(N_("{name} is called a picture, and is none that can be opened (PNG, JPEG, GIF, WebP)."), name=shown)
@@ -149,8 +155,6 @@ def _picture(name: str, content: bytes, picture: Picture, source: str, path: str
 
 
 def _pdf(name: str, content: bytes, source: str, path: str) -> Prepared:
-    from atelier_desk.tools.files.pdf import extracted
-
     found = extracted(content, 1, PDF_PAGES, PDF_CHARACTERS)
     match found.get("error"):
         case "encrypted":
@@ -162,13 +166,25 @@ def _pdf(name: str, content: bytes, source: str, path: str) -> Prepared:
         case _:
             raise UsageError(N_("{name} is a PDF that is broken: its text cannot be read."), name=name)
     texts = [str(each) for each in found["pages"]]
-    if not any(texts):
+    if not any(texts) and not found.get("fields"):
         raise UsageError(N_("{name} is a PDF without text, as of a scan. Attach its pages as pictures."), name=name)
     total = int(found["total"])
-    shown = [f"--- Page {place} of {total} ---\n{text}" for place, text in enumerate(texts, 1)]
+    shown = shown_pages(found)
     if len(texts) < total:
         shown.append(f"[Pages {len(texts) + 1} to {total} were not read.]")
     return Prepared(name, "application/pdf", content, source, path, pages=total, text=mended("\n\n".join(shown)))
+
+
+def _word(name: str, content: bytes, source: str, path: str) -> Prepared:
+    found = extracted(content, 1, 1, PDF_CHARACTERS, module=WORD_MODULE)
+    if found.get("error") == "timeout":
+        raise UsageError(N_("{name} is a Word document whose text cannot be read in time."), name=name)
+    if "error" in found:
+        raise UsageError(N_("{name} is a Word document that is broken: its text cannot be read."), name=name)
+    text = str(found["pages"][0])
+    if found["cut"]:
+        text += f"\n[{found['cut']} more characters were not read.]"
+    return Prepared(name, "text/plain", content, source, path, text=mended(text))
 
 
 def _folder(path: Path, name: str, inside: str) -> Prepared:

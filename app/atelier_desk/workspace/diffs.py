@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import re
 
 from atelier_desk.domain.parts import FileChange
-from atelier_desk.workspace.text import decode
+from atelier_desk.domain.text import visible
+from atelier_desk.workspace.text import decode, pieces
 
 _MOST_LINES = 20_000
 """Lines of a file that are compared line by line: difflib takes a second for more."""
+_CONTEXT = 3
+_LONG, _AROUND = 2_000, 200
+"""Characters of a line that is shown whole, and of what is shown on either side of a change in a longer one."""
+_BREAKS = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+_BLANKS = re.compile("[\xa0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 DIFF = 60_000
 """Characters of a diff that are kept with a call."""
 
@@ -20,17 +27,112 @@ def digest(data: bytes) -> str:
 
 
 def unified(before: str, after: str, path: str) -> tuple[str, int, int]:
-    """A unified diff with three lines of context, and how many lines were added and removed."""
-    old, new = before.splitlines(), after.splitlines()
-    if max(len(old), len(new)) > _MOST_LINES:
-        return "", max(0, len(new) - len(old)), max(0, len(old) - len(new))
-    lines = list(difflib.unified_diff(old, new, f"a/{path}", f"b/{path}", lineterm=""))
-    added = sum(1 for line in lines[2:] if line.startswith("+"))
-    removed = sum(1 for line in lines[2:] if line.startswith("-"))
+    """A unified diff with three lines of context, and how many lines were added and removed.
+
+    Lines are counted as ``Text.lines`` counts them. What changed without being seen is written out: ``⟨CR⟩`` and ``⟨CRLF⟩`` at line ends
+    where these are not all the same, ``⟨U+2028⟩`` and its like, a missing newline at the end. Of a very long line what is around its
+    change is shown.
+    """
+    old, new = pieces(before), pieces(after)
+    same = _common(old, new)
+    middle, rest = len(old) - same[0] - same[1], len(new) - same[0] - same[1]
+    if max(middle, rest) > _MOST_LINES:
+        return f"--- a/{path}\n+++ b/{path}\n… {middle} lines became {rest}: too many to be compared line by line", rest, middle
+    first, last = max(0, same[0] - _CONTEXT), max(0, same[1] - _CONTEXT)
+    old, new = old[first : len(old) - last], new[first : len(new) - last]
+    ends = {_end(line) for line in (*old, *new)} - {""}
+    show = _Shown(ends != {"\n"} and len(ends) > 1)
+    lines = [f"--- a/{path}", f"+++ b/{path}"]
+    added = removed = 0
+    for group in difflib.SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(_CONTEXT):
+        (_tag, i1, _i2, j1, _j2), (_tag2, _i1, i2, _j1, j2) = group[0], group[-1]
+        lines.append(f"@@ -{_range(first + i1, i2 - i1)} +{_range(first + j1, j2 - j1)} @@")
+        for tag, a, b, c, d in group:
+            if tag == "equal":
+                lines += [part for line in old[a:b] for part in show.same(line)]
+                continue
+            removed, added = removed + b - a, added + d - c
+            lines += show.changed(old[a:b], new[c:d])
+    if len(lines) == 2:
+        return "", 0, 0
     text = "\n".join(lines)
     if len(text) > DIFF:
         text = text[:DIFF].rpartition("\n")[0] + "\n… the rest of the diff is left out"
     return text, added, removed
+
+
+def _common(old: list[str], new: list[str]) -> tuple[int, int]:
+    """How many lines are the same at the beginning and at the end."""
+    most = min(len(old), len(new))
+    start = next((place for place in range(most) if old[place] != new[place]), most)
+    end = next((place for place in range(most - start) if old[-1 - place] != new[-1 - place]), most - start)
+    return start, end
+
+
+def _range(start: int, length: int) -> str:
+    """Lines of a hunk as unified diffs write them: counted from 1, and from the line before of none."""
+    return str(start + 1) if length == 1 else f"{start + 1 if length else start},{length}"
+
+
+def _end(line: str) -> str:
+    return line[len(line.rstrip("\r\n")) :]
+
+
+class _Shown:
+    """Lines of a diff as they are written down. ``ends``: which line end each has is shown, too."""
+
+    def __init__(self, ends: bool) -> None:
+        self._ends = ends
+
+    def same(self, line: str) -> list[str]:
+        return self._line(" ", line, _broken(_cut(line.rstrip("\r\n"), 0, 0)))
+
+    def changed(self, old: list[str], new: list[str]) -> list[str]:
+        """Removed lines, then added ones; each is shown around what differs from the one in its place."""
+        hidden = _written if _hidden("".join(old)) != _hidden("".join(new)) else _broken
+        pairs = list(zip(old, new, strict=False))
+        parts = [_difference(mine.rstrip("\r\n"), theirs.rstrip("\r\n")) for mine, theirs in pairs]
+        lines: list[str] = []
+        for sign, side, which in (("-", old, 0), ("+", new, 1)):
+            for place, line in enumerate(side):
+                start, end = parts[place][which] if place < len(parts) else (0, 0)
+                lines += self._line(sign, line, hidden(_cut(line.rstrip("\r\n"), start, end)))
+        return lines
+
+    def _line(self, sign: str, line: str, text: str) -> list[str]:
+        end = _end(line)
+        mark = {"\r\n": "⟨CRLF⟩", "\r": "⟨CR⟩"}.get(end, "") if self._ends else ""
+        return [f"{sign}{text}{mark}", *([] if end else ["\\ No newline at end of file"])]
+
+
+def _hidden(text: str) -> list[str]:
+    return [each for each in text if each not in "\r\n" and _written(each) != each]
+
+
+def _written(text: str) -> str:
+    """The text with every character that is not seen, or looks like a blank, written out."""
+    return _BLANKS.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", visible(text))
+
+
+def _broken(text: str) -> str:
+    """The text with what a viewer would take for a line end written out."""
+    return _BREAKS.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", text)
+
+
+def _difference(old: str, new: str) -> tuple[tuple[int, int], tuple[int, int]]:
+    """The part in which two lines differ, in each of them."""
+    most = min(len(old), len(new))
+    start = next((place for place in range(most) if old[place] != new[place]), most)
+    end = next((place for place in range(most - start) if old[-1 - place] != new[-1 - place]), most - start)
+    return (start, len(old) - end), (start, len(new) - end)
+
+
+def _cut(line: str, start: int, end: int) -> str:
+    """A very long line as what is around a part of it."""
+    if len(line) <= _LONG:
+        return line
+    first, last = max(0, start - _AROUND), min(len(line), end + _AROUND)
+    return f"⟨{first} characters⟩{line[first:last]}⟨{len(line) - last} characters⟩"
 
 
 def file_change(path: str, before: bytes | None, after: bytes | None, *, moved_to: str = "") -> FileChange:

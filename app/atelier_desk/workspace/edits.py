@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.workspace.text import Text
+from atelier_desk.workspace.text import Text, pieces
 
 _ENDS = re.compile(r"\r\n|\n|\r")
 _NEAR_LINES = 20_000
@@ -63,15 +63,15 @@ def with_lines(file: Text, start: int, end: int, expected: str, new: str, path: 
     if now != wanted:
         shown = numbered(now[:_SHOWN], start)
         raise ToolError("{text}", code="no_match", text=f"Lines {start} to {end} of {path} are not what expected says. They are:\n{shown}")
-    pieces = _pieces(file.text)
-    last = pieces[end - 1]
+    there = pieces(file.text)
+    last = there[end - 1]
     ending = last[len(lines[end - 1]) :]
-    fitting = fitted(file, "".join(pieces[start - 1 : end]), new)
+    fitting = fitted(file, "".join(there[start - 1 : end]), new)
     if fitting and not re.search(r"[\r\n]$", fitting):
         fitting += ending
     elif fitting and not ending:
         fitting = re.sub(r"(\r\n|\n|\r)$", "", fitting)
-    return file.with_text("".join(pieces[: start - 1]) + fitting + "".join(pieces[end:]))
+    return file.with_text("".join(there[: start - 1]) + fitting + "".join(there[end:]))
 
 
 def appended(file: Text, text: str) -> Text:
@@ -125,7 +125,7 @@ def _same(old: list[str], new: list[str]) -> list[tuple[int, int, int]]:
 
 def _split(text: str) -> list[tuple[str, str]]:
     """The lines of a text, each with its end."""
-    return [(piece.rstrip("\r\n"), piece[len(piece.rstrip("\r\n")) :]) for piece in _pieces(text)]
+    return [(piece.rstrip("\r\n"), piece[len(piece.rstrip("\r\n")) :]) for piece in pieces(text)]
 
 
 def nearest(file: Text, old: str) -> str:
@@ -201,11 +201,6 @@ def _offsets(parts: list[str], line: str) -> list[int]:
 
 def _exactly(old: str) -> str:
     return r"(?:\r\n|\n|\r)".join(re.escape(part) for part in re.split(r"\r\n|\n|\r", old))
-
-
-def _pieces(text: str) -> list[str]:
-    """The lines with their ends."""
-    return [piece for piece in re.findall(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+$", text) if piece]
 
 
 def _line_of(text: str, place: int) -> int:

@@ -1,14 +1,18 @@
 """The text of a PDF, read by a process of its own: ``python -P -m atelier_desk.workspace.pdf_text FIRST PAGES CHARACTERS < file``.
 
 A PDF is a program of sorts that somebody else wrote: one that takes for ever or unfolds to gigabytes must end this process and not Atelier.
-What it writes is JSON: ``{"total", "pages": [text], "cut"}`` or ``{"error": code}``, a code of ``encrypted``, ``past_end``, ``broken``.
+What it writes is JSON: ``{"total", "pages": [text], "cut", "fields": [[name, value]], "files": [name]}`` or ``{"error": code}``, a code of
+``encrypted``, ``past_end``, ``broken``. A page without text, or that cannot be read, is an empty text; fields are those of a form that were
+filled in, files are embedded and not read; both come with the first page.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
+import unicodedata
 from contextlib import suppress
 from io import BytesIO
 from typing import Any
@@ -17,6 +21,8 @@ MEMORY = 1024 * 1024 * 1024
 """Bytes of address space."""
 SECONDS = 20
 """Of a processor: the end of one that nobody waits for any more, because Atelier was killed meanwhile."""
+MOST_FIELDS = 500
+"""Fields of a form, and embedded files, that are named."""
 ENOUGH_S = 8.0
 """After this long no further page is begun: those that were read are given."""
 
@@ -38,17 +44,57 @@ def pages(data: bytes, first: int, most: int, characters: int) -> dict[str, Any]
         return {"error": "past_end", "total": total}
     found: list[str] = []
     cut = left = 0
+    failed = False
     for number in range(first - 1, min(total, first - 1 + most)):
-        text = reader.pages[number].extract_text().replace("\0", "").encode("utf-8", "replace").decode().strip()
+        read = _text(reader, number)
+        failed, text = failed or read is None, read or ""
         if found and (len(text) > characters - left or time.monotonic() > until):
             break
         cut = max(0, len(text) - characters)
         found.append(text[:characters])
         left += len(text)
-    return {"total": total, "pages": found, "cut": cut}
+    if failed and not any(found):
+        return {"error": "broken"}
+    more = {"fields": _fields(reader), "files": _files(reader)} if first == 1 else {}
+    return {"total": total, "pages": found, "cut": cut, **more}
 
 
-def _bound() -> None:
+def _text(reader: Any, number: int) -> str | None:
+    try:
+        text = reader.pages[number].extract_text()
+    except MemoryError:
+        raise
+    except Exception:  # one broken page leaves the others readable
+        return None
+    plain = _ARABIC_FORMS.sub(lambda found: unicodedata.normalize("NFKC", found[0]), text)
+    return _clean(plain)
+
+
+def _clean(text: str) -> str:
+    return text.replace("\0", "").encode("utf-8", "replace").decode().strip()
+
+
+_ARABIC_FORMS = re.compile("[\ufb50-\ufdfb\ufe70-\ufefc]")
+"""Letters as they are drawn at the beginning, in the middle or at the end of a word: nobody writes or searches them so."""
+
+
+def _fields(reader: Any) -> list[list[str]]:
+    with suppress(Exception):
+        found = reader.get_fields() or {}
+        said = [(str(name), field.get("/V")) for name, field in found.items()]
+        filled = [[_clean(name)[:200], _clean(str(value))[:2_000]] for name, value in said if value not in (None, "", "/Off")]
+        return filled[:MOST_FIELDS]
+    return []
+
+
+def _files(reader: Any) -> list[str]:
+    with suppress(Exception):
+        return [_clean(str(name))[:200] for name in list(reader.attachments)[:MOST_FIELDS]]
+    return []
+
+
+def bound() -> None:
+    """Limit this process, where the system can."""
     with suppress(ImportError, OSError, ValueError):
         import resource
 
@@ -57,7 +103,7 @@ def _bound() -> None:
 
 
 def main() -> None:
-    _bound()
+    bound()
     first, most, characters = map(int, sys.argv[1:4])
     try:
         answer = pages(sys.stdin.buffer.read(), first, most, characters)

@@ -86,3 +86,8 @@ def decode(data: bytes) -> Text | None:
     except UnicodeDecodeError:
         encoding = guessed(data)
         return Text(data.decode(encoding), encoding, guessed=True)
+
+
+def pieces(text: str) -> list[str]:
+    """The lines with their ends, as ``Text.lines`` counts them."""
+    return [piece for piece in re.findall(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+$", text) if piece]

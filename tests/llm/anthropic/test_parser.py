@@ -89,8 +89,18 @@ def test_what_is_unknown_is_passed_over() -> None:
         piece(7, "text_delta", text="of no block"), block(2, "text", text="b", citations=None), piece(2, "thinking_delta", thinking="no"),
         event("content_block_stop", {"index": 1}), event("content_block_stop", {"index": 9}), END, event("late", {}),
     )  # fmt: skip
-    assert (reply.content, reply.tool_calls, reply.finish_reason, reply.model) == ("a\n\nb", (), FinishReason.STOP, "m")
+    assert (reply.content, reply.tool_calls, reply.finish_reason, reply.model) == ("ab", (), FinishReason.STOP, "m")
     assert (reply.usage.tokens_input, reply.usage.tokens_output, reply.provider_data) == (3, 2, None)
+
+
+@pytest.mark.parametrize(("between", "said"), [(None, "It is, they say, so."), ("server_tool_use", "It is\n\n, they say, so.")])
+def test_a_text_that_is_split_where_a_source_is_named_is_one_text(between: str | None, said: str) -> None:
+    """Seen in recordings with citations: nothing comes between the blocks, and their texts go on in the middle of a sentence."""
+    blocks: list[dict[str, Any]] = [{"type": "text", "text": "It is"}]
+    blocks += [{"type": between, "id": "s", "name": "web_search", "input": {}}] if between else []
+    blocks += [{"type": "text", "text": ", they say"}, {"type": "text", "text": ", so."}]
+    parts = [event("content_block_start", {"index": place, "content_block": each}) for place, each in enumerate(blocks)]
+    assert parsed(START, *parts, END).content == said
 
 
 def test_a_call_whose_arguments_are_broken_says_so() -> None:

@@ -371,7 +371,6 @@ async def test_what_can_be_tried_again_is(anthropic_server: FakeAnthropic, chat:
             "input length and `max_tokens` exceed context limit: 195000 + 8192 > 200000, decrease input length or `max_tokens`",
             200_000, 195_000,
         ),
-        (413, "request_too_large", "Request exceeds the maximum size", None, None),
     ],
 )  # fmt: skip
 async def test_overflow(

@@ -38,6 +38,7 @@ def split(*pieces: str) -> tuple[str, str]:
         ("<think>why\n</think>\n\nHello", ("why\n", "Hello")),
         ("\n<think>\nwhy</think>Hello", ("why", "Hello")),
         ("<thinking>a</thinking>b", ("a", "b")),
+        ("<thought>a</thought>b", ("a", "b")),
         ("[THINK]a[/THINK]b", ("a", "b")),
         ("<think>\n\n</think>\n\nHello", ("", "Hello")),
         ("<think>a</think><think>b</think>c", ("ab", "c")),

@@ -5,15 +5,21 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import unicodedata
 import zlib
+from io import BytesIO
 from pathlib import Path
 
+import docx
 import psutil
 import pytest
 from pypdf import PdfReader, PdfWriter
+from pypdf.generic import ArrayObject, DictionaryObject, FloatObject, NameObject, TextStringObject
 
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.tools.files import pdf
+from atelier_desk.tools.files.pdf import NO_TEXT, is_pdf
+from atelier_desk.workspace import pdf_text
 from atelier_desk.workspace.places import Place
 from tests.tools.conftest import Calls
 
@@ -107,3 +113,50 @@ def test_one_that_unfolds_beyond_its_limit_is_broken_and_no_more() -> None:
         (sys.executable, "-P", "-m", "atelier_desk.workspace.pdf_text", "1", "1", "100"), input=bomb, capture_output=True, timeout=60
     )
     assert json.loads(done.stdout) == {"error": "broken"}
+
+
+async def test_a_page_without_text_among_others_is_named(call: Calls, ws: Path) -> None:
+    (ws / "a.pdf").write_bytes(document("first page", "", "third page"))
+    assert f"--- Page 2 of 3 ---\n{NO_TEXT}" in (await call("read_file", path="a.pdf"))["content"]
+
+
+async def test_what_was_filled_into_a_form_is_read(call: Calls, ws: Path) -> None:
+    writer = PdfWriter()
+    page = writer.add_blank_page(600, 800)
+    rect = ArrayObject([FloatObject(each) for each in (120, 690, 320, 710)])
+    kind = {NameObject("/Type"): NameObject("/Annot"), NameObject("/Subtype"): NameObject("/Widget"), NameObject("/FT"): NameObject("/Tx")}
+    said = {NameObject("/T"): TextStringObject("fullname"), NameObject("/V"): TextStringObject("Ada Lovelace"), NameObject("/Rect"): rect}
+    field = writer._add_object(DictionaryObject({**kind, **said}))
+    page[NameObject("/Annots")] = ArrayObject([field])
+    writer._root_object[NameObject("/AcroForm")] = writer._add_object(DictionaryObject({NameObject("/Fields"): ArrayObject([field])}))
+    writer.add_attachment("terms.txt", b"x")
+    out = BytesIO()
+    writer.write(out)
+    (ws / "a.pdf").write_bytes(out.getvalue())
+    content = (await call("read_file", path="a.pdf"))["content"]
+    assert "--- Filled into its form ---\nfullname: Ada Lovelace" in content
+    assert "[Files are embedded in it and were not read: terms.txt]" in content
+
+
+@pytest.mark.parametrize("before", [b"\r\n", b"\xef\xbb\xbf", b"\0\n"])
+async def test_blank_bytes_before_its_head_do_not_make_it_another_file(call: Calls, ws: Path, before: bytes) -> None:
+    (ws / "a.pdf").write_bytes(before + document("needle"))
+    assert "needle" in (await call("read_file", path="a.pdf"))["content"]
+    assert not is_pdf(b"The head of a file is %PDF-1.7")
+
+
+def test_arabic_is_read_in_the_letters_that_are_written() -> None:
+    assert pdf_text._ARABIC_FORMS.sub(lambda found: unicodedata.normalize("NFKC", found[0]), "ﻣﺮﺣﺒﺎ ½") == "مرحبا ½"
+
+
+async def test_a_word_document_is_read_as_text(call: Calls, ws: Path) -> None:
+    written = docx.Document()
+    written.add_heading("Plan", 1)
+    written.add_paragraph("Hello é")
+    table = written.add_table(1, 2)
+    table.cell(0, 0).text, table.cell(0, 1).text = "c1", "c2"
+    written.save(str(ws / "a.docx"))
+    read = await call("read_file", path="a.docx")
+    assert read["content"] == "     1\t# Plan\n     2\tHello é\n     3\t| c1 | c2 |"
+    (ws / "b.docx").write_bytes(b"PK\x03\x04 broken")
+    assert (await call("read_file", path="b.docx"))["code"] == "broken"

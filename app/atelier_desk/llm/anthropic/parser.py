@@ -30,6 +30,7 @@ class MessageParser(EventStreamParser):
         super().__init__(request, where)
         self._blocks: dict[int, Block] = {}
         self._wrote: set[str] = set()
+        self._last = ""
         self._usage: dict[str, Any] = {}
 
     def event(self, event: Event) -> list[ChatDelta]:
@@ -76,13 +77,15 @@ class MessageParser(EventStreamParser):
 
     def _open(self, index: int, block: Block) -> list[ChatDelta]:
         """A block begins; some servers send all of it at once."""
-        kind = block.get("type")
+        kind, before = block.get("type"), self._last
+        self._last = str(kind)
         if kind in THOUGHTS:
             gap = GAP if kind == "thinking" and "thinking" in self._wrote else ""
             self._blocks[index] = dict(block)
             return self.assembler.reasoning(gap + self._written("thinking", string_of(block, "thinking")))
         if kind == "text":
-            gap = GAP if "text" in self._wrote else ""
+            # A text is split where a source is named: only what comes after something else is a paragraph of its own.
+            gap = GAP if "text" in self._wrote and before != "text" else ""
             self._blocks[index] = {"type": "text", "length": len(string_of(block, "text")), "gap": len(gap)}
             return self.assembler.text(gap + self._written("text", string_of(block, "text")))
         if kind == "tool_use":

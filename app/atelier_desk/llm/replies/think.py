@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from enum import Enum
 
-PAIRS = {"<think>": "</think>", "<thinking>": "</thinking>", "[THINK]": "[/THINK]"}
-"""Opening and closing marks: DeepSeek R1 and Qwen write the first, Magistral the last."""
+PAIRS = {"<think>": "</think>", "<thinking>": "</thinking>", "<thought>": "</thought>", "[THINK]": "[/THINK]"}
+"""Opening and closing marks: DeepSeek R1 and Qwen write the first, Gemini and Gemma behind a gateway the third, Magistral the last."""
 
 ALL_BEFORE = (True, "")
 """The piece that says that the text given so far was reasoning: its end was seen, and never its beginning."""

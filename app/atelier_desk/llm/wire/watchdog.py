@@ -13,6 +13,9 @@ T = TypeVar("T")
 _TURNS = 10
 """Turns of the event loop in which what lies in a socket becomes a piece of an answer, before silence is counted."""
 
+_LEAST_S = 0.01
+"""Seconds of the shortest wait: the difference of two times may be too small to be added to one, and would be waited for again and again."""
+
 _LATE_S = 1.0
 """Seconds that a busy event loop may be late."""
 
@@ -86,7 +89,7 @@ class Watchdog:
             if self._reader is not None:
                 idle = self._clock.monotonic() - self._since
                 if idle < self.limit_s:
-                    wait = self.limit_s - idle
+                    wait = max(self.limit_s - idle, _LEAST_S)
                 elif await self._nothing_arrives():
                     self._expired = True
                     self._reader.cancel()

@@ -23,8 +23,23 @@ LOOK_S = 0.1
 _MODULE = "atelier_desk.workspace.pdf_text"
 
 
+NO_TEXT = "[No text on this page: it is a picture, as of a scan, or cannot be read.]"
+
+
 def is_pdf(data: bytes) -> bool:
-    return data.startswith(b"%PDF-")
+    """Whether it is a PDF, which some programs begin with blank lines or a byte order mark."""
+    return data[:1_024].lstrip(b"\xef\xbb\xbf\0 \t\r\n\f").startswith(b"%PDF-")
+
+
+def shown_pages(found: dict[str, Any], first: int = 1) -> list[str]:
+    """The parts of what a model reads of a PDF: its pages with their numbers, what was filled into its form, files in it."""
+    total = int(found["total"])
+    parts = [f"--- Page {number} of {total} ---\n{text or NO_TEXT}" for number, text in enumerate(found["pages"], first)]
+    if fields := found.get("fields"):
+        parts.append("--- Filled into its form ---\n" + "\n".join(f"{name}: {value}" for name, value in fields))
+    if files := found.get("files"):
+        parts.append(f"[Files are embedded in it and were not read: {', '.join(files)}]")
+    return parts
 
 
 def pdf_pages(
@@ -40,7 +55,7 @@ def pdf_pages(
     total, texts = int(found["total"]), list(found["pages"])
     after = first + len(texts)
     last = after - 1
-    if not any(texts):
+    if not any(texts) and not found.get("fields"):
         raise ToolError(
             "{path} is a PDF without text on pages {first} to {last} of {total}: they are pictures, as of a scan. {next}",
             code="no_text",
@@ -50,7 +65,7 @@ def pdf_pages(
             total=total,
             next=f"Read on with offset {after}." if after <= total else "Read a picture of each page, or ask for a version with text.",
         )
-    shown = [f"--- Page {number} of {total} ---\n{text}" for number, text in enumerate(texts, first)]
+    shown = shown_pages(found, first)
     more: dict[str, Any] = {"next_offset": after} if after <= total else {}
     if found["cut"]:
         more["note"] = f"Page {last} is cut: {found['cut']} characters more."
@@ -80,11 +95,13 @@ def _output(order: Sequence[str], data: bytes, stopped: Callable[[], object]) ->
     return None
 
 
-def extracted(data: bytes, first: int, most: int, characters: int, stopped: Callable[[], object] = bool) -> dict[str, Any]:
-    """What the process says of a PDF, see ``workspace.pdf_text``; ``{"error": "timeout"}`` when it was ended after ``LIMIT_S`` or because
-    ``stopped`` says so. Blocks."""
+def extracted(
+    data: bytes, first: int, most: int, characters: int, stopped: Callable[[], object] = bool, module: str = _MODULE
+) -> dict[str, Any]:
+    """What the process says of a PDF, see ``workspace.pdf_text``, or of what ``module`` reads in the same form; ``{"error": "timeout"}``
+    when it was ended after ``LIMIT_S`` or because ``stopped`` says so. Blocks."""
     # -P as the frozen program knows it, which has no Python beside it.
-    out = _output((sys.executable, "-P", "-m", _MODULE, str(first), str(most), str(characters)), data, stopped)
+    out = _output((sys.executable, "-P", "-m", module, str(first), str(most), str(characters)), data, stopped)
     if out is None:
         return {"error": "timeout"}
     try:
@@ -115,3 +132,22 @@ def _read(where: Place, data: bytes, first: int, most: int, characters: int, sto
                 "{path} is a PDF that is broken or asks for too much memory: its text is not read.", code="broken", path=where.shown
             )
     return found
+
+
+WORD_MODULE = "atelier_desk.tools.files.word_text"
+WORD_CHARACTERS = 1_000_000
+"""Characters of a Word document that are read."""
+
+
+def word_text(where: Place, data: bytes, stopped: Callable[[], object] = lambda: False) -> str:
+    """The words of a Word document.
+
+    Raises:
+        ToolError: it is broken, or takes too long.
+    """
+    found = extracted(data, 1, 1, WORD_CHARACTERS, stopped, WORD_MODULE)
+    if found.get("error") == "timeout":
+        raise ToolError("{path} is a Word document whose text could not be read in time.", code="timeout", path=where.shown)
+    if "error" in found:
+        raise ToolError("{path} is a Word document that is broken: its text is not read.", code="broken", path=where.shown)
+    return str(found["pages"][0])

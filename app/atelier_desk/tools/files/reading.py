@@ -22,8 +22,9 @@ from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.call import SubjectKind
 from atelier_desk.tools.describe import About
 from atelier_desk.tools.files.base import FilePath, FileTool, near_names, seen
-from atelier_desk.tools.files.pdf import PAGES, is_pdf, pdf_pages
+from atelier_desk.tools.files.pdf import PAGES, is_pdf, pdf_pages, word_text
 from atelier_desk.workspace.diffs import digest
+from atelier_desk.workspace.documents import is_mail, is_word, mail_text
 from atelier_desk.workspace.places import Place
 from atelier_desk.workspace.root import ConfinedRoot
 from atelier_desk.workspace.text import Text, decode, is_binary
@@ -58,7 +59,10 @@ class ReadFileTool(FileTool):
     input: ClassVar[Any] = ReadInput
     rest_hint: ClassVar[str] = "Read on with offset, or search with search_files."
     about: ClassVar[About] = About(
-        what="Reads a file of the workspace: text with line numbers (a number, a tab, the line), PDF as text by page, pictures as such.",
+        what=(
+            "Reads a file of the workspace: text with line numbers (a number, a tab, the line), PDF as text by page, Word documents and "
+            "mails as text, pictures as such."
+        ),
         when="you need what a file says, and always before you edit it. Several files can be read by several calls at once.",
         when_not="you look for something in many files (search_files), or for files by name (glob_files).",
         example={"path": "src/main.py", "offset": 1, "limit": 200},
@@ -88,7 +92,10 @@ class ReadFileTool(FileTool):
             return _picture(where, data, picture)
         if is_pdf(data):
             return ToolResult(pdf_pages(where, data, input.offset, input.limit, PAGE, lambda: context.cancelled), state=seen(where, data))
-        text = decode(data)
+        if is_word(where.shown, data):
+            words = Text(word_text(where, data, lambda: context.cancelled))
+            return ToolResult({**_page(where, words, input), "size": len(data)}, state=seen(where, data))
+        text = Text(mail_text(data)) if is_mail(where.shown) else decode(data)
         if text is None:
             raise ToolError("{path} is a binary file of {size} bytes: it is not shown.", code="binary", path=where.shown, size=len(data))
         return ToolResult({**_page(where, text, input), "size": len(data)}, state=seen(where, data))

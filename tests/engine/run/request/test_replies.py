@@ -47,7 +47,8 @@ def test_counts_that_cannot_be_true_leave_the_estimate(wrong: int) -> None:
 
 def test_a_server_that_counts_nothing_does_not_make_a_cap_void() -> None:
     usage = use(tokens_input=0, tokens_output=0)
-    assert (usage.tokens_input, usage.estimated) == (100, True)
+    assert (usage.tokens_input, usage.tokens_output, usage.estimated) == (100, 4, True)
+    assert use(tokens_input=120, tokens_output=0) == Usage(tokens_input=120, tokens_output=4, estimated=True)
 
 
 def test_parts_are_no_more_than_the_whole_and_costs_are_believable() -> None:

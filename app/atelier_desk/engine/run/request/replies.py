@@ -54,7 +54,7 @@ def counted(reply: ChatReply, *, tokens_input: int, most_output: int) -> Usage:
         return Usage(tokens_input=tokens_input, tokens_output=written, estimated=True)
     # None at all is no count: a server that does not count must not make a cap void.
     usable_input = min(tokens_input, 1) <= told.tokens_input <= MANY_TIMES * tokens_input + SLACK
-    usable_output = 0 <= told.tokens_output <= MANY_TIMES * max(written, 1) + max(most_output, SLACK)
+    usable_output = min(written, 1) <= told.tokens_output <= MANY_TIMES * max(written, 1) + max(most_output, SLACK)
     sent = told.tokens_input if usable_input else tokens_input
     said = told.tokens_output if usable_output else written
     cached = min(max(told.tokens_cached, 0), sent) if usable_input else 0

@@ -61,6 +61,22 @@ def read(data: bytes) -> Parsed:
     return parsed
 
 
+def text_of(data: bytes) -> str:
+    """Its words: a line a paragraph or row of a table, headings marked as in Markdown. Raises what the libraries raise of a broken file."""
+    _check(data)
+    lines: list[str] = []
+    for block in _blocks(data):
+        if len(lines) >= LINES:
+            break
+        if hasattr(block, "rows"):
+            lines += [_row(row) for row in block.rows]
+            continue
+        text = block.text.strip()
+        match = _HEADING.match(_style(block))
+        lines.append(f"{'#' * int(match[1])} {text}" if match and text else text)
+    return "\n".join(lines)
+
+
 def _check(data: bytes) -> None:
     with zipfile.ZipFile(BytesIO(data)) as archive:
         parts = archive.infolist()
