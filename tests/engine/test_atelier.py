@@ -211,9 +211,9 @@ async def test_the_wish_not_to_wait_for_the_disk_holds_from_the_next_start(tmp_p
     released: list[object] = []
     real, release = engine._connect, lock.FolderLock.release
 
-    async def recording(directory: Path | None, fsync: bool) -> Any:
+    async def recording(directory: Path | None, fsync: bool, **more: Any) -> Any:
         opened.append(fsync)
-        return await real(directory, fsync)
+        return await real(directory, fsync, **more)
 
     monkeypatch.setattr(engine, "_connect", recording)
     monkeypatch.setattr(lock.FolderLock, "release", lambda held: (released.append(held), release(held)))

@@ -268,11 +268,11 @@ async def test_what_stays_busy_says_what_to_do_and_is_tried_at_each_request(
         (6, 0, True, False),
         (8, 0, True, True),
         (8, 512, True, False),
-        (23, 512, False, False),
-        (24, 512, False, True),
-        (32, 512, True, True),
-        (63, 10_000, True, False),
-        (64, 10_000, True, True),
+        (10, 224, False, False),
+        (11, 224, False, True),
+        (14, 224, True, True),
+        (15, 10_000, True, False),
+        (16, 10_000, True, True),
     ],
 )
 async def test_the_log_grows_with_the_tables_and_is_moved_when_no_run_works(

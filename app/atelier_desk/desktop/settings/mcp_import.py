@@ -90,7 +90,7 @@ class McpImportDialog(QDialog):
             hidden = _("(secret)")
             lines.append(visible(each.config.place))
             asked, given = {ask.name for ask in each.open}, {**each.config.env, **each.config.headers}
-            lines += [f"{name} = {visible(text)[0] or hidden}" for name, text in given.items() if name not in asked]
+            lines += [f"{name} = {visible(text) or hidden}" for name, text in given.items() if name not in asked]
             lines += [_("asks for {name}: {text}", name=ask.name, text=ask.told or "-") for ask in each.open]
             lines += [f"⚠ {warning.localized(_)}" for warning in each.warnings]
         elif each is not None and each.problem is not None:

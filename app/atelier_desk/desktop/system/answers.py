@@ -71,7 +71,7 @@ def call_text(request: ApprovalRequest) -> str:
 def may_allow(request: ApprovalRequest) -> bool:
     """Whether a person can say yes without the card: nothing is left out of the text, hidden in it, or worth a second look."""
     closer = request.risk == "high" or request.reason in LOOK_TWICE or bool(request.details) or request.edited is not None
-    exact = all(plain(argument) == argument and argument.isprintable() for argument in _arguments(request))
+    exact = all(plain(argument) == argument and "⟨U+" not in argument and "\\u" not in argument for argument in _arguments(request))
     return not closer and exact and len(call_text(request)) <= TEXT
 
 

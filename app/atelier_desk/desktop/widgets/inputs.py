@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QPaintEvent, QResizeEvent, QWheelEvent
+from PySide6.QtGui import QPaintEvent, QResizeEvent, QShowEvent, QWheelEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QDoubleSpinBox,
@@ -53,19 +53,28 @@ class ComboBox(_Steady, QComboBox):
         self.setItemDelegate(QStyledItemDelegate(self))  # Qt's own for combo boxes does not read the style sheet
 
     def setAccessibleName(self, name: str) -> None:
-        """Named by a label that is not shown, too: on Linux Qt gives a screen reader what is chosen in place of the name."""
         super().setAccessibleName(name)
+        self._name_it()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._name_it()  # it may have been put into another widget since
+
+    def _name_it(self) -> None:
+        """Name it by a label that is not shown, too: on Linux Qt gives a screen reader what is chosen in place of the name."""
         around = self.parentWidget()
         if around is None:
             return
-        if self._caption is None or self._caption.parent() is not around:
+        if self._caption is None:
             labels = around.findChildren(QLabel, options=Qt.FindChildOption.FindDirectChildrenOnly)
-            if any(each.buddy() is self and each is not self._caption for each in labels):
+            if any(each.buddy() is self for each in labels):
                 return
             self._caption = QLabel(around)
-            self._caption.hide()
             self._caption.setBuddy(self)
-        self._caption.setText(name)
+        elif self._caption.parent() is not around:
+            self._caption.setParent(around)
+        self._caption.hide()
+        self._caption.setText(self.accessibleName())
 
     def initStyleOption(self, option: QStyleOptionComboBox) -> None:
         super().initStyleOption(option)
