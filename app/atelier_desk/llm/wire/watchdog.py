@@ -14,7 +14,7 @@ _TURNS = 10
 """Turns of the event loop in which what lies in a socket becomes a piece of an answer, before silence is counted."""
 
 _LEAST_S = 0.01
-"""Seconds of the shortest wait: the difference of two times may be too small to be added to one, and would be waited for again and again."""
+"""Seconds of the shortest wait: the difference of two times may be too small to be added to one, and would be waited for for ever."""
 
 _LATE_S = 1.0
 """Seconds that a busy event loop may be late."""
