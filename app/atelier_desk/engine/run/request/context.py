@@ -117,9 +117,9 @@ def _names(entry: Entry) -> str:
     return ", ".join(repr(image.name) for image in entry.images if image.name) or f"{len(entry.images)} in number"
 
 
-def newest_pictures(state: RunState) -> Entry | None:
-    """The newest entry whose pictures are sent to the agent's model."""
-    return next((each for each in reversed(sendable(state)) if each.shown_images), None)
+def newest_pictures(state: RunState, *, sees: bool, blind: bool) -> Entry | None:
+    """The newest entry whose pictures are sent to the agent's model; see ``sendable``."""
+    return next((each for each in reversed(sendable(state, sees=sees, blind=blind)) if each.shown_images), None)
 
 
 def groups(entries: tuple[Entry, ...]) -> list[tuple[Entry, ...]]:

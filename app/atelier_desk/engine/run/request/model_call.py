@@ -565,7 +565,8 @@ class ModelCall:
         """After a refusal that nothing explains, ask once more with less: without the newest pictures, or shortened when the request was
         long. Returns whether it is asked again; what then goes through decides what the refusal was about."""
         state = self._handle.current
-        if self._pictured and not state.left_out and (newest := context.newest_pictures(state)) is not None:
+        newest = context.newest_pictures(state, sees=self._sees, blind=self._blind)
+        if self._pictured and not state.left_out and newest is not None:
             said = redact(str(error.params.get("detail") or ""))
             names = tuple(image.name for image in newest.images if image.name)
             await self._env.journal.append(
