@@ -172,8 +172,8 @@ async def test_a_picture_in_ones_own_message_has_the_menu_of_a_picture(qtbot: Qt
     (asked,) = (each for each in room.panel.window().findChildren(QFileDialog) if each.isVisible())
     asked.fileSelected.emit(str(tmp_path / "saved.png"))
     asked.close()
-    await room.until(lambda: (tmp_path / "saved.png").is_file(), "it is saved")
-    assert (tmp_path / "saved.png").read_bytes() == (tmp_path / "dot.png").read_bytes()
+    saved, dot = tmp_path / "saved.png", (tmp_path / "dot.png").read_bytes()
+    await room.until(lambda: saved.is_file() and saved.read_bytes() == dot, "it is saved whole")
     assert right_click(text).objectName() == "message-menu"
     await room.bridge.jobs.settled()
 
