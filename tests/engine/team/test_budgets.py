@@ -11,7 +11,7 @@ import pytest
 from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.chat import ChatReply, ToolCall, Usage
 from atelier_desk.domain.events.run import LimitKind
-from atelier_desk.domain.stream.event import ChunkType
+from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.workflow import RunStatus, WorkflowStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.policy import budget
@@ -20,8 +20,13 @@ from tests.engine.team.conftest import Cast, Stuck, batch, begin, bodies, calcul
 
 
 def says(text: str, *calls: ToolCall, tokens: int = 10, cost: float = 0.0) -> ChatReply:
-    """A reply that uses so many tokens."""
-    return ChatReply(content=text, tool_calls=calls, usage=Usage(tokens_input=tokens, tokens_output=0, cost=cost))
+    """A reply that uses so many tokens, one of them for what it says: a server that counts none is not believed."""
+    return ChatReply(content=text, tool_calls=calls, usage=Usage(tokens_input=tokens - 1, tokens_output=1, cost=cost))
+
+
+def counted(event: StreamEvent, of: str) -> int:
+    """The tokens in both directions that an event counts of a run, its team or its workflow."""
+    return int(event.data[of]["tokens_input"] + event.data[of]["tokens_output"])
 
 
 def shares(events: list[Any]) -> list[Budget]:
@@ -199,12 +204,12 @@ async def test_time_is_the_sub_agents_own_and_no_tokens_count_against_the_root_t
         assert state is not None
         assert (state.current.spent.tokens, state.current.spent.tool_calls) == (50, 2)
         ends = {name: (await bodies(atelier, row.id, "child_finished")) for name, row in (await team_rows(atelier, workflow_id)).items()}
-        assert [end.spent.usage.tokens_input for end in (*ends["Lead"], *ends["Middle"])] == [30, 10]
+        assert [end.spent.usage.tokens_input + end.spent.usage.tokens_output for end in (*ends["Lead"], *ends["Middle"])] == [30, 10]
 
 
 async def test_sums_count_everybody_while_they_work(open_atelier: Opener) -> None:
     cast = Cast(
-        Lead=[says("", spawn("s", "Middle"), tokens=1), says("done", tokens=10_000)],
+        Lead=[says("", spawn("s", "Middle"), tokens=2), says("done", tokens=10_000)],
         Middle=[says("", spawn("t", "Deep"), tokens=10), says("m", tokens=1000)],
         Deep=[says("d", tokens=100)],
     )
@@ -213,20 +218,20 @@ async def test_sums_count_everybody_while_they_work(open_atelier: Opener) -> Non
         workflow_id, run_id = await begin(atelier)
         await atelier.runs.wait(run_id)
         usage = [event for event in seen.events if event.chunk_type is ChunkType.USAGE]
-        assert [(event.agent_name, event.data["team"]["tokens_input"]) for event in usage] == [
-            ("Lead", 1), ("Middle", 11), ("Deep", 111), ("Middle", 1111), ("Lead", 11_111),
+        assert [(event.agent_name, counted(event, "team")) for event in usage] == [
+            ("Lead", 2), ("Middle", 12), ("Deep", 112), ("Middle", 1112), ("Lead", 11_112),
         ]  # fmt: skip
-        assert [event.data["workflow"]["tokens_input"] for event in usage] == [1, 11, 111, 1111, 11_111]
-        assert [event.data["run"]["tokens_input"] for event in usage] == [1, 10, 100, 1110, 11_111]
+        assert [counted(event, "workflow") for event in usage] == [2, 12, 112, 1112, 11_112]
+        assert [counted(event, "run") for event in usage] == [2, 10, 100, 1110, 11_112]
         second = await atelier.runs.send(workflow_id, "More.", agent=worker("Middle", tools=()))
         cast.models["Middle"]._steps.append(says("again", tokens=5))
         await atelier.runs.wait(second)
         last = [event for event in seen.events if event.chunk_type is ChunkType.USAGE][-1]
-        assert (last.data["team"]["tokens_input"], last.data["workflow"]["tokens_input"]) == (5, 11_116)
+        assert (counted(last, "team"), counted(last, "workflow")) == (5, 11_117)
         stored = await atelier.repos.workflows.get(workflow_id)
-        assert stored.usage.tokens_input == 11_116
+        assert stored.usage.tokens_input + stored.usage.tokens_output == 11_117
         rows = await atelier.repos.runs.list(workflow_id)
-        assert sum(row.usage.tokens_input for row in rows) == 11_116
+        assert sum(row.usage.tokens_input + row.usage.tokens_output for row in rows) == 11_117
 
 
 async def test_a_plans_later_stages_share_what_is_left_then(open_atelier: Opener) -> None:
