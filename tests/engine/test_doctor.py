@@ -16,7 +16,7 @@ from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.engine import doctor
 from atelier_desk.engine.doctor import Check, checks
 from atelier_desk.hashing import sha256_of
-from atelier_desk.llm.local.models import ModelStore
+from atelier_desk.llm.local.models import MANIFEST, UNREADABLE, ModelStore
 from atelier_desk.workspace.checkpoints.files import Author
 from atelier_desk.workspace.places import place
 from atelier_desk.workspace.processes import sandbox
@@ -191,6 +191,13 @@ async def test_a_downloaded_model_the_disk_damaged_fails_though_its_time_is_the_
         check = by_name(await checks(atelier))["models"]
         assert check.status == "fail"
         assert str(path) in check.message
+
+
+async def test_a_list_of_downloaded_models_that_cannot_be_read_is_named(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        (atelier.datadir.models / MANIFEST).write_text("{broken")
+        check = by_name(await checks(atelier))["models"]
+        assert (check.status, MANIFEST in check.message, UNREADABLE in check.fix) == ("warn", True, True)
 
 
 @pytest.mark.parametrize(("there", "status", "said"), [(True, "ok", "are confined"), (False, "warn", "Not sandboxed")])

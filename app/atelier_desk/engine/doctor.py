@@ -419,7 +419,7 @@ async def _own_tools(atelier: Opened) -> Check:
 
 async def _models(atelier: Opened, progress: Callable[[int, int], None] | None) -> Check:
     """Their SHA-256 is computed anew: loading a model trusts what was computed before for its size and time."""
-    from atelier_desk.llm.local.models import ModelStore
+    from atelier_desk.llm.local.models import UNREADABLE, ModelStore
 
     title = _("Downloaded models")
     store = ModelStore(atelier.datadir.models)
@@ -434,6 +434,20 @@ async def _models(atelier: Opened, progress: Callable[[int, int], None] | None) 
             progress(number, len(models))
     if problems:
         return Check(name="models", title=title, status="fail", message=" ".join(problems))
+    if (reason := await asyncio.to_thread(store.unreadable)) is not None:
+        return Check(
+            name="models",
+            title=title,
+            status="warn",
+            message=_(
+                "The list of what downloaded models must be cannot be read ({reason}), so changed model files are not noticed.",
+                reason=reason,
+            ),
+            fix=_(
+                "Put back models.json from a backup, or download the models again and delete {file}.",
+                file=atelier.datadir.models / UNREADABLE,
+            ),
+        )
     message = ngettext("{n} model, as it was published.", "{n} models, all as they were published.", len(models))
     return Check(name="models", title=title, status="ok", message=message)
 

@@ -8,7 +8,7 @@ import pytest
 
 from atelier_desk.domain.errors import NotFoundError, ProviderError
 from atelier_desk.hashing import sha256_of
-from atelier_desk.llm.local.models import MANIFEST, STARTER, STARTER_BYTES, ModelStore, packaged_starter
+from atelier_desk.llm.local.models import MANIFEST, STARTER, STARTER_BYTES, UNREADABLE, ModelStore, packaged_starter
 from tests.llm.local.conftest import gguf_bytes
 
 
@@ -120,12 +120,26 @@ def test_a_folder_that_cannot_be_written_still_checks(store, monkeypatch):
     assert store.check(store.get("a"))
 
 
-def test_a_manifest_that_is_no_json_is_as_none(store):
+@pytest.mark.parametrize("damage", [b"{broken", b"[1]", b'{"downloaded": {"a.gguf": 5}}', b"\xff\xfe", "a folder"])
+def test_a_manifest_that_cannot_be_read_is_told_apart_and_put_aside(store, damage):
+    """Its SHA-256 would be gone for good, and with them the only way to notice a changed model file."""
     downloaded(store, "a", gguf_bytes())
-    (store.models_dir / MANIFEST).write_text("{broken")
-    assert store.get("a").sha256 is None
-    (store.models_dir / MANIFEST).write_text(json.dumps([1]))
-    assert store.check(store.get("a"))
+    manifest = store.models_dir / MANIFEST
+    assert store.unreadable() is None
+    if damage == "a folder":
+        manifest.unlink()
+        manifest.mkdir()
+    else:
+        manifest.write_bytes(damage)
+    assert (store.get("a").sha256, bool(store.check(store.get("a")))) == (None, True)
+    assert MANIFEST in (store.unreadable() or "")
+    downloaded(store, "b", gguf_bytes())
+    aside = store.models_dir / UNREADABLE
+    assert aside.is_dir() if damage == "a folder" else aside.read_bytes() == damage
+    assert store.unreadable() == UNREADABLE and store.get("b").sha256
+    manifest.write_bytes(b"{again")
+    downloaded(store, "c", gguf_bytes())
+    assert aside.is_dir() or aside.read_bytes() == damage
 
 
 def test_what_is_known_of_a_model(store):

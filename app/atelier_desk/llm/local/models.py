@@ -28,6 +28,8 @@ STARTER_CONTEXT = 4096
 """Tokens: half of what it was trained for, which guided requests never fill, at half the memory."""
 MANIFEST = "models.json"
 """In the models folder: SHA-256 of downloaded files and the results of checks, by path, size and modification time."""
+UNREADABLE = "models.json.unreadable"
+"""Beside it: a list that could not be read, put aside before a new one takes its place, so that it can be looked at and put back."""
 DEFAULT_CONTEXT = 8192
 
 
@@ -189,22 +191,46 @@ class ModelStore:
     def _key(self, path: Path) -> str:
         return path.relative_to(self.models_dir).as_posix()
 
-    def _manifest(self) -> dict[str, Any]:
-        """The manifest; one that is missing or cannot be read means that nothing is remembered, and files are checked again."""
+    def unreadable(self) -> str | None:
+        """Why it is not known what the downloaded files must be: the list cannot be read, or was put aside as such; None when all is well."""
+        if (self.models_dir / UNREADABLE).exists():
+            return UNREADABLE
+        try:
+            self._read()
+        except (OSError, ValueError) as error:
+            return f"{MANIFEST}: {error}"
+        return None
+
+    def _manifest(self) -> dict[str, dict[str, Any]]:
+        """The manifest; from one that is missing or cannot be read nothing is remembered. ``unreadable`` tells the second from the first."""
+        try:
+            return self._read()
+        except (OSError, ValueError):
+            return {"downloaded": {}, "checked": {}}
+
+    def _read(self) -> dict[str, dict[str, Any]]:
         try:
             loaded = json.loads((self.models_dir / MANIFEST).read_text("utf-8"))
-        except (OSError, ValueError):
+        except FileNotFoundError:
             loaded = {}
-        loaded = loaded if isinstance(loaded, dict) else {}
-        return {key: loaded[key] if isinstance(loaded.get(key), dict) else {} for key in ("downloaded", "checked")}
+        parts = {key: loaded.get(key, {}) if isinstance(loaded, dict) else None for key in ("downloaded", "checked")}
+        if not all(isinstance(part, dict) and all(isinstance(entry, dict) for entry in part.values()) for part in parts.values()):
+            raise ValueError("not a list of model files")
+        return parts
 
     def _save(self, manifest: dict[str, Any]) -> None:
-        """Write the manifest in one step. A folder that cannot be written only costs computing the sums again next time."""
+        """Write the manifest in one step; one that cannot be read is put aside first. A folder that cannot be written only costs computing
+        the sums again next time."""
         target = self.models_dir / MANIFEST
         temporary = target.with_suffix(f".{os.getpid()}.tmp")
         try:
             self.models_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
             temporary.write_text(json.dumps(manifest, indent=1), "utf-8")
+            try:
+                self._read()
+            except (OSError, ValueError):
+                if not (aside := self.models_dir / UNREADABLE).exists():
+                    target.replace(aside)
             temporary.replace(target)
         except OSError:
             temporary.unlink(missing_ok=True)
