@@ -26,8 +26,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 READ_S = 120.0
-UNCOVERED = frozenset({"attachments", "logs"})
-"""Folders with files that no hash covers: pictures a person puts there for messages to show, and the log."""
+UNCOVERED = frozenset({"attachments/picture.png", "logs"})
+"""What no hash covers: a picture that a person puts there for messages to show, and the log."""
 NAMES = ("Plan", "Findings", "Été")
 LARGE = 20_000
 """Characters of some rows' texts: the engine keeps values of that size apart, in its ``vlog``, and does not check them."""
@@ -56,9 +56,9 @@ class Trial:
 
     @property
     def folder(self) -> str:
-        """The folder of the data folder; for the database the engine's own folder or file in it."""
+        """The folder of the data folder; what is in it of the database and of the attachments."""
         parts = Path(self.file).parts
-        return "/".join(parts[:2]) if parts[0] == "database" else parts[0]
+        return "/".join(parts[:2]) if parts[0] in ("attachments", "database") else parts[0]
 
 
 class Reader:
@@ -172,6 +172,7 @@ async def _build(root: Path, ending: str) -> None:
     from atelier_desk.hashing import sha256_of
     from atelier_desk.llm.local.models import ModelStore
     from atelier_desk.storage.copies import backup
+    from atelier_desk.storage.folder.artefacts import Artefacts
     from atelier_desk.storage.folder.datadir import DataDir
     from atelier_desk.storage.repositories import Repositories
     from atelier_desk.storage.store import Store
@@ -189,13 +190,18 @@ async def _build(root: Path, ending: str) -> None:
     store = await Store.open(datadir.database)
     repos = Repositories(store, datadir)
     await repos.settings.save(Settings(font_scale=120, confirmed_tools={"mine.py": sha256_of(datadir.tools / "mine.py")}))
-    workflow = await repos.workflows.create(Workflow(name="été", draft="a draft " * 20))
+    workflow = await repos.workflows.create(Workflow(id="w", name="été", draft="a draft " * 20))
+    artefacts = Artefacts(datadir)
     image = ImagePart(media_type="image/png", data="iVBORw0KGgo" * 50)
     for number in range(1, 25):
         run = Run(id=f"run-{number}", workflow_id=workflow.id, last_seq=1)
         large = "".join(chance.choices("abcdefgh ", k=LARGE)) if number % 2 else ""
         said = UserMessage(content=f"question {number} " * 20 + large, images=(image,) if number % 4 == 0 else ())
-        message = Message(workflow_id=workflow.id, run_id=run.id, seq=number, role=MessageRole.USER, content=said.content)
+        named = {}
+        if number % 8 == 0:
+            part = await artefacts.keep(workflow.id, "data.bin", chance.randbytes(LARGE), "application/octet-stream")
+            named = {"attachments": [part.model_dump(mode="json")]}
+        message = Message(workflow_id=workflow.id, run_id=run.id, seq=number, role=MessageRole.USER, content=said.content, details=named)
         event = RunEvent(workflow_id=workflow.id, run_id=run.id, seq=1, stream_from=number, body=said)
         call = ToolExecution(id=f"{run.id}:c", workflow_id=workflow.id, run_id=run.id, call_id="c", tool="Read", result=large[::-1])
         await repos.journal.commit(Commit(events=(event,), runs=(run,), messages=(message,), executions=(call,)))
@@ -213,6 +219,7 @@ async def _read(root: Path, backups: bool) -> dict[str, Any]:
     from atelier_desk.domain.errors import AtelierError
     from atelier_desk.llm.local.models import ModelStore
     from atelier_desk.storage.copies import archive, transfer
+    from atelier_desk.storage.copies.inspect import NAMING, damaged_attachments
     from atelier_desk.storage.folder.datadir import DataDir
     from atelier_desk.storage.integrity import damaged_anywhere
     from atelier_desk.storage.repositories import Repositories
@@ -249,6 +256,8 @@ async def _read(root: Path, backups: bool) -> dict[str, Any]:
             content["reports"] = _digest(datadir.reports)
             confirmed = (await repos.settings.load()).confirmed_tools
             noticed += ["tool: changed" for file in list_candidates(datadir.tools, confirmed) if file.status is not FileStatus.CONFIRMED]
+            kept = await damaged_attachments(store.query_all, datadir.attachments, NAMING.keys() | {"workflow"})
+            noticed += [f"attachment: {each.name}" for each in kept]
             for workflow in await repos.workflows.list():
                 await repos.messages.page(workflow.id)
             noticed += [f"row: {each.table} {each.problem}" for each in await damaged_anywhere(store)]
