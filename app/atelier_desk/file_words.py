@@ -11,6 +11,7 @@ from atelier_desk.i18n import N_, _, ngettext
 if TYPE_CHECKING:
     from atelier_desk.domain.change import Change
     from atelier_desk.domain.held import HeldFile
+    from atelier_desk.storage.folder.version import UpgradeStep
     from atelier_desk.workspace.checkpoints.cleaning import Cleaned, Kept
     from atelier_desk.workspace.checkpoints.leftovers import Leftover
 
@@ -128,6 +129,21 @@ def unreadable_words(count: int) -> str:
         "{n} records of changes cannot be read and are left out. See: atelier files leftovers",
         count,
     )
+
+
+def upgrade_words(step: UpgradeStep) -> str:
+    """What is said while the data of an older version is brought up to date."""
+    from atelier_desk.storage.folder.version import UPGRADE_STEPS
+
+    what = {
+        "copy": _("copying it"),
+        "read": _("reading it"),
+        "migrate": _("changing the copy"),
+        "back_up": _("making a backup"),
+        "verify": _("checking the backup"),
+    }[step]
+    number = UPGRADE_STEPS.index(step) + 1
+    return _("Bringing your data to this version, step {n} of {total}: {what}…", n=number, total=len(UPGRADE_STEPS), what=what)
 
 
 def lost_words(count: int) -> str:

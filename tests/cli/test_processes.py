@@ -17,6 +17,7 @@ import pytest
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.storage.folder.datadir import default_data_dir
 from tests.cli.conftest import Cli
+from tests.storage.samples.opening import unpack
 from tests.support.tool_files import HANGS, gone, until_now
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -265,3 +266,10 @@ def test_a_listing_loads_no_run_engine(tmp_path: Path, words: tuple[str, ...]) -
     environ = {**os.environ, "ATELIER_DATA_DIR": str(tmp_path / "data")}
     done = subprocess.run([sys.executable, "-c", code, *words], env=environ, capture_output=True, text=True, timeout=90, check=True)
     assert done.stderr.splitlines()[-1] == "[]"
+
+
+def test_bringing_the_data_of_an_earlier_version_up_to_date_is_said_step_by_step(tmp_path: Path) -> None:
+    unpack(9, tmp_path)
+    process = Process(tmp_path / "data", "workflows", "list")
+    assert process.end() == 0
+    assert [line for line in process.errors.splitlines() if "of 5" in line][3].startswith("Bringing your data to this version, step 4 of 5")

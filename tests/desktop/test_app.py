@@ -21,11 +21,13 @@ from pytestqt.qtbot import QtBot
 from atelier_desk import i18n
 from atelier_desk.desktop import app as desktop
 from atelier_desk.desktop.crash import CrashHandler, report_text
+from atelier_desk.desktop.opening_page import OpeningPage
 from atelier_desk.desktop.panes.base import Pane
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.settings import Settings
 from atelier_desk.engine.bus import EventBus
+from tests.storage.samples.opening import unpack
 from tests.support.fake_bridge import FakeAtelier
 
 
@@ -180,6 +182,19 @@ def test_an_engine_that_cannot_open_fills_the_window_and_can_be_tried_again(
     assert seen == ["startup-error"]
     assert len(attempts) == 2
     assert engine.closed
+
+
+def test_each_step_of_bringing_the_data_up_to_date_is_shown(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the data of an earlier version, opened by the engine itself."""
+    unpack(9, tmp_path)
+    seen: list[str] = []
+    real = OpeningPage.show_step
+    monkeypatch.setattr(OpeningPage, "show_step", lambda page, words: (real(page, words), seen.append(page.accessibleName())))
+    drive(monkeypatch, lambda program: program.bridge.ready)
+    assert desktop.main(tmp_path / "data", []) == 0
+    assert len(seen) == 5
+    assert "step 4 of 5" in seen[3]
+    assert "backup" in seen[3]
 
 
 def test_the_windows_shape_is_kept_while_it_is_used_and_not_only_when_it_is_closed(

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.ipc.address import HolderNote
     from atelier_desk.engine.ipc.client import HolderConnection
     from atelier_desk.engine.ipc.server import IpcServer
+    from atelier_desk.storage.folder.version import UpgradeStep
 
 HOLDER_PAUSE_S = 0.1
 HOLDER_LOOKS = 10
@@ -224,9 +225,13 @@ async def _served(holder: HolderConnection, arguments: argparse.Namespace, argv:
 async def _hold(root: Path, arguments: argparse.Namespace, argv: Sequence[str], terminal: Terminal, watch: EndWatch) -> int:
     """Open the data folder here, perform the command, and stay until what is done for other processes is done too."""
     from atelier_desk.engine.atelier import Atelier
+    from atelier_desk.file_words import upgrade_words
+
+    def upgrading(step: UpgradeStep) -> None:
+        terminal.note(upgrade_words(step))
 
     start, loss = arguments.needs == ENGINE, arguments.accept_loss
-    async with Atelier.open(root, language=early_language(argv), accept_loss=loss, start=start) as atelier:
+    async with Atelier.open(root, language=early_language(argv), accept_loss=loss, start=start, upgrading=upgrading) as atelier:
         start_logging(arguments.log_level, Path(atelier.datadir.logs))
         async with serving(atelier) as server:
             try:

@@ -25,6 +25,7 @@ from atelier_desk.desktop.widgets.composing import composing
 from atelier_desk.desktop.window import MainWindow
 from atelier_desk.domain.limits import PROGRAM_ENDS_S
 from atelier_desk.ending import EndWatch, ending_signals
+from atelier_desk.file_words import upgrade_words
 from atelier_desk.i18n import LANGUAGES, _, language, system_language
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ class Program(QObject):
     _raise_asked = Signal()
     _quick_asked = Signal()
     _crashed = Signal(str, str)
+    _upgrading = Signal(str)
 
     def __init__(self, qt: QApplication, data_dir: Path | None, argv: Sequence[str], opener: Opener | None = None) -> None:
         super().__init__()
@@ -103,6 +105,7 @@ class Program(QObject):
         self._raise_asked.connect(self.window.raise_up)
         self._quick_asked.connect(self.window.quick_ask)
         self._crashed.connect(self._show_crash)
+        self._upgrading.connect(lambda step: self.window.opening.show_step(upgrade_words(step)))
         self.window.closing.connect(self._on_closing)
         self.window.language_wanted.connect(self._on_language)
         self.bridge.engine_opened.connect(lambda: self.bridge.jobs.start(self._on_opened()))
@@ -181,7 +184,7 @@ class Program(QObject):
         from atelier_desk.engine.atelier import Atelier
         from atelier_desk.engine.ipc.server import IpcServer
 
-        async with Atelier.open(data_dir, accept_loss=self._accept_loss) as atelier:
+        async with Atelier.open(data_dir, accept_loss=self._accept_loss, upgrading=self._upgrading.emit) as atelier:
             self._start_logging(Path(atelier.datadir.logs))
             async with IpcServer(atelier, atelier.datadir, on_raise=self._on_raise, on_quick=self._on_quick):
                 yield atelier

@@ -17,7 +17,13 @@ class OpeningPage(QWidget):
         super().__init__(parent)
         control(self, "opening-page")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)  # or a button had the keyboard, and the first space that is typed pressed it
-        line = fill(QHBoxLayout(), 1, Spinner(self), say(label("", "muted", self), N_("Opening your workflows…")), 1, spacing=10)
+        self._doing = say(label("", "muted", self), N_("Opening your workflows…"))
+        line = fill(QHBoxLayout(), 1, Spinner(self), self._doing, 1, spacing=10)
         line.setAlignment(Qt.AlignmentFlag.AlignVCenter)
         fill(QVBoxLayout(self), 1, line, 1)
         say(self, name=N_("Opening your workflows…"))
+
+    def show_step(self, words: str) -> None:
+        """Say what is done instead, in the language of the window."""
+        self._doing.setText(words)
+        self.setAccessibleName(words)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from functools import cached_property
 from importlib import import_module
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from atelier_desk.llm.base import Embedder
     from atelier_desk.llm.secrets import KeyVault
     from atelier_desk.storage.folder.datadir import DataDir
+    from atelier_desk.storage.folder.version import UpgradeStep
     from atelier_desk.storage.repositories import Repositories
     from atelier_desk.storage.store import Store
     from atelier_desk.tools.registry import ToolRegistry
@@ -123,6 +124,7 @@ class Atelier(Services):
         accept_loss: bool = False,
         temporary: bool = False,
         start: bool = True,
+        upgrading: Callable[[UpgradeStep], None] = lambda _step: None,
     ) -> AsyncIterator[Atelier]:
         """Open a data folder, and close everything at the end.
 
@@ -130,12 +132,12 @@ class Atelier(Services):
             data_dir: the folder; None takes ``ATELIER_DATA_DIR`` or the platform's place for user data.
             model_factory: brings its own model for every agent (tests, programs that embed Atelier); None uses the providers.
             embedder: replaces the one the settings name.
-            fsync: overrides the setting of that name.
-            language: overrides the setting of that name.
-            accept_loss: open a database also when acknowledged changes are gone, and take note of it.
+            fsync, language: override the settings of these names.
+            accept_loss: open a database also when acknowledged changes are gone.
             temporary: use a folder that is removed at the end, and keep keys in memory alone: nothing is left behind.
             start: False opens the database alone, which a listing needs, unless a kill cut a run off, which is written down first;
                 ``load_tools`` and ``start`` do the rest when it is wanted.
+            upgrading: told each step of bringing an older folder up to date.
 
         Raises:
             StorageError: with code locked, newer_schema, missing_manifest, damaged, disk_full or read_only.
@@ -152,7 +154,7 @@ class Atelier(Services):
                 vault, fsync = vault or KeyVault(session=True), bool(fsync)
             atelier = cls(clock or SystemClock())
             atelier._given = (model_factory, embedder, fault)
-            await atelier._open_store(data_dir, vault, fsync, accept_loss)
+            await atelier._open_store(data_dir, vault, fsync=fsync is not False, accept_loss=accept_loss, upgrading=upgrading)
             opened.push_async_callback(atelier._close)
             await atelier._take_settings(fsync, language, start)
             from atelier_desk.storage.at_work import at_work
@@ -446,7 +448,7 @@ class Atelier(Services):
             await self.projects.load()
             self._tools_loaded = True
 
-    async def _open_store(self, data_dir: Path | None, vault: KeyVault | None, fsync: bool | None, accept_loss: bool) -> None:
+    async def _open_store(self, data_dir: Path | None, vault: KeyVault | None, **options: Any) -> None:
         from atelier_desk import logs
         from atelier_desk.engine import elsewhere
         from atelier_desk.llm.secrets import KeyVault, redact
@@ -457,9 +459,7 @@ class Atelier(Services):
         self._redacting = logs.add_redactor(redact)
         self.datadir = DataDir(data_dir.absolute() if data_dir else default_data_dir()).ensure()  # noqa: ASYNC240 - no I/O waits here
         self.vault = vault or KeyVault()
-        self.store = await Store.open(
-            self.datadir.database, fsync=fsync is not False, clock=self.clock, backups=self.datadir.backups, accept_loss=accept_loss
-        )
+        self.store = await Store.open(self.datadir.database, clock=self.clock, backups=self.datadir.backups, **options)
         self.repos = Repositories(self.store, self.datadir)
         await elsewhere.switch_off(self.repos, self.datadir.root, self.store)
 

@@ -73,6 +73,7 @@ class Store:
         clock: Clock | None = None,
         backups: Path | None = None,
         accept_loss: bool = False,
+        upgrading: Callable[[noted_version.UpgradeStep], None] = lambda _step: None,
     ) -> Store:
         """Open, check and, where needed, migrate a database.
 
@@ -81,6 +82,7 @@ class Store:
             fsync: sync each commit to the disk; without it once a second, which survives a killed program but not a power cut.
             backups: where the verified copy goes that is made before a migration; default: ``backups`` beside the directory.
             accept_loss: open also when acknowledged commits are gone.
+            upgrading: told each step of bringing an older schema up to date, which may take minutes.
 
         Raises:
             StorageError: ``locked``, ``newer_schema``, ``cannot_migrate``, ``missing_manifest``, ``damaged``, ``disk_full``, ``read_only``,
@@ -93,7 +95,7 @@ class Store:
         preflight.check_path(directory)
         lock = await FolderLock.acquire(directory.parent)
         try:
-            await prepare(directory, lock, clock, backups or directory.parent / "backups", accept_loss)
+            await prepare(directory, lock, clock, backups or directory.parent / "backups", accept_loss, upgrading)
             # Making the tables would sync the disk some 1 700 times. Before a directory has a count of commits nothing in it was
             # acknowledged, so it is enough to sync everything once at the end.
             new = not await in_storage_thread((directory / commits.FILE).exists)
@@ -258,7 +260,14 @@ def _verifier(lock: FolderLock, directory: Path) -> Callable[[], None]:
     return verify
 
 
-async def prepare(directory: Path, lock: FolderLock, clock: Clock, backups: Path, accept_loss: bool = False) -> None:
+async def prepare(
+    directory: Path,
+    lock: FolderLock,
+    clock: Clock,
+    backups: Path,
+    accept_loss: bool = False,
+    upgrading: Callable[[noted_version.UpgradeStep], None] = lambda _step: None,
+) -> None:
     """Finish a restore that was cut off and look at the directory before the engine may change anything in it. An older schema, or one
     that is not noted, is brought up to date; a helper opens it first when its manifest is not as it was left.
 
@@ -267,7 +276,7 @@ async def prepare(directory: Path, lock: FolderLock, clock: Clock, backups: Path
     if not await shielded(_has_this_schema, directory):
         from atelier_desk.storage.copies.upgrade import upgrade
 
-        await upgrade(directory, backups, clock, lock, accept_loss=accept_loss)
+        await upgrade(directory, backups, clock, lock, accept_loss=accept_loss, progress=upgrading)
     if not await shielded(_manifest_known, directory):
         from atelier_desk.storage.copies.inspect import inspect
 

@@ -1,7 +1,6 @@
 """Finding model files, and a distinct error for each way a file can be bad."""
 
 import hashlib
-import json
 import os
 
 import pytest
@@ -136,7 +135,8 @@ def test_a_manifest_that_cannot_be_read_is_told_apart_and_put_aside(store, damag
     downloaded(store, "b", gguf_bytes())
     aside = store.models_dir / UNREADABLE
     assert aside.is_dir() if damage == "a folder" else aside.read_bytes() == damage
-    assert store.unreadable() == UNREADABLE and store.get("b").sha256
+    assert store.unreadable() == UNREADABLE
+    assert store.get("b").sha256
     manifest.write_bytes(b"{again")
     downloaded(store, "c", gguf_bytes())
     assert aside.is_dir() or aside.read_bytes() == damage

@@ -19,6 +19,7 @@ from atelier_desk.storage.engine import Engine
 from atelier_desk.storage.folder import preflight, version
 from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.folder.disk import MIN_FREE_BYTES
+from atelier_desk.storage.folder.version import UPGRADE_STEPS, UpgradeStep
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.rows import Table, record
 from atelier_desk.storage.store import Statement, Store
@@ -77,8 +78,10 @@ def test_every_version_has_a_sample() -> None:
 async def test_a_folder_of_an_earlier_version_opens_whole(tmp_path: Path, clock: ManualClock, number: int) -> None:
     folder, rows = sample(number, tmp_path / "sample")
     datadir = DataDir(folder / "data").ensure()
-    async with await Store.open(datadir.database, clock=clock) as store:
+    steps: list[UpgradeStep] = []
+    async with await Store.open(datadir.database, clock=clock, upgrading=steps.append) as store:
         assert store.version == schema.latest()
+        assert steps == (list(UPGRADE_STEPS) if number < schema.latest() else [])
         await check_content(store, datadir, rows)
     backups = list(datadir.backups.iterdir())
     if number < schema.latest():

@@ -192,7 +192,7 @@ class ModelStore:
         return path.relative_to(self.models_dir).as_posix()
 
     def unreadable(self) -> str | None:
-        """Why it is not known what the downloaded files must be: the list cannot be read, or was put aside as such; None when all is well."""
+        """Why it is not known what the downloaded files must be: the list cannot be read, or was put aside as such; None otherwise."""
         if (self.models_dir / UNREADABLE).exists():
             return UNREADABLE
         try:
@@ -202,18 +202,21 @@ class ModelStore:
         return None
 
     def _manifest(self) -> dict[str, dict[str, Any]]:
-        """The manifest; from one that is missing or cannot be read nothing is remembered. ``unreadable`` tells the second from the first."""
+        """The manifest; from one that is missing or cannot be read nothing is known. ``unreadable`` tells the second from the first."""
         try:
             return self._read()
         except (OSError, ValueError):
             return {"downloaded": {}, "checked": {}}
 
     def _read(self) -> dict[str, dict[str, Any]]:
+        """Raises ValueError or OSError where it is there and is not a manifest."""
         try:
             loaded = json.loads((self.models_dir / MANIFEST).read_text("utf-8"))
         except FileNotFoundError:
             loaded = {}
-        parts = {key: loaded.get(key, {}) if isinstance(loaded, dict) else None for key in ("downloaded", "checked")}
+        if not isinstance(loaded, dict):
+            raise ValueError("not a list of model files")
+        parts: dict[str, dict[str, Any]] = {key: loaded.get(key, {}) for key in ("downloaded", "checked")}
         if not all(isinstance(part, dict) and all(isinstance(entry, dict) for entry in part.values()) for part in parts.values()):
             raise ValueError("not a list of model files")
         return parts

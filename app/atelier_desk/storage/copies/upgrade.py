@@ -7,6 +7,7 @@ restore, which the next start finishes after a kill.
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 from atelier_desk.domain.clock import Clock
@@ -25,7 +26,15 @@ COPIES = 2
 """How often the database is on the disk besides itself: the copy that is migrated and, at most as large, the backup."""
 
 
-async def upgrade(directory: Path, backups: Path, clock: Clock, lock: FolderLock, *, accept_loss: bool = False) -> None:
+async def upgrade(
+    directory: Path,
+    backups: Path,
+    clock: Clock,
+    lock: FolderLock,
+    *,
+    accept_loss: bool = False,
+    progress: Callable[[version.UpgradeStep], None] = lambda _step: None,
+) -> None:
     """Migrate a closed database that is not known to have this program's schema, and note its version.
 
     Args:
@@ -33,6 +42,7 @@ async def upgrade(directory: Path, backups: Path, clock: Clock, lock: FolderLock
         backups: where the verified copy of the old database goes: ``before-schema-<version>-<time>.zip``.
         lock: the data folder's.
         accept_loss: migrate also when acknowledged commits are gone.
+        progress: told each step when it begins.
 
     Raises:
         StorageError: ``newer_schema``, ``cannot_migrate``, ``disk_full``, ``damaged`` or ``io``; the data is as it was before.
@@ -45,15 +55,20 @@ async def upgrade(directory: Path, backups: Path, clock: Clock, lock: FolderLock
     stage = root / f"{restore.UNPACKING}{stamp}"
     copy = stage / directory.name
     try:
+        progress("copy")
         await shielded(_copy, directory, copy)
+        progress("read")
         before = await inspect(copy, lock=lock)
         if before.schema in (0, latest):  # 0: the making of its tables was cut off, so nothing was ever stored in it
             if before.schema:
                 await shielded(version.note, directory, latest)
             return
+        progress("migrate")
         await _migrate(copy, directory, before, clock, accept_loss)
         target = backups / f"before-schema-{before.schema + 1}-{stamp}.zip"
+        progress("back_up")
         await shielded(archive.pack, directory, root, target, archive.manifest_of(before.schema, before.counts, clock.now()))
+        progress("verify")
         await archive.verify_fresh(target)
         await restore.replace_database(stage, root)
     except StorageError as error:

@@ -7,10 +7,14 @@ notes have none, and nothing is known of them without opening a copy.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal, get_args
 
 from atelier_desk.storage.folder.files import write_atomic
 
 FILE = "atelier-schema"
+UpgradeStep = Literal["copy", "read", "migrate", "back_up", "verify"]
+"""What takes its time when a database is brought up to date: each reads or writes all of it."""
+UPGRADE_STEPS: tuple[UpgradeStep, ...] = get_args(UpgradeStep)
 
 
 def noted(directory: Path) -> int | None:
