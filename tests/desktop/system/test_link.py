@@ -222,7 +222,7 @@ async def hand(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> tuple[Desk, Han
     """A window on a system without D-Bus, with a way to a key."""
     made, way = Desk(qtbot, monkeypatch), Hand()
     await made.start(workflow="w1")
-    shortcut = GlobalShortcut([("x11", way)], made.window.system)
+    shortcut = GlobalShortcut([("windows", way)], made.window.system)
     shortcut.pressed.connect(made.window.quick_ask)
     made.window.system.shortcut = shortcut
     return made, way
@@ -237,7 +237,7 @@ async def test_the_key_is_off_until_it_is_wanted_then_opens_quick_ask(hand: tupl
     page.findChild(QCheckBox, "quick-key-on").click()  # type: ignore[union-attr]
     await settle()
     assert way.held == "CTRL+ALT+space"
-    assert words.text() == f"Atelier holds {usual()} on this X11 screen; other programs do not get it."
+    assert words.text() == f"Atelier holds {usual()} in Windows; other programs do not get it."
     way.pressed()
     assert desk.window._quick is not None
     assert desk.window._quick.isVisible()

@@ -16,7 +16,7 @@ from atelier_desk.desktop.system.keys import Keys
 from atelier_desk.desktop.system.ways import KeyTaken, NotHere, Refused, Way
 from atelier_desk.i18n import _
 
-WayName = Literal["", "portal", "x11", "windows"]
+WayName = Literal["", "portal", "windows"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,8 @@ def ways(bus: SessionBus) -> list[tuple[WayName, Way]]:
     if sys.platform == "darwin":
         return []
     from atelier_desk.desktop.system.portal_key import PortalKey
-    from atelier_desk.desktop.system.x11_key import X11Key
 
-    return [("portal", PortalKey(bus)), ("x11", X11Key())]
+    return [("portal", PortalKey(bus))]
 
 
 class GlobalShortcut(QObject):

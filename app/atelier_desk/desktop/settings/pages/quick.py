@@ -24,7 +24,6 @@ from atelier_desk.i18n import N_, _
 COMMAND = "atelier quick"
 WAYS = {
     "portal": N_("Your desktop holds the key for Atelier: {keys}. Its own keyboard settings can change it."),
-    "x11": N_("Atelier holds {keys} on this X11 screen; other programs do not get it."),
     "windows": N_("Atelier holds {keys} in Windows; other programs do not get it."),
 }
 
