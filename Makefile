@@ -16,13 +16,13 @@ SUITABLE := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))
 EXTRAS ?=
 BOOTSTRAP = packaging/bootstrap.py --extras "$(EXTRAS)" $(VENV)
 
-.PHONY: environment check-setup platforms setup run test unit lint format translations catalogues bench growth chaos fuzz slow peers sentence-transformers mutants e2e screenshots dist clean help
+.PHONY: environment check-setup platforms setup run test unit lint size format translations catalogues bench growth chaos fuzz slow peers sentence-transformers mutants e2e screenshots dist clean help
 
 help:
 	@echo "make setup        a virtual environment in $(VENV) with everything Atelier needs"
 	@echo "make run          open the desktop; in a terminal without a display, the chat"
 	@echo "make test         lint and the test suite        make unit     the test suite alone"
-	@echo "make lint         style, types, imports, catalogues"
+	@echo "make lint         style, types, imports, catalogues, size of the rooms"
 	@echo "make bench        measurements (QUICK=1: short)  make chaos    kill tests"
 	@echo "make growth       a data folder as after a year (hours)"
 	@echo "make fuzz         100 000 generated replies (REPLIES=n)"
@@ -78,6 +78,11 @@ lint: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python packaging/catalogues.py check
+	$(BIN)/python packaging/size.py check
+
+# How much code each room has, and its limit (packaging/size.txt).
+size: setup
+	$(BIN)/python packaging/size.py
 
 format: setup
 	$(BIN)/ruff check --fix $(LINTED)
