@@ -265,3 +265,30 @@ async def test_a_workflow_whose_memory_is_off_has_none(calls: Calls, services: T
     assert (data["success"], data["code"]) == (False, "memory_off")
     off = False
     assert (await calls(MEMORY, operation="search", query="cat"))["count"] == 1
+
+
+async def test_what_waits_for_the_users_yes_is_general_to_the_agents_of_its_workflow(
+    calls: Calls, services: ToolServices, repos: Repositories, other: Workflow, calls_with: MakeCalls
+) -> None:
+    """It is found, listed and deleted as general where it was added, and nowhere else."""
+
+    async def asks() -> bool:
+        return True
+
+    await add(calls, "A cat in the workflow.", "knowledge", scope="workflow")
+    services.memory_asks = asks
+    waiting = await add(calls, "A cat that sleeps.", "knowledge")
+    assert (waiting["scope"], (await repos.memories.get(waiting["memory_id"])).proposed) == ("general", True)
+
+    async def seen(by: Calls) -> tuple[list[str], list[str]]:
+        listed = await by(MEMORY, operation="list", scope="general")
+        found = await by(MEMORY, operation="search", query="cat", scope="general", threshold=0)
+        return [each["id"] for each in listed["memories"]], [each["id"] for each in found["results"]]
+
+    ids = [waiting["memory_id"]]
+    assert await seen(calls) == (ids, ids)
+    assert await seen(calls_with(workflow_id=other.id)) == ([], [])
+    assert (await calls_with(workflow_id=other.id)(MEMORY, operation="clear_by_type", type="knowledge", scope="general"))["deleted"] == 0
+    assert (await calls(MEMORY, operation="clear_by_type", type="knowledge", scope="general"))["deleted"] == 1
+    assert await seen(calls) == ([], [])
+    assert (await calls(MEMORY, operation="describe"))["total"] == 1

@@ -183,6 +183,7 @@ class MemoryRepository(Repository[Memory]):
         scope: MemoryScope | None = MemoryScope.BOTH,
         type: MemoryType | None = None,
         tags: Sequence[str] = (),
+        proposing: str = "",
         limit: int = 100,
         offset: int = 0,
     ) -> list[Memory]:
@@ -190,9 +191,12 @@ class MemoryRepository(Repository[Memory]):
 
         Args:
             scope: see ``MemoryFilter``; ``both`` without a workflow means the general ones, None means all there are.
+            proposing: a workflow; what waits there to become general counts as general.
         """
         conditions = ["(expires_at = NONE OR expires_at > $now)"]
         home = _home_condition(workflow_id, scope)
+        if home and proposing:
+            home = f"({home} OR (workflow = $proposing AND proposed = true))"
         if home:
             conditions.append(home)
         if type is not None:
@@ -203,6 +207,7 @@ class MemoryRepository(Repository[Memory]):
             f"WHERE {' AND '.join(conditions)} ORDER BY recency, id LIMIT $limit START $offset",
             now=self._store.clock.now(),
             workflow=record("workflow", workflow_id or ""),
+            proposing=record("workflow", proposing),
             type=type.value if type is not None else "",
             tags=list(tags),
             limit=page_size(limit),
@@ -261,10 +266,11 @@ class MemoryRepository(Repository[Memory]):
             changed=[memory_id],
         )
 
-    async def clear(self, type: MemoryType, workflow_id: str | None) -> int:
-        """Delete all memories of a type in a workflow, or for None the general ones; the bin has them then. Returns how many there were."""
+    async def clear(self, type: MemoryType, workflow_id: str | None, *, proposed: bool = False) -> int:
+        """Delete all memories of a type in a workflow, or for None the general ones; with ``proposed`` those of the workflow alone that wait
+        to become general. The bin has them then. Returns how many there were."""
         params = {"type": type.value, "workflow": record("workflow", workflow_id or "")}
-        condition = f"type = $type AND {_home(workflow_id)}"
+        condition = f"type = $type AND {_home(workflow_id)}{' AND proposed = true' * proposed}"
         return await self._delete_where(condition, params, binned(condition, params, self._store))
 
     async def delete_expired(self) -> int:

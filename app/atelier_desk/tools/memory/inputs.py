@@ -15,7 +15,7 @@ Tags = Annotated[list[Tag], Field(max_length=limits.MEMORY_TAGS)]
 MemoryId = Annotated[str, Field(min_length=1, max_length=64, description="Id of the memory.")]
 Scope = Literal["workflow", "general", "both"]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-SCOPE_TOLD = "workflow: this workflow's; general: those of all workflows; both."
+SCOPE_TOLD = "workflow: this workflow's; general: those of all workflows, with those of here that wait for the user's yes; both."
 READ_DEFAULT = 20_000
 """Characters of one memory that ``get`` gives at once."""
 
@@ -37,7 +37,9 @@ class Add(Input):
     metadata: Metadata = Field(default=Metadata(), description="priority, agent_source, tags.")
     tags: Tags = Field(default=[], description="Words to find it by.")
     scope: Literal["workflow", "general"] | None = Field(
-        default=None, description="Where to keep it; user_pref and knowledge go to general, context and decision to the workflow."
+        default=None,
+        description="workflow: for this workflow alone. general: for all workflows, once the user said yes at the end of the run; until "
+        "then this workflow alone has it. Left out: user_pref and knowledge general, context and decision workflow.",
     )
     importance: Share | None = Field(default=None, description="0 to 1; follows from the type when left out.")
 

@@ -179,7 +179,14 @@ class MemoryTool(DescribedTool):
     async def _list(self, input: inputs.List, context: ToolContext) -> ToolResult:
         workflow_id, scope = _looked_at(input.scope, context)
         kind = MemoryType(input.type_filter) if input.type_filter else None
-        found = await self._memories.list(workflow_id=workflow_id, scope=scope, type=kind, tags=tuple(input.tags), limit=input.limit)
+        found = await self._memories.list(
+            workflow_id=workflow_id,
+            scope=scope,
+            type=kind,
+            tags=tuple(input.tags),
+            proposing=context.workflow_id if scope is MemoryScope.GENERAL else "",
+            limit=input.limit,
+        )
         shown = [_compact(memory) if input.mode == "compact" else _shown(memory) for memory in found]
         return _reading(ToolResult.ok(count=len(shown), scope=scope.value, memories=shown), *found)
 
@@ -190,6 +197,11 @@ class MemoryTool(DescribedTool):
         workflow_id, scope = _looked_at(input.scope, context)
         filters = MemoryFilter(workflow_id, scope, MemoryType(input.type_filter) if input.type_filter else None, tuple(input.tags))
         found = await search.search(input.query, filters=filters, limit=input.limit, threshold=input.threshold)
+        if scope is MemoryScope.GENERAL and (waiting := await self._proposed(context)):
+            filters = replace(filters, workflow_id=context.workflow_id, scope=MemoryScope.WORKFLOW)
+            own = await search.search(input.query, filters=filters, limit=limits.MEMORY_LIST_MAX, threshold=input.threshold)
+            hits = sorted([*found.hits, *(hit for hit in own.hits if hit.memory.id in waiting)], key=lambda hit: -hit.score)
+            found = replace(found, hits=hits[: input.limit])
         if found.hits:
             search.note_found([hit.memory.id for hit in found.hits], context.run_id)
         note = {"note": found.note} if found.note else {}
@@ -247,6 +259,8 @@ class MemoryTool(DescribedTool):
         deleted = 0
         for place in places:
             deleted += await self._memories.clear(kind, place)
+        if scope is MemoryScope.GENERAL and context.workflow_id:
+            deleted += await self._memories.clear(kind, context.workflow_id, proposed=True)
         return ToolResult.ok(
             deleted=deleted, type=kind.value, scope=scope.value, message=f"{deleted} memories of type {kind.value} deleted"
         )
@@ -266,6 +280,12 @@ class MemoryTool(DescribedTool):
 
     async def _activate_general(self, input: inputs.ActivateGeneral, context: ToolContext) -> ToolResult:
         return _scoped(None, "Memory now means the general memories alone")
+
+    async def _proposed(self, context: ToolContext) -> set[str]:
+        """The ids of what waits in this workflow to become general: to the agents of the workflow it is that already."""
+        if not context.workflow_id:
+            return set()
+        return {memory.id for memory in await self._memories.proposed(context.workflow_id)}
 
     async def _visible(self, memory_id: str, context: ToolContext) -> Memory:
         """A memory of the run's scope that has not expired; all others are not found."""
@@ -351,7 +371,7 @@ def _tags(tags: list[str]) -> tuple[str, ...]:
 
 
 def _scope_of(memory: Memory) -> str:
-    return MemoryScope.GENERAL.value if memory.workflow_id is None else MemoryScope.WORKFLOW.value
+    return MemoryScope.GENERAL.value if memory.workflow_id is None or memory.proposed else MemoryScope.WORKFLOW.value
 
 
 def _shown(memory: Memory) -> dict[str, Any]:
