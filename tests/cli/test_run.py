@@ -76,6 +76,17 @@ def test_exit_statuses(cli: Cli, steps: list[Step], options: list[str], status: 
     assert result.of("workflow_complete")[-1]["status"] == complete
 
 
+@pytest.mark.parametrize("option", ["", "--quiet", "--json"])
+def test_what_an_agent_hands_over_at_its_end_is_its_answer_once(cli: Cli, option: str) -> None:
+    done = call("task_complete", summary="Two files were read.", result="- a.txt\n- b.txt")
+    result = cli("run", "go", "--tools", "task_complete", *filter(None, [option]), steps=[done])
+    answer = "Two files were read.\n\n- a.txt\n- b.txt"
+    if option == "--json":
+        assert [event["content"] for event in result.of("message") if event["role"] == "assistant"] == [answer]
+    else:
+        assert result.out == f"{answer}\n"
+
+
 def test_a_question_nobody_answers_waits_with_status_5_and_resume_goes_on(cli: Cli) -> None:
     result = cli("run", "go", "--json", steps=[ask()])
     assert result.status == 5

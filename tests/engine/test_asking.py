@@ -14,6 +14,7 @@ from atelier_desk.domain.agent import AgentConfig, ToolMode
 from atelier_desk.domain.chat import ChatReply, ChatRequest, FinishReason, Role, ToolCall
 from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundError, ProviderError, UsageError
 from atelier_desk.domain.stream.event import ChunkType
+from atelier_desk.domain.workflow import MessageRole
 from atelier_desk.llm.scripted import ScriptedModel, Step
 from atelier_desk.llm.secrets import KeyVault
 from tests.engine.conftest import Opener, WordEmbedder
@@ -198,9 +199,21 @@ async def test_a_run_that_failed_keeps_its_functions_until_the_next_one_starts(o
         assert not atelier.registry.has("word_count")
 
 
-async def test_what_the_agent_hands_over_is_the_answer(open_atelier: Opener) -> None:
-    async with open_atelier(ScriptedModel([calling("task_complete", summary="All done.", result="84")])) as atelier:
-        assert (await atelier.ask("12*7?", agent=agent(tools=(), tool_mode=ToolMode.INVOKE))).text == "84"
+@pytest.mark.parametrize(
+    ("summary", "result", "text"),
+    [
+        ("All done.", "84", "All done.\n\n84"),
+        ("All done.", "", "All done."),
+        ("84", "It is **84**.", "It is **84**."),
+        ("It is **84**.", "84", "It is **84**."),
+    ],
+)
+async def test_what_the_agent_hands_over_is_the_answer(open_atelier: Opener, summary: str, result: str, text: str) -> None:
+    async with open_atelier(ScriptedModel([calling("task_complete", summary=summary, result=result)])) as atelier:
+        given = await atelier.ask("12*7?", agent=agent(tools=(), tool_mode=ToolMode.INVOKE))
+        assert given.text == text
+        said = [m.content for m in await atelier.repos.messages.page(given.workflow_id) if m.role is not MessageRole.USER and m.content]
+        assert said == [text]
 
 
 async def test_a_temporary_atelier_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

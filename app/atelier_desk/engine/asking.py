@@ -8,13 +8,17 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.chat import FinishReason, Usage
 from atelier_desk.domain.errors import AtelierError
+from atelier_desk.domain.events.run import handed_over
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.threads import in_storage_thread
+
+if TYPE_CHECKING:
+    from atelier_desk.engine.journal import RunHandle
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +106,11 @@ class Listener:
                 if self.status == "error":
                     self._problem = (self._problem[0], said.error or self._problem[1])
 
-    def answer(self, handed_over: str) -> Answer:
+    def answer(self, state: RunHandle | None) -> Answer:
         """
+        Args:
+            state: of the run, where it is still known.
+
         Raises:
             AtelierError: the run failed; ``code`` says how.
         """
@@ -111,9 +118,8 @@ class Listener:
             code, problem = self._problem
             raise AtelierError("{problem}", code=code, problem=problem)
         calls = tuple(self.calls)
-        return Answer(
-            handed_over or self.said, self.status, self.usage, self.run_id, self.workflow_id, calls, self.finish_reason, self.data
-        )
+        text = handed_over(state.current.summary, state.current.result) if state is not None else ""
+        return Answer(text or self.said, self.status, self.usage, self.run_id, self.workflow_id, calls, self.finish_reason, self.data)
 
 
 @asynccontextmanager

@@ -244,8 +244,7 @@ class Atelier(Services):
             if run_id:
                 await self.runs.cancel(run_id)
             raise
-        state = self.runs.state_of(heard.run_id)
-        return heard.answer((state.current.result or state.current.summary) if state is not None else "")
+        return heard.answer(self.runs.state_of(heard.run_id))
 
     async def follow(self, run_id: str, **resume: object) -> AsyncIterator[StreamEvent]:
         """Resume a run and yield its stream as ``run`` does; ``resume`` are the arguments of ``RunManager.resume``."""

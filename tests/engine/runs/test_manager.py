@@ -402,7 +402,7 @@ async def test_task_complete_and_output_end_and_show(open_atelier: Opener) -> No
         row = await atelier.runs.wait(run_id)
         assert row.status is RunStatus.COMPLETED
         messages = await atelier.repos.messages.page(workflow_id)
-        assert [message.content for message in messages if message.kind == "output"] == ["half way"]
+        assert [message.content for message in messages if message.kind == "output"] == ["half way", "all done"]
         assert messages[-1].content == "all done"
 
 

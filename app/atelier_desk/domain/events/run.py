@@ -468,8 +468,18 @@ class RunFailed(Event):
     recoverable: bool = True
 
 
+def handed_over(summary: str, result: str) -> str:
+    """The answer of an agent that ends its run with a summary and a result, as Markdown; neither is said twice."""
+    if not summary or summary.strip() in result:
+        return result
+    return summary if result.strip() in summary else f"{summary}\n\n{result}"
+
+
 class RunFinished(Event):
-    """The run is over. ``misfit`` says why its answer does not fit the agent's ``answer_schema``; empty when it does, or there is none."""
+    """The run is over. ``summary`` and ``result`` are what the agent handed over with its end, see ``handed_over``.
+
+    ``misfit`` says why its answer does not fit the agent's ``answer_schema``; empty when it does, or there is none.
+    """
 
     type: Literal["run_finished"] = "run_finished"
     retention: ClassVar[Retention] = Retention.CRITICAL

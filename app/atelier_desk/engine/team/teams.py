@@ -27,6 +27,7 @@ from atelier_desk.domain.events.run import (
     RunStarted,
     ToolCallFinished,
     UserMessage,
+    handed_over,
 )
 from atelier_desk.domain.events.team import AnsweredBy
 from atelier_desk.domain.permission import PermissionRule, snapshot
@@ -366,9 +367,7 @@ def _refused_call(state: RunState) -> str | None:
 def _child_finished(state: RunState, end: RunFinished, bodies: Sequence[EventBody], now: datetime) -> ChildFinished:
     """How a run's end is told to its parent: the report is what it gave, else the last it said, with what it handed over on the way."""
     status = ENDS[end.status]
-    report = end.result or end.summary
-    if end.result and end.summary:
-        report = f"{end.summary}\n\n{end.result}"
+    report = handed_over(end.summary, end.result)
     if not report:
         said = [body.content for body in bodies if isinstance(body, ReplyCutOff) and body.content]
         replies = [entry.text for entry in state.entries if entry.kind is EntryKind.REPLY and entry.text]

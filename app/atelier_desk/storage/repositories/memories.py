@@ -267,7 +267,7 @@ class MemoryRepository(Repository[Memory]):
         )
 
     async def clear(self, type: MemoryType, workflow_id: str | None, *, proposed: bool = False) -> int:
-        """Delete all memories of a type in a workflow, or for None the general ones; with ``proposed`` those of the workflow alone that wait
+        """Delete all memories of a type in a workflow, or for None the general ones; with ``proposed`` those of the workflow that wait
         to become general. The bin has them then. Returns how many there were."""
         params = {"type": type.value, "workflow": record("workflow", workflow_id or "")}
         condition = f"type = $type AND {_home(workflow_id)}{' AND proposed = true' * proposed}"

@@ -36,7 +36,7 @@ class TaskComplete(ControlTool):
     title: ClassVar[str] = N_("Done")
     purpose: ClassVar[str] = N_("Ends its work: done")
     icon: ClassVar[str] = "check"
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Done: {summary}")}
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Ends its work")}
     input: ClassVar[Any] = TaskCompleteInput
     what: ClassVar[str] = "End the run: done. An answer without a call ends it too."
 

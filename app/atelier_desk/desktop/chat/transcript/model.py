@@ -338,6 +338,8 @@ class Transcript:
             entry.topic = "cut_off"
         elif data.output_type:
             entry.topic, entry.details = "output", {"output_type": data.output_type}
+            if data.output_type == "result":
+                self._tell_sources(entry)
         elif entry.kind == "assistant":
             self._tell_sources(entry)
         elif entry.kind == "user":

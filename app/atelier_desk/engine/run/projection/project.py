@@ -36,6 +36,7 @@ from atelier_desk.domain.events.run import (
     ToolCallStarted,
     ToolsRefused,
     UserMessage,
+    handed_over,
 )
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.stream import payloads
@@ -55,7 +56,7 @@ from atelier_desk.engine.run.projection.projection import (
     waiting_or,
 )
 from atelier_desk.engine.run.reducer.reduce import ARE_YOU_DONE
-from atelier_desk.engine.run.reducer.state import RunState
+from atelier_desk.engine.run.reducer.state import EntryKind, RunState
 from atelier_desk.tools.ids import stable_id
 
 __all__ = ["Projection", "Totals", "project", "project_task", "project_team"]
@@ -455,6 +456,11 @@ def _run_failed(at: In, body: RunFailed, out: Projection) -> None:
         out.workflow.update(status=WorkflowStatus.ERROR)
 
 
+def _last_said(state: RunState) -> str:
+    """The text of the last reply of the run."""
+    return next((entry.text for entry in reversed(state.entries) if entry.kind is EntryKind.REPLY), "")
+
+
 @on(RunFinished)
 def _run_finished(at: In, body: RunFinished, out: Projection) -> None:
     status = _status(body.status)
@@ -463,7 +469,12 @@ def _run_finished(at: In, body: RunFinished, out: Projection) -> None:
         told = notice(at, "misfit", **details).model_copy(update={"id": stable_id(at.event.id, "misfit")})
         out.said.append(payloads.Misfit(details=details, message_id=told.id))
         out.messages.append(told)
-    if body.status is not RunStatus.COMPLETED or body.summary:
+    answer = handed_over(body.summary, body.result) if body.status is RunStatus.COMPLETED else ""
+    if answer and answer.strip() not in _last_said(at.after):
+        row = message(at, MessageRole.ASSISTANT, kind="output", content=answer, details={"output_type": "result"})
+        out.said.append(_reply(row.id, answer, output_type="result"))
+        out.messages.append(row)
+    if body.status is not RunStatus.COMPLETED:
         row = notice(at, "run_finished", content=body.summary or body.error, status=body.status.value)
         status = status.model_copy(update={"message_id": row.id, "content": row.content})
         out.messages.append(row)
@@ -472,7 +483,7 @@ def _run_finished(at: In, body: RunFinished, out: Projection) -> None:
         cut_short = body.status is RunStatus.COMPLETED and not at.after.finish.whole
         finish = at.after.finish.value if cut_short else ""
         fits = body.status is RunStatus.COMPLETED and not body.misfit and at.after.agent.answer_schema is not None
-        answer = answers.read(body.result) if fits else None
-        out.said.append(payloads.WorkflowComplete(status=body.status.value, error=body.error, finish_reason=finish, answer=answer))
+        data = answers.read(body.result) if fits else None
+        out.said.append(payloads.WorkflowComplete(status=body.status.value, error=body.error, finish_reason=finish, answer=data))
         finals = {RunStatus.COMPLETED: WorkflowStatus.COMPLETED, RunStatus.ERROR: WorkflowStatus.ERROR}
         out.workflow.update(status=finals.get(body.status, WorkflowStatus.IDLE))

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalStatus
 from atelier_desk.domain.chat import Usage
-from atelier_desk.domain.events.run import RunEvent
+from atelier_desk.domain.events.run import RunEvent, handed_over
 from atelier_desk.domain.team import ChildState, Spending
 from atelier_desk.domain.workflow import Run, RunStatus
 from atelier_desk.engine.run import team
@@ -156,7 +156,7 @@ class _Builder:
             budget=team.more(state.agent.budget, state.raised_limits),
             pause=state.pause.value if state.pause is not None and facts.status is RunStatus.PAUSED else "",
             limit=state.limit.limit.value if state.limit is not None and facts.status is RunStatus.PAUSED else "",
-            report=(known.report if known else "") or state.result or state.summary,
+            report=(known.report if known else "") or handed_over(state.summary, state.result),
             error=(known.error if known else "") or state.error,
             withheld=known.withheld if known else (),
             approvals=ApprovalCounts(
