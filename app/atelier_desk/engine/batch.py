@@ -26,6 +26,7 @@ class Head:
         known: False when the workflow's row has to be read first.
         task_version: grows with each commit that changes tasks.
         head_run_id: the newest turn of the branch that is shown, of which the table has the tasks.
+        tainted: what its runs read from outside: the first few names; None when that has to be read first.
     """
 
     stream_seq: int = 0
@@ -33,11 +34,13 @@ class Head:
     known: bool = False
     task_version: int = 0
     head_run_id: str | None = None
+    tainted: tuple[str, ...] | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def learn(self, row: Workflow) -> None:
         self.stream_seq = row.stream_seq
         self.head_run_id = row.head_run_id
+        self.tainted = None
         self.totals = Totals(
             usage=row.usage, pending_questions=row.pending_questions, pending_approvals=row.pending_approvals, teams=self.totals.teams
         )

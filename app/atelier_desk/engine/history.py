@@ -1,32 +1,26 @@
-"""Reading journals back: folding a run, the conversation it inherits, replaying a workflow, forking it."""
+"""Reading journals back: events in the order of their commits, replaying a workflow, forking it."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.events.run import RunEvent, TaskChanged
 from atelier_desk.domain.stream.event import StreamEvent
-from atelier_desk.domain.workflow import Run, Workflow
+from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.batch import stream_events
 from atelier_desk.engine.copying import Copier
-from atelier_desk.engine.journal import PAGE, Journal, RunHandle, run_events
+from atelier_desk.engine.journal import PAGE, Journal, run_events
 from atelier_desk.engine.run.projection.project import Totals, project, project_task
-from atelier_desk.engine.run.reducer.reduce import fold, reduce
-from atelier_desk.engine.run.reducer.state import Entry, RunState, carried
+from atelier_desk.engine.run.reducer.reduce import reduce
+from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.services.common.naming import branch_name
 from atelier_desk.i18n import N_
 from atelier_desk.storage.damage import Damage, damaged, readable_until
 from atelier_desk.storage.integrity import damaged_in
 from atelier_desk.storage.repositories import Repositories
-
-CACHED_RUNS = 16
-RUNS_AT_ONCE = 100
-"""Turns whose events are read by one query."""
 
 
 async def workflow_events(repos: Repositories, workflow_id: str) -> AsyncIterator[RunEvent]:
@@ -119,74 +113,6 @@ def _next_commit(waiting: dict[str, list[RunEvent]]) -> str:
         return all(first[run_id] == seq for run_id, seq in own.items())
 
     return next((commit for commit, events in waiting.items() if is_next(events)), next(iter(waiting)))
-
-
-@dataclass(frozen=True, slots=True)
-class Before:
-    """What a run goes on with: the conversation of the runs before it, and what was read from outside in it."""
-
-    history: tuple[Entry, ...] = ()
-    tainted: tuple[str, ...] = ()
-
-
-class Conversations:
-    """The conversation a run inherits, folded once and kept for the newest runs."""
-
-    def __init__(self, repos: Repositories) -> None:
-        self._repos = repos
-        self._cache: OrderedDict[str, Before] = OrderedDict()
-
-    async def before(self, previous_run_id: str | None) -> Before:
-        """What a run that follows ``previous_run_id`` begins with."""
-        chain: list[str] = []
-        run_id = previous_run_id
-        rows: dict[str, Run] = {}
-        while run_id is not None and run_id not in self._cache:
-            row = rows.get(run_id)
-            if row is None:
-                row = await self._repos.runs.get(run_id)
-                rows = {r.id: r for r in await self._repos.runs.list(row.workflow_id)} | rows
-            chain.append(run_id)
-            run_id = row.previous_run_id
-        before = self._cache[run_id] if run_id is not None else Before()
-        chain.reverse()
-        for start in range(0, len(chain), RUNS_AT_ONCE):
-            few = chain[start : start + RUNS_AT_ONCE]
-            # Of thousands of turns a query each would take seconds.
-            events = await self._repos.journal.journals(few)
-            for each in few:
-                state = fold(events[each], before.history)
-                before = Before(carried(state), state.tainted) if state is not None else before
-                if rows[each].status.final:
-                    self._keep(each, before)
-        return before
-
-    def finished(self, state: RunState) -> None:
-        """Remember the conversation of a run that is over, so that the next turn folds nothing."""
-        self._keep(state.run_id, Before(carried(state), state.tainted))
-
-    def forget(self) -> None:
-        self._cache.clear()
-
-    def _keep(self, run_id: str, before: Before) -> None:
-        self._cache[run_id] = before
-        self._cache.move_to_end(run_id)
-        while len(self._cache) > CACHED_RUNS:
-            self._cache.popitem(last=False)
-
-
-async def load(repos: Repositories, conversations: Conversations, run_id: str) -> RunHandle:
-    """A run from its journal.
-
-    Raises:
-        NotFoundError: no such run, or it has no events.
-    """
-    row = await repos.runs.get(run_id)
-    events = await run_events(repos, run_id)
-    if not events:
-        raise NotFoundError(N_("There is no run {id}."), id=run_id)
-    history = (await conversations.before(row.previous_run_id)).history if row.parent_run_id is None else ()
-    return RunHandle(run_id=run_id, workflow_id=row.workflow_id, history=history, state=fold(events, history), row=row)
 
 
 async def replay(repos: Repositories, workflow_id: str, run_id: str | None = None) -> AsyncIterator[StreamEvent]:

@@ -44,6 +44,7 @@ from atelier_desk.engine.run.reducer.state import Entry, RunState
 from atelier_desk.engine.services.common.paging import all_rows
 from atelier_desk.engine.spent import spent_by
 from atelier_desk.i18n import N_
+from atelier_desk.policy.permissions import taint
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.writing.commit import Commit, Rename
 
@@ -299,6 +300,7 @@ class Journal:
             spent = await spent_by(self._repos, gone)
             head.known = False
             await to_the_end(self._repos.runs.purge(gone, spent))
+            await self._repos.snapshots.remove(workflow_id)
 
     async def _leave_branch(self, head: Head, parts: Sequence[Part], batch: Batch) -> None:
         """When a turn begins that does not follow the one in view, the tasks become those of its branch."""
@@ -331,6 +333,8 @@ class Journal:
             raise
         self._reach("after_commit", batch)
         head.stream_seq, head.totals = batch.stream_seq, batch.totals
+        if head.tainted is not None:
+            head.tainted = taint.merged(head.tainted, *(run.tainted for run in commit.runs))
         head.head_run_id = batch.rows.workflow.get("head_run_id", head.head_run_id)
         head.task_version += bool(batch.rows.tasks or batch.rows.deleted_tasks)
         return cancelled
@@ -353,6 +357,15 @@ class Journal:
         head = self._head(row.id)
         if not head.known and not head.lock.locked():
             head.learn(row)
+
+    async def tainted(self, workflow_id: str) -> tuple[str, ...]:
+        """What the runs of a workflow read from outside, on all its branches: the first few names, read once."""
+        head = self._head(workflow_id)
+        async with head.lock:
+            await self._know(head, workflow_id)
+            if head.tainted is None:
+                head.tainted = taint.merged((), await self._repos.runs.tainted(workflow_id))
+            return head.tainted
 
     def now(self) -> datetime:
         """The time of the journal's clock."""

@@ -12,7 +12,7 @@ import pytest
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.events.run import EventBody, RunFinished, RunStarted
 from atelier_desk.domain.workflow import RunStatus
-from atelier_desk.engine import Atelier, history
+from atelier_desk.engine import Atelier, conversations
 from atelier_desk.engine.journal import RunHandle
 from atelier_desk.engine.run.driver import Driver
 from atelier_desk.engine.run.environment import RunEnvironment
@@ -84,12 +84,14 @@ async def test_run_that_is_asked_for_while_its_start_is_committed_has_one_driver
     sent = asyncio.Event()
 
     async def load(*arguments: Any) -> RunHandle:
-        handle = await history.load(*arguments)
+        handle = await conversations.load(*arguments)
         if late:
             await sent.wait()
         return handle
 
-    monkeypatch.setattr("atelier_desk.engine.runs.live.history", SimpleNamespace(load=load, Conversations=history.Conversations))
+    monkeypatch.setattr(
+        "atelier_desk.engine.runs.live.conversations", SimpleNamespace(load=load, Conversations=conversations.Conversations)
+    )
     model = ScriptedModel([[calculate("c1", "2*3")], "It is 6.", "never"])
     async with open_atelier(model) as atelier, asyncio.timeout(20):
         workflow = await atelier.workflows.create()

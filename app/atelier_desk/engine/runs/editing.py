@@ -59,6 +59,7 @@ class ContextEditing:
             NotFoundError: nothing of it is in the conversation, or a later summary holds it (that one is undone first).
         """
         live = await self._holder(workflow_id, origin)
+        await self._runs.with_all(live)
 
         def decide(now: RunState) -> list[EventBody]:
             if not compaction.can_undo(now, origin):

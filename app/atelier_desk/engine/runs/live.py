@@ -14,11 +14,11 @@ from atelier_desk.domain.events.run import CallStatus, Ended, EventBody, PauseRe
 from atelier_desk.domain.limits import RUNS_END_S
 from atelier_desk.domain.stream.payloads import Failure
 from atelier_desk.domain.workflow import RunStatus
-from atelier_desk.engine import history
+from atelier_desk.engine import conversations
 from atelier_desk.engine.journal import RunHandle
 from atelier_desk.engine.run.driver import CANCEL, CANCELLED, Driver, Stop, closing_events
 from atelier_desk.engine.run.environment import RunEnvironment
-from atelier_desk.engine.run.reducer.state import RunState
+from atelier_desk.engine.run.reducer.state import RunState, complete
 from atelier_desk.engine.run.reducer.steps import Done, Wait, next_step
 from atelier_desk.engine.run.server_desk import lost
 from atelier_desk.engine.runs.live_run import LiveRun
@@ -48,7 +48,7 @@ class LiveRuns:
     def __init__(self, env: RunEnvironment, slots: int) -> None:
         self._env = env
         self.slots = Slots(slots)
-        self.conversations = history.Conversations(env.repos)
+        self.conversations = conversations.Conversations(env.repos)
         self.alive: dict[str, str] = {}
         self.teams = Teams(env, self)
         self._runs: dict[str, LiveRun] = {}
@@ -105,11 +105,19 @@ class LiveRuns:
             if live is not None:
                 await self._env.journal.refresh(live.handle)
                 return live
-            handle = await history.load(self._env.repos, self.conversations, run_id)
+            handle = await conversations.load(self._env.repos, self.conversations, run_id)
             live = self._runs[run_id] = LiveRun(handle)
             if handle.current.status.final:
-                self._over(run_id)
+                self._finished_with(live)
             return live
+
+    async def with_all(self, live: LiveRun) -> None:
+        """See to it that the summaries in a run's conversation have what they stand for, so that they can be undone."""
+        state = live.handle.current
+        if not complete(state.conversation):
+            before = await self.conversations.before(state.previous_run_id, whole=True)
+            live.handle.history, live.handle.stale = before.history, True
+            await self._env.journal.refresh(live.handle)
 
     def beginning(self, workflow_id: str) -> asyncio.Lock:
         """Held while a turn begins, so that a workflow never has two."""
@@ -219,7 +227,11 @@ class LiveRuns:
             return
         if self.alive.get(state.workflow_id) == state.run_id:
             del self.alive[state.workflow_id]
-        if not state.failed:
+        self._finished_with(live)
+
+    def _finished_with(self, live: LiveRun) -> None:
+        state = live.handle.current
+        if not state.failed and state.parent_run_id is None:
             self.conversations.finished(state)
         self._over(state.run_id)
 
@@ -246,6 +258,7 @@ class LiveRuns:
         """Stop driving. Runs at work are interrupted: a resume, or the next start of the window, goes on with them."""
         self._closing = True
         await self._interrupt(list(self._runs.values()), "program", RUNS_END_S)
+        await self.conversations.close()
 
     async def _interrupt(self, runs: Sequence[LiveRun], ended: Ended, timeout_s: float | None = None) -> None:
         tasks = {live.task: live for live in runs if live.task is not None and live.at_work}

@@ -324,6 +324,7 @@ class RunManager:
         marks = self._env.marks
         marked = await in_tool_thread(read_at_start, marks, instructions, skills) if marks else ()
         before = await self._runs.conversations.before(previous)
+        self._env.journal.learn(row)
         handle = RunHandle(run_id=run_id, workflow_id=row.id, history=before.history)
         started = RunStarted(
             agent_id=who.agent_id,
@@ -339,9 +340,8 @@ class RunManager:
             instructions=instructions,
             skills=skills,
             # Whatever branch it is on: reports, files and commands are the workflow's.
-            tainted=taint.merged(before.tainted, row.tainted, await self._env.repos.runs.tainted(row.id), marked),
+            tainted=taint.merged(before.tainted, row.tainted, await self._env.journal.tainted(row.id), marked),
         )
-        self._env.journal.learn(row)
         with self._runs.expect(run_id):
             try:
                 await self._env.journal.append(handle, started, message, *then, *after, rename=_rename(row, message.content))

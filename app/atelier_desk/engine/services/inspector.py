@@ -11,7 +11,7 @@ from atelier_desk.domain.context import PromptFrame
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.events.run import ContextCompacted, ModelReplied, RunEvent, RunStarted
 from atelier_desk.domain.workflow import Run
-from atelier_desk.engine.history import Conversations
+from atelier_desk.engine.conversations import Conversations
 from atelier_desk.engine.journal import run_events
 from atelier_desk.engine.run.reducer.reduce import fold
 from atelier_desk.engine.run.reducer.state import Entry, EntryKind, RunState
@@ -109,7 +109,8 @@ class InspectorService:
         )
 
     async def _asked(self, row: Run, events: list[RunEvent]) -> RunState:
-        history = (await self._conversations.before(row.previous_run_id)).history if row.parent_run_id is None else ()
+        previous = row.previous_run_id if row.parent_run_id is None else None
+        history = (await self._conversations.before(previous, whole=True)).history
         state = fold(events, history)
         assert state is not None, "a reply is never a run's first event"
         return state

@@ -527,7 +527,7 @@ class WorkflowService:
 
     def _forget(self, workflow_id: str) -> None:
         self._transcripts.forget(workflow_id)
-        self._context.journal.forget(workflow_id)
+        self._context.runs.forget(workflow_id)
 
     def _changed(self, workflow_id: str) -> None:
         self._context.bus.changed("workflow", workflow_id)

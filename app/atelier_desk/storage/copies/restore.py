@@ -112,6 +112,8 @@ def finish_restore(root: Path) -> Path | None:
                     _swap(root / name, ready / name, aside)
             for index in root.glob(f"{DataDir(root).history_index.name}*"):
                 index.unlink()  # it is of the data that was replaced
+            if (snapshots := DataDir(root).snapshots).is_dir():
+                shutil.rmtree(snapshots)
             sync_folder(root)
             kept = _kept(aside, root / "backups")
             # Under a name that is never restored from: half deleted, without its mark, it would pass for one of this folder's own.

@@ -81,6 +81,11 @@ class DataDir:
         return self.root / "history-index.sqlite3"
 
     @property
+    def snapshots(self) -> Path:
+        """Conversations of long workflows as they were after a run, one folder a workflow: made from the journal, and made again."""
+        return self.root / "snapshots"
+
+    @property
     def exports(self) -> Path:
         return self.root / "exports"
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from atelier_desk.storage.folder.artefacts import Artefacts
 from atelier_desk.storage.folder.datadir import DataDir
+from atelier_desk.storage.folder.snapshots import SnapshotFiles
 from atelier_desk.storage.repositories.approvals import ApprovalRepository, PromptFrameRepository
 from atelier_desk.storage.repositories.audit import AuditRepository
 from atelier_desk.storage.repositories.configuration import (
@@ -73,6 +74,7 @@ class Repositories:
         self.memory_bin = MemoryBinRepository(store)
         self.workflows = WorkflowRepository(store, datadir, self.memories)
         self.artefacts = Artefacts(datadir)
+        self.snapshots = SnapshotFiles(datadir, kept=store.path is not None)
         self.messages = MessageRepository(store)
         self.executions = ExecutionRepository(store)
         self.tasks = TaskRepository(store)

@@ -77,6 +77,7 @@ async def write(repos: Repositories, rows: WorkflowRows, *, replace: bool) -> No
             repos.memories.workflow_deleted(workflow.id)
         repos.memories.tell(entries)
     if replace:
+        await repos.snapshots.remove(workflow.id)
         kept = {report.name for report, _text in rows.reports}
         await repos.reports.remove_files(workflow.id, [report.name for report in old_reports if report.name not in kept])
 

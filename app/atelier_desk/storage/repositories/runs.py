@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from atelier_desk.domain.branches import RunLink
 from atelier_desk.domain.chat import Usage
@@ -27,6 +27,19 @@ from atelier_desk.storage.writing.commit_rows import chained, statements
 from atelier_desk.storage.writing.event_table import EVENT_COLUMNS, EVENTS
 
 T = TypeVar("T")
+
+
+class Turn(NamedTuple):
+    """Of a root run, what tells whether its journal is as it was: how many events it has, and the hash of the newest, in which those of
+    all others are; None in a row of before schema 9, and where it was not asked for."""
+
+    id: str
+    previous_run_id: str | None
+    last_seq: int
+    last_hash: bytes | None
+    final: bool
+
+
 _ALIVE = [status.value for status in RunStatus if not status.final]
 
 
@@ -49,6 +62,28 @@ class RunRepository(Repository[Run]):
             workflow=record("workflow", workflow_id),
         )
         return [RunLink(*row[:3]) for row in sorted(rows, key=lambda row: (row[3], row[0]))]
+
+    async def turns(self, workflow_id: str, run_id: str) -> builtins.list[Turn]:
+        """A root run and those it follows, the oldest first, whether their branch is deleted or not.
+
+        Raises:
+            NotFoundError: one of them is gone.
+        """
+        rows = await self._store.query(
+            "SELECT VALUE [record::id(id), previous_run && record::id(previous_run), last_seq, last_hash, status] FROM run "
+            "WHERE workflow = $workflow AND parent_run = NONE",
+            workflow=record("workflow", workflow_id),
+        )
+        there = {row[0]: row for row in rows}
+        found: dict[str, Turn] = {}
+        at: str | None = run_id
+        while at is not None and at not in found:
+            if at not in there:
+                raise self.missing(at)
+            *facts, status = there[at]
+            found[at] = Turn(*facts, RunStatus(status).final)
+            at = found[at].previous_run_id
+        return list(reversed(found.values()))
 
     async def tainted(self, workflow_id: str) -> builtins.list[str]:
         """What the runs of a workflow read from outside, on all its branches: each name once."""
@@ -171,13 +206,14 @@ class JournalRepository:
         text = f"RETURN [(SELECT id, workflow, last_hash FROM $run), ({select})]"  # noqa: S608
         with_name = self._naming([run_id], after)
         runs, rows = (await with_name(self._store.query_all(text, run=run, after=after, limit=page_size(limit))))[0]
+        EVENTS.open(rows)
         chain = Chain(after)
         found = [each for each in map(chain.take, rows) if each is not None]
         if len(rows) < limit and runs and (rows or not after) and (missing := chain.end(runs[0])):
             found.append(missing)
         if found:
             raise damaged(found)
-        return EVENTS.decode_all(rows)
+        return list(map(EVENTS.decode_whole, rows))
 
     async def journals(self, run_ids: Sequence[str]) -> dict[str, list[RunEvent]]:
         """All events of some runs, each in order.
@@ -207,12 +243,13 @@ class JournalRepository:
             chain, last = Chain(), run_row.get("last_hash")
             events = of_run[run_row["id"].id]
             events.sort(key=lambda row: row["seq"])
+            EVENTS.open(events)
             found += [each for each in map(chain.take, events) if each is not None]
             if last not in [row.get("hash") for row in events] and (missing := chain.end(run_row)):
                 found.append(missing)
         if found:
             raise damaged(found)
-        return {run_id: EVENTS.decode_all(events) for run_id, events in of_run.items()}
+        return {run_id: list(map(EVENTS.decode_whole, events)) for run_id, events in of_run.items()}
 
     def _naming(self, run_ids: Sequence[str], after: int = 0) -> Callable[[Awaitable[T]], Awaitable[T]]:
         """Says which event of some runs it is that the engine cannot read."""

@@ -145,8 +145,8 @@ class WorkflowRepository(Repository[Workflow]):
         return bool(found[0])
 
     def _delete_files(self, workflow_id: str) -> None:
-        """Its reports and artefacts."""
-        for above in (self._datadir.reports, self._datadir.attachments):
+        """Its reports, artefacts and snapshots."""
+        for above in (self._datadir.reports, self._datadir.attachments, self._datadir.snapshots):
             try:
                 folder = files_of(above, workflow_id)
             except UsageError:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from atelier_desk.domain.events.run import RunEvent, event_body_adapter
@@ -36,9 +37,19 @@ class _EventTable(Table[RunEvent]):
             "body": to_json(value.body),
         }
 
+    def open(self, rows: Iterable[dict[str, Any]]) -> None:
+        """Unpack the bodies of rows in place, once for all that looks at them; what cannot be unpacked stays, and is not whole."""
+        for row in rows:
+            with contextlib.suppress(ValueError):
+                row["body"] = unpack(row["body"])
+
     def decode(self, row: Any) -> RunEvent:
         if not self.is_whole(row):
             raise damaged_row(self.name, row)
+        return self.decode_whole(row)
+
+    def decode_whole(self, row: Any) -> RunEvent:
+        """The event of a row that was found to be whole just now, as a ``Chain`` does."""
         try:
             body = json.loads(unpack(row["body"]))
         except ValueError:  # of a row without a hash

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -61,7 +61,9 @@ class Entry:
         provider_data: what the model's server sent with a reply and wants back with it.
         attachments: what went with a message; its text holds what the model is given of them.
         refused: models, as ``provider/model``, whose server did not accept the pictures: they are not sent to it again.
-        replaced: for a summary, the entries it stands for; ``order`` are the origins of the whole conversation before it.
+        replaced: for a summary, the entries it stands for; ``order`` are the origins of the whole conversation before it. Both are left out
+            where a conversation was taken from a snapshot; see ``complete``.
+        earlier: for a summary, what went with those entries and is no picture.
     """
 
     seq: int
@@ -83,6 +85,7 @@ class Entry:
     skill: SkillUse | None = None
     message_id: str = ""
     replaced: tuple[Entry, ...] = ()
+    earlier: tuple[Attachment, ...] = ()
     attachments: tuple[Attachment, ...] = ()
     order: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
@@ -361,9 +364,19 @@ def attachments_of(entries: Iterable[Entry]) -> dict[str, Attachment]:
     """What went with the messages of a conversation by its text's hash, the newest last; also with those a summary stands for."""
     found: dict[str, Attachment] = {}
     for entry in entries:
-        found |= attachments_of(entry.replaced)
+        found |= {each.text_sha256: each for each in entry.earlier}
         found |= {each.text_sha256: each for each in entry.attachments if not each.picture}
     return found
+
+
+def complete(entries: Iterable[Entry]) -> bool:
+    """Whether every summary, those in summaries too, still has what it stands for, so that it can be undone."""
+    return all(bool(entry.order) and complete(entry.replaced) for entry in entries if entry.kind is EntryKind.SUMMARY)
+
+
+def without_replaced(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+    """A conversation as it is sent: without what its summaries stand for."""
+    return tuple(replace(entry, replaced=(), order=()) if entry.kind is EntryKind.SUMMARY else entry for entry in entries)
 
 
 def user_entry(seq: int, message: UserMessage, origin: str = "") -> Entry:
@@ -428,9 +441,14 @@ def carried(state: RunState) -> tuple[Entry, ...]:
     Notes nobody read before the run ended are part of it: they are in the transcript, so the model must know them. What still waits its
     turn is not: it goes on waiting, and is shown so.
     """
+    return renumbered(inherited(state))
+
+
+def inherited(state: RunState) -> tuple[Entry, ...]:
+    """The entries of ``carried``, with the numbers they had."""
     kept = [entry for entry in state.conversation if entry.kind is not EntryKind.NOTE]
     kept += [user_entry(0, message, f"{state.run_id}:{message.message_id}") for message in state.silent]
-    return renumbered(kept)
+    return tuple(kept)
 
 
 def model_key(agent: AgentConfig) -> str:
@@ -438,7 +456,7 @@ def model_key(agent: AgentConfig) -> str:
     return f"{agent.provider}/{agent.model}"
 
 
-def renumbered(entries: list[Entry]) -> tuple[Entry, ...]:
+def renumbered(entries: Sequence[Entry]) -> tuple[Entry, ...]:
     """Entries as a run's history: numbered backwards from -1, reasoning left out."""
     size = len(entries)
     return tuple(replace(entry, seq=index - size, reasoning="") for index, entry in enumerate(entries))

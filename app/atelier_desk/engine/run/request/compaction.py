@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from atelier_desk.domain.events.run import ContextCompacted, Retention, RunEvent
 from atelier_desk.engine.run.reducer.evolve import evolve
-from atelier_desk.engine.run.reducer.state import Entry, EntryKind, RunState, renumbered
+from atelier_desk.engine.run.reducer.state import Entry, EntryKind, RunState, attachments_of, renumbered
 
 CUT_TO = 400
 """Characters kept of a tool result that is cut to make room."""
@@ -43,6 +43,7 @@ def compacted(state: RunState, body: ContextCompacted, event: RunEvent) -> RunSt
         retention=Retention.CRITICAL,
         origin=origin,
         replaced=gone,
+        earlier=tuple(attachments_of(gone).values()),
         order=tuple(entry.origin for entry in state.conversation),
     )
     return evolve(

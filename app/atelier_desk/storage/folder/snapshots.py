@@ -1,0 +1,96 @@
+"""Files with the conversation of a workflow as it was after one of its runs, so that not every turn has to be read after a start.
+
+They are made from the journal and are never the only copy: one that is missing, damaged or of another time is as good as none.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import logging
+import shutil
+import zlib
+from pathlib import Path
+
+from atelier_desk.domain.errors import StorageError
+from atelier_desk.storage import errors
+from atelier_desk.storage.folder import files
+from atelier_desk.storage.folder.datadir import DataDir
+from atelier_desk.threads import in_storage_thread
+
+_log = logging.getLogger(__name__)
+KEPT = 2
+"""Files a workflow: the newest may be of a turn that was answered again since, on another branch."""
+LARGEST = 64 * 1024 * 1024
+"""Bytes of a snapshot, not compressed; a larger one is not kept."""
+_DIGEST = 16
+
+
+class SnapshotFiles:
+    """The files below ``snapshots``, one folder a workflow, named after the run that was over.
+
+    Args:
+        kept: False keeps none: of a database in memory nothing goes to the disk.
+    """
+
+    def __init__(self, datadir: DataDir, kept: bool = True) -> None:
+        self._folder = datadir.snapshots
+        self._kept = kept
+
+    async def read(self, workflow_id: str) -> list[bytes]:
+        """The snapshots of a workflow that are as they were written, the newest first."""
+        return await in_storage_thread(self._read, workflow_id) if self._kept else []
+
+    async def write(self, workflow_id: str, run_id: str, data: bytes) -> None:
+        """Keep one more, and of the older ones as many as are kept. What cannot be written is left out: it is made again later."""
+        if self._kept and len(data) <= LARGEST:
+            await in_storage_thread(self._write, workflow_id, run_id, data)
+
+    async def remove(self, workflow_id: str) -> None:
+        """Delete those of a workflow, as when something was deleted in it.
+
+        Raises:
+            StorageError: they could not be deleted.
+        """
+        folder = files.files_of(self._folder, workflow_id)
+        try:
+            if self._kept and folder.is_dir():
+                await in_storage_thread(shutil.rmtree, folder)
+        except OSError as error:
+            raise errors.from_os_error(error, folder) from error
+
+    def _read(self, workflow_id: str) -> list[bytes]:
+        found = []
+        for path in _newest(files.files_of(self._folder, workflow_id)):
+            with contextlib.suppress(OSError, ValueError, zlib.error):
+                found.append(_unpack(path.read_bytes()))
+        return found
+
+    def _write(self, workflow_id: str, run_id: str, data: bytes) -> None:
+        try:
+            folder = files.files_of(self._folder, workflow_id)
+            files.write_atomic(folder / files.plain_name(run_id), _pack(data))
+            for old in _newest(folder)[KEPT:]:
+                old.unlink(missing_ok=True)
+        except (OSError, StorageError) as error:
+            _log.info("no snapshot of workflow %s: %s", workflow_id, error)
+
+
+def _newest(folder: Path) -> list[Path]:
+    try:
+        found = [(path.stat().st_mtime_ns, path) for path in folder.iterdir() if not path.name.startswith(".")]
+    except OSError:
+        return []
+    return [path for _time, path in sorted(found, reverse=True)]
+
+
+def _pack(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=_DIGEST).digest() + zlib.compress(data, 1)
+
+
+def _unpack(stored: bytes) -> bytes:
+    inflate = zlib.decompressobj()
+    data = inflate.decompress(stored[_DIGEST:], LARGEST)
+    if not inflate.eof or hashlib.blake2b(data, digest_size=_DIGEST).digest() != stored[:_DIGEST]:
+        raise ValueError("not as it was written")
+    return data

@@ -1,0 +1,148 @@
+"""What a workflow costs as it grows: the first turn after a start, and a warm one, at 10, 1 000 and 5 000 turns.
+
+The turns before those that are measured are made through the journal, with the events and rows that the engine would write, summaries
+among them; what is measured goes through the whole engine, in a process of its own, with a scripted model and without syncs. Times are
+processor time of the process, in which the database is; ``of_10`` compares them to those of the workflow with the fewest turns, in the
+same folder.
+
+Run: ``python -m tests.bench.bench_workflow [--quick] [--turns N ...] [--json FILE]``; the quick form has 10, 200 and 1 000 turns and takes
+half a minute.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.base import new_id
+from atelier_desk.domain.chat import ChatReply, FinishReason, Usage
+from atelier_desk.domain.events.run import ContextCompacted, ModelReplied, RunFinished, RunStarted, UserMessage
+from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.engine import Atelier
+from atelier_desk.engine.journal import Journal, RunHandle
+from atelier_desk.engine.run.reducer.state import carried
+from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.secrets import KeyVault
+
+ROOT = Path(__file__).resolve().parents[2]
+TURNS = (10, 1_000, 5_000)
+QUICK = (10, 200, 1_000)
+WARM = 11
+"""Warm turns, of which the median counts."""
+SENT = 200
+"""Entries of a conversation from which on the older half is put into a summary."""
+AGENT = AgentConfig(name="Bench", provider="bench", model="scripted", tools=("CalculatorTool",), tool_dialect="native")
+
+
+def question(number: int) -> str:
+    return f"Question {number}: what is the way from the river to the town, and how long does it take on foot in the rain?"
+
+
+def answer(number: int) -> str:
+    return f"Answer {number}. " + "Follow the river to the bridge, then the road. " * 4
+
+
+async def fill(atelier: Atelier, turns: int, progress: bool = False) -> str:
+    """A workflow with as many turns; returns its id."""
+    workflow_id = (await atelier.workflows.create(name=f"{turns} turns")).id
+    journal = Journal(atelier.repos, atelier.bus, atelier.repos.store.clock)
+    history, previous = (), None
+    for number in range(turns):
+        handle = RunHandle(run_id=new_id(), workflow_id=workflow_id, history=history)
+        start = RunStarted(agent=AGENT, previous_run_id=previous, correlation_id=handle.run_id)
+        usage = Usage(tokens_input=900, tokens_output=60)
+        reply = ChatReply(content=answer(number), usage=usage, finish_reason=FinishReason.STOP)
+        state = await journal.append(handle, start, UserMessage(content=question(number)))
+        if len(state.conversation) > SENT:
+            gone = tuple(entry.seq for entry in state.conversation[: SENT // 2])
+            await journal.append(handle, ContextCompacted(method="summary", dropped=gone, summary="They spoke of the way to the town."))
+        end = RunFinished(status=RunStatus.COMPLETED)
+        state = await journal.append(handle, ModelReplied(message_id=new_id(), reply=reply, usage=usage), end)
+        history, previous = carried(state), handle.run_id
+    journal.forget(workflow_id)
+    return workflow_id
+
+
+async def turn(atelier: Atelier, workflow_id: str) -> float:
+    """Processor seconds of one turn."""
+    began = time.process_time()
+    run_id = await atelier.runs.send(workflow_id, question(0), agent=AGENT)
+    row = await atelier.runs.wait(run_id)
+    assert row.status is RunStatus.COMPLETED, row.error
+    return time.process_time() - began
+
+
+def opened(folder: Path) -> Any:
+    model = ScriptedModel(["word " * 5] * 1_000)
+    return Atelier.open(folder, vault=KeyVault(environ={}), fsync=False, model_factory=lambda agent: model)
+
+
+async def grow(folder: Path, turns: list[int]) -> list[str]:
+    async with opened(folder) as atelier:
+        return [await fill(atelier, count) for count in turns]
+
+
+async def measure(folder: Path, small: str, workflow_id: str) -> dict[str, float]:
+    """A process that was just started: what the modules cost goes to a turn of the small workflow, which is not counted."""
+    async with opened(folder) as atelier:
+        await turn(atelier, small)
+        began = time.perf_counter()
+        first = await turn(atelier, workflow_id)
+        figures = {"first": first, "first_wall": time.perf_counter() - began}
+        figures["warm"] = statistics.median([await turn(atelier, workflow_id) for _ in range(WARM)])
+    return figures
+
+
+def phase(folder: Path, *values: str) -> Any:
+    command = [sys.executable, "-m", "tests.bench.bench_workflow", "--folder", str(folder), "--phase", *values]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True, timeout=3600)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help=f"{QUICK} instead of {TURNS} turns")
+    parser.add_argument("--turns", type=int, nargs="+", help="these numbers of turns")
+    parser.add_argument("--folder", type=Path, help="a folder on the disk to measure (default: a temporary one)")
+    parser.add_argument("--json", type=Path, help="write the figures to this file")
+    parser.add_argument("--phase", nargs="+", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.phase:
+        values = options.phase[1:]
+        work = grow(options.folder, list(map(int, values))) if options.phase[0] == "grow" else measure(options.folder, *values)
+        print(json.dumps(asyncio.run(work)), flush=True)
+        return
+    turns = options.turns or (QUICK if options.quick else TURNS)
+    with tempfile.TemporaryDirectory(dir=options.folder) as name:
+        folder, began = Path(name) / "data", datetime.now()
+        workflows = phase(folder, "grow", "10", *map(str, turns))
+        print(f"grown in {(datetime.now() - began).total_seconds():.0f} s", file=sys.stderr)
+        figures = {}
+        for count, workflow_id in zip(turns, workflows[1:], strict=True):
+            found = {"after_growth": phase(folder, "use", workflows[0], workflow_id), **phase(folder, "use", workflows[0], workflow_id)}
+            before = found.pop("after_growth")
+            figures[count] = {"first_ever": before["first"], **found}
+    least = figures[turns[0]]
+    print(f"{'turns':>6} {'first ever':>11} {'first':>9} {'of_10':>7} {'warm':>9} {'of_10':>7}   (ms of processor time)")
+    for count, found in figures.items():
+        ratios = {name: found[name] / least[name] for name in ("first", "warm")}
+        print(
+            f"{count:6} {found['first_ever'] * 1000:11.1f} {found['first'] * 1000:9.1f} {ratios['first']:7.2f} "
+            f"{found['warm'] * 1000:9.1f} {ratios['warm']:7.2f}"
+        )
+    if options.json:
+        options.json.write_text(json.dumps(figures, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
