@@ -19,12 +19,23 @@ def compiled(pattern: str, *, anywhere: bool = False) -> re.Pattern[str]:
         ToolError: ``bad_pattern``.
     """
     plain = pattern.removeprefix("./").removeprefix("/")
+    if ".." in plain.split("/"):
+        raise ToolError(
+            "The pattern {pattern} has .. in it. Patterns go down only: begin in a folder further up.", code="bad_pattern", pattern=pattern
+        )
     if anywhere and "/" not in pattern.rstrip("/"):
         plain = f"**/{plain}"
     try:
         return re.compile("|".join(f"(?:{_regex(each)})" for each in _braces(plain)), re.DOTALL)
     except re.error as error:
         raise ToolError("The pattern {pattern} cannot be read: {reason}.", code="bad_pattern", pattern=pattern, reason=error) from error
+
+
+def plain_start(pattern: str) -> tuple[str, str]:
+    """The folders at the beginning of a pattern that are written out, and the rest, which is never empty."""
+    *folders, name = pattern.split("/")
+    count = next((place for place, part in enumerate(folders) if set(part) & set("*?[{")), len(folders))
+    return "/".join(folders[:count]), "/".join([*folders[count:], name])
 
 
 def _braces(pattern: str) -> list[str]:
@@ -35,7 +46,13 @@ def _braces(pattern: str) -> list[str]:
             raise ToolError("The pattern has too many braces.", code="bad_pattern")
         each = rest.pop()
         inner = re.search(r"\{([^{}]*)\}", each)
-        if inner is None or "," not in inner.group(1):
+        if inner is None:
+            if set(re.sub(r"\[[!^]?\]?[^\]]*\]", "", each)) & set("{}["):
+                raise ToolError(
+                    "The pattern {pattern} has a bracket or brace without its other half. For the sign itself write [{{] or [[].",
+                    code="bad_pattern",
+                    pattern=pattern,
+                )
             done.append(each)
         else:
             rest += [each[: inner.start()] + choice + each[inner.end() :] for choice in inner.group(1).split(",")]

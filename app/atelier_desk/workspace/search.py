@@ -1,4 +1,4 @@
-"""Searching the files of a workspace: a regular expression, line by line, within limits on time, size and length of lines.
+"""Searching the files of a workspace: a regular expression, line by line, within limits on time and size.
 
 The rules are ripgrep's, which helps where it is on the machine: hidden files, those that ``.gitignore``, ``.ignore`` or ``.rgignore``
 name, binary files and what lies behind links are left out.
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 FILE = 10 * 1024 * 1024
 """Bytes of a file that is searched; larger ones are counted and named."""
-LINE = 20_000
-"""Characters of a line that are searched."""
 _LOOK_S = 0.2
 """Seconds of a first look at a whole file."""
 SHOWN = 400
@@ -165,7 +163,7 @@ def _in_file(
         if place % 256 == 0 and stopped():
             raise TimeoutError
         # The library gives the interpreter free meanwhile, and ends by itself when the time is over.
-        match = wanted.search(line[:LINE], timeout=max(0.001, walk.seconds_left), concurrent=len(line) > SHOWN)
+        match = wanted.search(line, timeout=max(0.001, walk.seconds_left), concurrent=len(line) > SHOWN)
         if match is None:
             continue
         hits.append(

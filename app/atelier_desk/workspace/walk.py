@@ -73,7 +73,8 @@ class Walk:
         """Folders that the system does not let us look into."""
 
     def files(self, start: str = "", *, folders: bool = False, depth: int = DEPTH) -> Iterator[Entry]:
-        """The plain files below ``start`` (and with ``folders`` folders and links too), a folder's own before those further down."""
+        """The plain files below ``start`` (and with ``folders`` folders and links too), a folder's own before those further down. That
+        ``start`` itself is ignored does not count: it was named."""
         yield from self._below(start, self._rules_above(start), folders, depth)
 
     @property
@@ -125,11 +126,17 @@ class Walk:
         return name.startswith(".") and not self._hidden
 
     def _rules_above(self, start: str) -> list[_Rules]:
-        """Those of the folders above ``start``, the topmost first."""
+        """Those of the folders above ``start``, the topmost first; none of those above a folder that they leave out."""
         if self._everything or not start:
             return []
         parts = start.split("/")
-        return [rules for end in range(len(parts)) for rules in self._rules_of("/".join(parts[:end]))]
+        above: list[_Rules] = []
+        for end in range(len(parts)):
+            above += self._rules_of("/".join(parts[:end]))
+            said = (each.says("/".join(parts[: end + 1]), True) for each in reversed(above))
+            if next((answer for answer in said if answer is not None), False):
+                above = []
+        return above
 
     def _rules_of(self, folder: str, names: set[str] | None = None) -> list[_Rules]:
         found = []

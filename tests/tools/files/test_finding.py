@@ -62,7 +62,6 @@ async def test_a_list_leaves_out_what_git_ignores(call: Calls) -> None:
         ("[ab].py", {"a.py"}),
         ("?.py", {"a.py"}),
         ("**/b.*", {"sub/b.py"}),
-        ("out/**", set()),
         ("[!a]*.py", {"two\nlines.py", "émoji 🎨.py"}),
         ("nothing*", set()),
     ],
@@ -132,3 +131,53 @@ async def test_links_in_a_circle_end_every_walk(call: Calls, ws: Path) -> None:
     ):
         assert (await call(tool, **arguments))["success"], tool
     assert (await call("read_file", path="one"))["code"] == "outside"
+
+
+@pytest.mark.parametrize("folder", ["{ws}", "{ws}/sub"])
+async def test_an_absolute_pattern_in_the_workspace_is_taken_as_relative(call: Calls, ws: Path, folder: str) -> None:
+    pattern = f"{folder.format(ws=ws)}/**/b.py"
+    assert await paths(call, "glob_files", "files", pattern=pattern) == ["sub/b.py"]
+    assert await paths(call, "glob_files", "files", pattern=pattern, cwd="sub") == ["sub/b.py"]
+    assert await paths(call, "search_files", "matches", pattern="hello", glob=pattern) == ["sub/b.py"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "code"),
+    [
+        ("/etc/*", "outside"),
+        ("~/*.py", "outside"),
+        ("/*", "outside"),
+        ("out/**", "outside"),
+        ("../*.py", "bad_pattern"),
+        ("sub/../*.py", "bad_pattern"),
+        ("*.{py,txt", "bad_pattern"),
+        ("*.py}", "bad_pattern"),
+        ("[ab.py", "bad_pattern"),
+    ],
+)
+async def test_a_pattern_that_leads_out_or_is_broken_is_refused(call: Calls, pattern: str, code: str) -> None:
+    """It would find nothing, and nobody would know why."""
+    assert (await call("glob_files", pattern=pattern))["code"] == code
+    found = await call("search_files", pattern="print", glob=pattern)
+    assert found.get("code") == code or (pattern, found["count"]) == ("out/**", 0)
+
+
+async def test_signs_of_patterns_in_names_are_found_where_they_stand_in_brackets(call: Calls, ws: Path) -> None:
+    for name in ("a{b.py", "[id].tsx", "c]d"):
+        (ws / name).touch()
+    for pattern, name in (("a[{]b.py", "a{b.py"), ("[[]id].tsx", "[id].tsx"), ("c]d", "c]d"), ("c[]]d", "c]d")):
+        assert await paths(call, "glob_files", "files", pattern=pattern) == [name]
+
+
+async def test_an_ignored_folder_that_is_named_is_searched(call: Calls) -> None:
+    assert await paths(call, "search_files", "matches", pattern="print", path="build") == ["build/out.py"]
+    assert await paths(call, "glob_files", "files", pattern="*.py", cwd="build") == ["build/out.py"]
+    assert await paths(call, "glob_files", "files", pattern="build/*.py") == ["build/out.py"]
+    assert await paths(call, "list_directory", "entries", path="build") == ["out.py"]
+    assert await paths(call, "search_files", "matches", pattern="print", path="sub", glob="secret*") == []
+
+
+async def test_a_match_far_along_a_line_is_found(call: Calls, ws: Path) -> None:
+    (ws / "bundle.min.js").write_text("x" * 300_000 + ";needle=1;" + "y" * 100)
+    (row,) = (await call("search_files", pattern="needle=\\d", path="bundle.min.js"))["matches"]
+    assert "needle=1" in row["text"]

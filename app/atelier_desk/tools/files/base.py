@@ -21,6 +21,7 @@ from atelier_desk.tools.sections import FILES
 from atelier_desk.tools.validation import closest
 from atelier_desk.workspace.checkpoints.files import FILE, Author, WorkspaceFiles
 from atelier_desk.workspace.diffs import digest
+from atelier_desk.workspace.globs import plain_start
 from atelier_desk.workspace.places import NO_WORKSPACE, PATH, Place, first_outside, place
 from atelier_desk.workspace.root import ConfinedRoot
 from atelier_desk.workspace.structured import warning
@@ -55,6 +56,24 @@ class FileTool(DescribedTool):
         if not roots:
             raise ToolError(NO_WORKSPACE, code="no_workspace")
         return place(text, roots)
+
+    def below(self, pattern: str, where: Place, context: ToolContext, *, moves: bool = False) -> tuple[Place, str]:
+        """A pattern as it holds below a folder: an absolute one in the workspace is taken as relative. With ``moves`` the folder may be
+        another one, which is given then.
+
+        Raises:
+            ToolError: ``outside``: it leads out of the workspace, or of the folder.
+        """
+        if not pattern.startswith(("/", "~/")):
+            return where, pattern
+        plain, rest = plain_start(pattern)
+        there = self.place(plain or "/", context)
+        inside = there.root == where.root and (not where.path or f"{there.path}/".startswith(f"{where.path}/"))
+        if inside:
+            return where, "/".join(filter(None, (there.path[len(where.path) :].strip("/"), rest)))
+        if moves:
+            return there, rest
+        raise ToolError("The pattern {pattern} lies outside of {path}.", code="outside", pattern=pattern, path=where.shown)
 
     def out_of_reach(self, call: Call, roots: Sequence[Path]) -> ToolError | None:
         """The error of the first path that leads nowhere in the workspace by its spelling; links are looked at when the call runs."""

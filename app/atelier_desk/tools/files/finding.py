@@ -17,7 +17,7 @@ from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.call import SubjectKind
 from atelier_desk.tools.describe import About
 from atelier_desk.tools.files.base import FilePath, FileTool
-from atelier_desk.workspace.globs import compiled
+from atelier_desk.workspace.globs import compiled, plain_start
 from atelier_desk.workspace.places import Place
 from atelier_desk.workspace.search import FILE, Hit, search
 from atelier_desk.workspace.walk import DEPTH, Walk
@@ -119,13 +119,16 @@ class GlobFilesTool(FileTool):
 
     def _glob(self, input: GlobInput, context: ToolContext) -> ToolResult:
         where = self.place(input.cwd, context)
+        where, pattern = self.below(input.pattern, where, context, moves=True)
         root = self.root(where, context)
-        wanted = compiled(input.pattern)
+        wanted = compiled(pattern)
+        begins = where.below(plain) if (plain := plain_start(pattern)[0]) else where
+        named = root.look(begins.path)
         without = [compiled(each, anywhere=True) for each in input.ignore]
-        hidden = any(part.startswith(".") for part in input.pattern.split("/"))
+        hidden = any(part.startswith(".") for part in pattern.split("/"))
         walk = Walk(root, everything=hidden, seconds=SECONDS, stopped=lambda: context.cancelled)
         hits = []
-        for entry in walk.files(where.path):
+        for entry in walk.files((begins if named is not None and named.kind == "folder" else where).path):
             below = entry.path[len(where.path) :].lstrip("/")
             if wanted.fullmatch(below) and not any(_leaves_out(each, below) for each in without):
                 hits.append(entry)
@@ -181,11 +184,12 @@ class SearchFilesTool(FileTool):
         root = self.root(where, context)
         if root.look(where.path) is None:
             raise self.missing(where, context)
+        glob = self.below(input.glob, where, context)[1] if input.glob else ""
         results = search(
             root,
             input.pattern,
             start=where.path,
-            glob=input.glob,
+            glob=glob,
             ignore_case=input.ignore_case,
             context=input.context_lines,
             most=input.max_results,
