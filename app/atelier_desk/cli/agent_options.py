@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 TOOL_MODES = ("direct", "sections", "invoke")
 DIALECTS = ("auto", "native", "xml", "guided")
 PROFILES = ("plan", "ask", "ask-all", "edit", "free")
+FORMER = {"selective": "ask", "manual": "ask-all", "auto": "free"}
+"""The names that agent files and the program before this one use, accepted too."""
 EFFORTS = ("off", "low", "medium", "high")
 ON_APPROVAL = ("ask", "allow", "deny")
 
@@ -70,6 +72,7 @@ def add_profile_option(who: argparse._ActionsContainer) -> None:
         "--profile",
         "--approval",
         dest="approval",
+        type=lambda name: FORMER.get(name, name),
         choices=PROFILES,
         help=_(
             "what it may do without asking (the agent's own): plan only reads, ask asks before changes, ask-all before every call, "

@@ -112,7 +112,7 @@ class Atelier(Services):
     @asynccontextmanager
     async def open(
         cls,
-        data_dir: Path | None = None,
+        data_dir: Path | str | None = None,
         *,
         clock: Clock | None = None,
         model_factory: ModelFactory | None = None,
@@ -447,7 +447,7 @@ class Atelier(Services):
             await self.projects.load()
             self._tools_loaded = True
 
-    async def _open_store(self, data_dir: Path | None, vault: KeyVault | None, **options: Any) -> None:
+    async def _open_store(self, data_dir: Path | str | None, vault: KeyVault | None, **options: Any) -> None:
         from atelier_desk import logs
         from atelier_desk.engine import elsewhere
         from atelier_desk.llm.secrets import KeyVault, redact
@@ -456,7 +456,7 @@ class Atelier(Services):
         from atelier_desk.storage.store import Store
 
         self._redacting = logs.add_redactor(redact)
-        self.datadir = DataDir(data_dir.absolute() if data_dir else default_data_dir()).ensure()  # noqa: ASYNC240 - no I/O waits here
+        self.datadir = DataDir(Path(data_dir).absolute() if data_dir else default_data_dir()).ensure()  # noqa: ASYNC240 - no I/O waits here
         self.vault = vault or KeyVault()
         self.store = await Store.open(self.datadir.database, clock=self.clock, backups=self.datadir.backups, **options)
         self.repos = Repositories(self.store, self.datadir)

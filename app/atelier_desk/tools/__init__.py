@@ -1,1 +1,26 @@
-"""Tools: the registry, the factory and every tool, one folder a section."""
+"""Tools: the registry, the factory and every tool, one folder a section.
+
+Nothing is loaded before it is asked for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from atelier_desk.tools.base import ToolCategory
+    from atelier_desk.tools.control import CONTROL_TOOLS
+    from atelier_desk.tools.custom import tool
+    from atelier_desk.tools.registry import ToolRegistry
+
+__all__ = ["CONTROL_TOOLS", "ToolCategory", "ToolRegistry", "tool"]
+
+_HOMES = {"CONTROL_TOOLS": "control", "ToolCategory": "base", "ToolRegistry": "registry", "tool": "custom"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -76,7 +76,7 @@ def tool(
     *,
     name: str | None = None,
     description: str | None = None,
-    category: ToolCategory | str = ToolCategory.WORKFLOW,
+    category: ToolCategory | str = ToolCategory.COMMON,
     section: str = CUSTOM,
     effect: Effect | str = Effect.EXECUTE,
     risk: Risk | str = Risk.MEDIUM,

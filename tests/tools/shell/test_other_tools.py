@@ -76,6 +76,8 @@ async def test_git(bench: Bench) -> None:
     assert "+new" in (await bench.call("git_diff")).data["output"]
     assert "rename from b.txt" in (await bench.call("git_diff", staged=True)).data["output"]
     assert (await bench.call("git_diff", file="c.txt")).data["output"] == ""
+    unknown = await bench.call("git_diff", file="nope.txt")
+    assert (unknown.data["code"], "nope.txt" in unknown.data["error"]) == ("not_found", True)
     for file in ("--output=x", "../x", "/etc/passwd", ":(top)x", "-O./canary"):
         refused = await bench.call("git_diff", file=file)
         assert not (bench.root / "x").exists()

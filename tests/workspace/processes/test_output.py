@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atelier_desk.workspace.processes.output import MOST_BYTES, Output, coloured, readable
+from atelier_desk.workspace.processes.output import MOST_BYTES, MOST_LINES, Output, coloured, readable
 
 PIECES = st.sampled_from([
     "a", "é", "\n", "\r", "\r\n", "\t", "\x1b", "\x1b[", "\x1b[31m", "\x1b[0m", "\x1b[2K", "\x1b]0;title\x07", "\x1b]8;;http://x\x1b\\",
@@ -60,3 +60,17 @@ def test_the_newest_lines_come_in_their_colours_when_they_are_wanted(tmp_path: P
     assert output.last(2, 100, in_colour=True) == "\x1b[32mtwo\x1b[0m\nthree"
     output.add(b"\x1b[31m" + b"x" * 200)
     assert output.last(1, 100, in_colour=True) == "x" * 100
+
+
+@pytest.mark.parametrize("lines", [MOST_LINES, MOST_LINES + 1, 5_000, 50_000])
+def test_no_line_is_shown_twice_and_what_is_missing_is_counted(tmp_path: Path, lines: int) -> None:
+    output = Output(tmp_path / "out")
+    printed = b"".join(b"%d\n" % number for number in range(lines))
+    output.add(printed)
+    output.close()
+    text = output.shown().text
+    numbers = [int(line) for line in text.splitlines() if line.isdigit()]
+    assert len(set(numbers)) == len(numbers) <= MOST_LINES
+    assert (numbers[0], numbers[-1]) == (0, lines - 1)
+    missing = re.search(r"(-?\d+) bytes are missing", text)
+    assert (int(missing[1]) if missing else 0) == len(printed) - sum(len(f"{number}\n") for number in numbers)

@@ -106,7 +106,7 @@ class CalculatorTool(DescribedTool):
         when="any result with numbers matters: sums, products, percentages, roots, trigonometry, conversions.",
         when_not="the text only mentions numbers and nothing has to be worked out.",
         operations={
-            "eval": "a whole expression: + - * / // % **, parentheses, the functions below and pi, e, tau",
+            "eval": "a whole expression: + - * / // ** and % (a remainder, or 12% of 840), parentheses, the functions below and pi, e, tau",
             "unary functions": "of one number",
             "binary functions": "of two numbers; log is the logarithm of a to base b, nroot the b-th root of a",
             "constant": "pi, e, tau, sqrt2, ln2 or ln10",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -203,8 +204,12 @@ _SPELLINGS = str.maketrans(
 )
 
 
+_PERCENT = re.compile(r"(\d(?:\.\d+)?|\))\s*%\s*(?:(of|de)\b\s*|(?=[*/)]|$))")
+"""A percentage, where the sign cannot be the operator of a remainder: before "of", another operator or the end."""
+
+
 def evaluate(expression: str) -> Number:
-    """The value of an arithmetic expression, an integer where it is exact.
+    """The value of an arithmetic expression, an integer where it is exact. ``12% of 840`` is 12/100*840.
 
     Raises:
         CalculationError: codes ``syntax``, ``unknown_name``, ``division_by_zero``, ``domain``, ``overflow``.
@@ -216,7 +221,8 @@ def evaluate(expression: str) -> Number:
             limit=limits.CALCULATOR_EXPRESSION,
             code="too_long",
         )
-    return guarded(lambda: _evaluator().eval(expression, _parsed(expression.translate(_SPELLINGS).strip())))
+    plain = _PERCENT.sub(lambda found: f"{found[1]}/100{'*' if found[2] else ''}", expression.translate(_SPELLINGS).strip())
+    return guarded(lambda: _evaluator().eval(plain, _parsed(plain)))
 
 
 def guarded(compute: Callable[[], Any]) -> Number:

@@ -124,4 +124,14 @@ class GitDiff(_Git):
     async def run(self, input: DiffInput, context: ToolContext) -> ToolResult:
         staged = ("--cached",) if input.staged else ()
         kept = await self.ask(context, "diff", "--no-color", *staged, "--", *((input.file,) if input.file else ()))
-        return running.result(kept)
+        given = running.result(kept)
+        if not input.file or kept.process.status != 0 or kept.process.output.size or (self._there(input.file, context)):
+            return given
+        known = await self.ask(context, "ls-files", "--", input.file)
+        if known.process.status == 0 and known.process.output.size:
+            return given
+        raise ToolError("{file} is not in the folder and not known to git: see git_status.", code="not_found", file=input.file)
+
+    @staticmethod
+    def _there(file: str, context: ToolContext) -> bool:
+        return context.workspace is not None and (context.workspace / file).exists()

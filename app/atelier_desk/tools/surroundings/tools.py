@@ -64,6 +64,7 @@ class GetEnvironmentInfo(_Context):
     purpose = N_("Says which system and programs there are.")
     icon = "monitor"
     summaries: ClassVar = {"": N_("Look up the environment")}
+    needs_workspace = False
     about = About(
         what="Get the operating system, the processor and which usual programs commands can use.",
         when="you choose a command that depends on the system.",

@@ -86,6 +86,8 @@ class Output:
             return Shown(_plain(whole), True, self.lines, whole)
         head, tail = bytes(self._head[:SHOWN_EACH]), bytes(self._tail[-SHOWN_EACH:])
         head, tail = head[: head.rfind(b"\n") + 1] or head, tail[tail.find(b"\n") + 1 :] or tail
+        # Of many short lines the two would meet: each has half of the lines that are shown, too.
+        head, tail = b"".join(head.splitlines(True)[: MOST_LINES // 2]), b"".join(tail.splitlines(True)[-MOST_LINES // 2 :])
         missing = self.size - len(head) - len(tail)
         # What stands between may have ended the colours of the head.
         cut = f"{coloured(head)}\x1b[m[… {missing} bytes are missing here …]\n{coloured(tail)}"

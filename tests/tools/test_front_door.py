@@ -1,0 +1,31 @@
+"""What ``atelier_desk.tools`` gives to whoever writes tools."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import atelier_desk.tools as front
+from atelier_desk.tools import CONTROL_TOOLS, ToolCategory, ToolRegistry, tool
+from atelier_desk.tools.builtin import builtin_tools
+from atelier_desk.tools.services import ToolServices
+
+
+def test_every_name_that_is_exported_is_there() -> None:
+    assert all(getattr(front, name) is not None for name in front.__all__)
+    assert {each.name for each in builtin_tools(ToolServices()) if each.category is ToolCategory.CONTROL} == set(CONTROL_TOOLS)
+    assert callable(ToolRegistry)
+
+
+def test_a_tool_of_ones_own_is_common_unless_it_says_otherwise() -> None:
+    @tool
+    def shout(text: str) -> str:
+        """Writes a text in capitals."""
+        return text.upper()
+
+    assert shout.category is ToolCategory.COMMON
+
+
+def test_nothing_is_loaded_before_it_is_asked_for() -> None:
+    code = "import sys, atelier_desk.tools; print('pydantic' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "False"
