@@ -63,7 +63,7 @@ def use_model(model: ScriptedModel) -> None:
     opener = Atelier.open
 
     @asynccontextmanager
-    async def scripted(data_dir: Path | None = None, **options: Any) -> AsyncIterator[Atelier]:
+    async def scripted(data_dir: Path | str | None = None, **options: Any) -> AsyncIterator[Atelier]:
         async with opener(data_dir, model_factory=lambda _agent: model, vault=KeyVault(environ={}), **options) as atelier:
             await atelier.settings.update(first_start_done=True, language="en")
             atelier.bus.subscribe(lambda event: acknowledge(event))
