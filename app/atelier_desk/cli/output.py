@@ -123,6 +123,13 @@ def table(out: Output, rows: Sequence[tuple[str, ...]], header: tuple[str, ...])
         line(out, "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
+def first(out: Output, found: list[T], limit: int) -> list[T]:
+    """The first ``limit`` of a list that was asked for one more; where it has that one, a note says so."""
+    if len(found) > limit:
+        out.note(_("There are more; --limit N lists more of them."))
+    return found[:limit]
+
+
 def moment(at: datetime, *, seconds: bool = False) -> str:
     """A point in time as tables show it: by the clock of this machine, to the minute."""
     return at.astimezone().strftime("%Y-%m-%d %H:%M:%S" if seconds else "%Y-%m-%d %H:%M")

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from atelier_desk.domain.memory import DeletedMemory
     from atelier_desk.domain.workflow import Workflow
 
-MOST = 500
-"""Rows of each kind; the last deleted come first."""
 SHOWN = 60
 """Characters of a name in a question; a memory's is its whole text."""
 AGAIN_MS = 100
@@ -79,6 +77,7 @@ class DeletedDialog(Translated, QDialog):
         self._bridge = bridge
         self.jobs = Jobs(self, self._failed)
         self.rows: dict[str, Deleted] = {}
+        self._at_work = False
         column = fill(QVBoxLayout(self), margins=(24, 20, 24, 20), spacing=10)
         self._title = say(label("", "title", self), N_("Recently deleted"))
         self.said = control(label("", "muted", self, wrap=True), "deleted-said")
@@ -87,9 +86,11 @@ class DeletedDialog(Translated, QDialog):
         dress_list(self.list)
         self.back = control(QPushButton(self), "deleted-back", N_("Bring back"), look="primary", on=self.bring_back)
         self.purge = control(QPushButton(self), "deleted-purge", N_("Delete for good…"), look="danger", on=self.ask_purge)
+        self.stop = control(QPushButton(self), "deleted-stop", N_("Stop"))
+        self.stop.hide()
         self.close_ = control(QPushButton(self), "deleted-close", N_("Close"), on=self.reject)
         self.back.setDefault(True)
-        fill(column, self._title, self.said, (self.list, 1), fill(QHBoxLayout(), self.purge, 1, self.close_, self.back))
+        fill(column, self._title, self.said, (self.list, 1), fill(QHBoxLayout(), self.purge, 1, self.stop, self.close_, self.back))
         self.list.itemSelectionChanged.connect(self._enable)
         self.list.itemDoubleClicked.connect(lambda _item: self.bring_back())
         key = QShortcut(QKeySequence(Qt.Key.Key_Delete), self.list)
@@ -113,8 +114,8 @@ class DeletedDialog(Translated, QDialog):
 
     async def _load(self) -> None:
         engine = self._bridge.engine
-        workflows = await engine.workflows.list(limit=MOST, deleted=True)
-        memories = await engine.memories.deleted(limit=MOST)
+        workflows = await engine.workflows.list(limit=None, deleted=True)
+        memories = await engine.memories.deleted()
         found = sorted([*map(of_workflow, workflows), *map(of_memory, memories)], key=lambda row: row.at, reverse=True)
         self.rows = {row.id: row for row in found}
         self._fill()
@@ -139,7 +140,7 @@ class DeletedDialog(Translated, QDialog):
 
     def _enable(self) -> None:
         for button in (self.back, self.purge):
-            button.setEnabled(bool(self.list.selectedItems()))
+            button.setEnabled(bool(self.list.selectedItems()) and not self._at_work)
 
     def bring_back(self) -> None:
         """Bring the chosen ones back; a workflow that comes alone is shown."""
@@ -183,16 +184,23 @@ class DeletedDialog(Translated, QDialog):
 
         async def job() -> None:
             try:
-                for row in rows:
+                for number, row in enumerate(rows):
+                    if number:
+                        self.said.setText(_("{done} of {n}…", done=number, n=len(rows)))
                     await work(row)
                     self.rows.pop(row.id, None)
             finally:
+                self._at_work = False
+                self.stop.hide()
                 self._fill()
             if then is not None:
                 then(rows)
 
-        if rows:
-            self.jobs.once((name, *(row.id for row in rows)), job)
+        if rows and not self._at_work and (task := self.jobs.once((name, *(row.id for row in rows)), job)) is not None:
+            self._at_work = True
+            self.stop.setVisible(len(rows) > 1)
+            self.stop.clicked.connect(task.cancel)
+            self._enable()
 
     def _show_workflow(self, rows: list[Deleted]) -> None:
         workflows = [row.id for row in rows if row.icon != "brain"]
@@ -200,7 +208,7 @@ class DeletedDialog(Translated, QDialog):
             self.opened.emit(workflows[0])
 
     def _on_changed(self, topic: str, _id: str) -> None:
-        if topic in TOPICS:
+        if topic in TOPICS and not self._at_work:  # each row of many says so; the list is filled at the end
             self._again.ask()
 
     def _failed(self, problem: str) -> None:

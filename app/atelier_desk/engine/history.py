@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 
-from atelier_desk.domain import limits
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.events.run import RunEvent, TaskChanged
@@ -172,8 +171,7 @@ async def fork(repos: Repositories, journal: Journal, workflow_id: str, at: int)
     if damage := [each for each in await damaged_in(repos.store, workflow_id) if each.table == "run_event"]:
         raise damaged(damage)
     now = journal.now()
-    taken = {each.name for each in await repos.workflows.list(limit=limits.LIST_MAX)}
-    name = branch_name(source.name, taken)
+    name = branch_name(source.name, await repos.workflows.names())
     target = source.model_copy(
         update={
             "id": new_id(),
