@@ -15,7 +15,7 @@ from atelier_desk.engine.journal import PAGE, Journal, run_events
 from atelier_desk.engine.run.projection.project import Totals, project, project_task
 from atelier_desk.engine.run.reducer.reduce import reduce
 from atelier_desk.engine.run.reducer.state import RunState
-from atelier_desk.engine.services.common.naming import branch_name
+from atelier_desk.engine.services.common.naming import branch_name, free_name
 from atelier_desk.i18n import N_
 from atelier_desk.storage.damage import Damage, damaged, readable_until
 from atelier_desk.storage.integrity import damaged_in
@@ -171,7 +171,7 @@ async def fork(repos: Repositories, journal: Journal, workflow_id: str, at: int)
     if damage := [each for each in await damaged_in(repos.store, workflow_id) if each.table == "run_event"]:
         raise damaged(damage)
     now = journal.now()
-    name = branch_name(source.name, await repos.workflows.names())
+    name = await free_name(branch_name(source.name), repos.workflows.taken)
     target = source.model_copy(
         update={
             "id": new_id(),

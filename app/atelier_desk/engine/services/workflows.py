@@ -23,7 +23,7 @@ from atelier_desk.engine.choosing import chosen
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.conflicts import OnConflict
 from atelier_desk.engine.services.common.context import ServiceContext
-from atelier_desk.engine.services.common.naming import numbered
+from atelier_desk.engine.services.common.naming import free_name
 from atelier_desk.engine.spent import spent_by
 from atelier_desk.i18n import N_, _
 from atelier_desk.threads import in_storage_thread
@@ -499,7 +499,7 @@ class WorkflowService:
         return await self.get(file.workflow.id)
 
     async def _free_name(self, name: str) -> str:
-        return numbered(name, await self._context.repos.workflows.names())
+        return await free_name(name, self._context.repos.workflows.taken)
 
     async def _tasks(self, workflow_id: str) -> builtins.list[Task]:
         return await self._context.repos.tasks.list(workflow_id, limit=limits.LIST_MAX)

@@ -78,9 +78,11 @@ class WorkflowRepository(Repository[Workflow]):
             **bounds,
         )
 
-    async def names(self) -> set[str]:
-        """Of all that are not in the bin."""
-        return set(await self._store.query("SELECT VALUE name FROM workflow WHERE deleted = false"))
+    async def taken(self, names: Sequence[str]) -> set[str]:
+        """Those of some names that workflows have; the bin does not count."""
+        # With "deleted = false" the engine reads whole rows by an index, which takes ten times as long.
+        rows = await self._store.query("SELECT name, deleted FROM workflow WHERE name IN $names", names=list(names))
+        return {row["name"] for row in rows if not row["deleted"]}
 
     async def deleted_before(self, moment: datetime) -> builtins.list[str]:
         """Ids of those that were put into the bin at ``moment`` or earlier, the longest there first."""
