@@ -155,3 +155,14 @@ async def test_many_that_go_for_good_say_how_far_they_are_and_can_be_stopped(dia
     assert titles(dialog) == [f"Memory m{number}" for number in range(2, 10)]
     assert dialog.stop.isHidden()
     assert dialog.purge.isEnabled()
+
+
+async def test_what_was_deleted_before_the_first_rows_is_shown_when_it_is_wanted(dialog: DeletedDialog, atelier: FakeAtelier) -> None:
+    assert dialog.all.isHidden()
+    atelier.set("memories", "deleted", [memory(f"m{number}", number) for number in range(505)])
+    dialog.reload()
+    await settle()
+    assert dialog.list.count() == 500
+    dialog.all.click()
+    assert dialog.list.count() == 506
+    assert dialog.all.isHidden()

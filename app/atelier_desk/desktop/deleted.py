@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
+from itertools import islice
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from atelier_desk.domain.memory import DeletedMemory
     from atelier_desk.domain.workflow import Workflow
 
+FIRST = 500
+"""Rows shown at first, the last deleted; 5 000 take a second."""
 SHOWN = 60
 """Characters of a name in a question; a memory's is its whole text."""
 AGAIN_MS = 100
@@ -78,6 +81,7 @@ class DeletedDialog(Translated, QDialog):
         self.jobs = Jobs(self, self._failed)
         self.rows: dict[str, Deleted] = {}
         self._at_work = False
+        self._first: int | None = FIRST
         column = fill(QVBoxLayout(self), margins=(24, 20, 24, 20), spacing=10)
         self._title = say(label("", "title", self), N_("Recently deleted"))
         self.said = control(label("", "muted", self, wrap=True), "deleted-said")
@@ -86,11 +90,14 @@ class DeletedDialog(Translated, QDialog):
         dress_list(self.list)
         self.back = control(QPushButton(self), "deleted-back", N_("Bring back"), look="primary", on=self.bring_back)
         self.purge = control(QPushButton(self), "deleted-purge", N_("Delete for good…"), look="danger", on=self.ask_purge)
+        self.all = control(QPushButton(self), "deleted-all", N_("Show all"), on=self.show_all)
         self.stop = control(QPushButton(self), "deleted-stop", N_("Stop"))
         self.stop.hide()
         self.close_ = control(QPushButton(self), "deleted-close", N_("Close"), on=self.reject)
         self.back.setDefault(True)
-        fill(column, self._title, self.said, (self.list, 1), fill(QHBoxLayout(), self.purge, 1, self.stop, self.close_, self.back))
+        fill(
+            column, self._title, self.said, (self.list, 1), fill(QHBoxLayout(), self.purge, self.all, 1, self.stop, self.close_, self.back)
+        )
         self.list.itemSelectionChanged.connect(self._enable)
         self.list.itemDoubleClicked.connect(lambda _item: self.bring_back())
         key = QShortcut(QKeySequence(Qt.Key.Key_Delete), self.list)
@@ -120,15 +127,22 @@ class DeletedDialog(Translated, QDialog):
         self.rows = {row.id: row for row in found}
         self._fill()
 
+    def show_all(self) -> None:
+        """Show those too that were deleted before the first rows."""
+        self._first = None
+        self._fill()
+        self.list.setFocus()  # the button goes away
+
     def _fill(self) -> None:
         chosen = set(self.chosen())
         place = self.list.currentRow()
         self.list.clear()
-        for row in self.rows.values():
+        for row in islice(self.rows.values(), self._first):
             item = two_line_item(self.list, row.id, row.name, row.facts, row.icon)
             item.setSelected(row.id in chosen)
         if self.rows and not self.chosen():
-            self.list.setCurrentRow(min(max(place, 0), len(self.rows) - 1))
+            self.list.setCurrentRow(min(max(place, 0), self.list.count() - 1))
+        self.all.setVisible(self.list.count() < len(self.rows))
         days = limits.DELETED_DAYS
         some = _("What you or your agents delete can be brought back for {n} days.", n=days)
         self.said.setText(some if self.rows else _("Nothing. What you or your agents delete stays here for {n} days.", n=days))
