@@ -14,24 +14,52 @@ from typing import Any
 import pytest
 
 from atelier_desk.cli.dispatch import execute
+from atelier_desk.domain.base import utc_now
 from atelier_desk.domain.chat import ChatDelta, ChatRequest, TextDelta, ToolCall
 from atelier_desk.domain.errors import ProviderError
-from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.domain.memory import Memory, MemoryType
+from atelier_desk.domain.task import Task
+from atelier_desk.domain.workflow import RunStatus, Workflow
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.services.models import ModelService
 from atelier_desk.engine.services.workflows import WorkflowService
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.storage.copies import origin
-from atelier_desk.storage.folder.datadir import default_data_dir
+from atelier_desk.storage.folder.datadir import DataDir, default_data_dir
+from atelier_desk.storage.repositories import Repositories
+from atelier_desk.storage.store import Store
+from atelier_desk.storage.writing.commit import Commit
 from tests.cli.conftest import Cli, Result
 from tests.engine.conftest import WordEmbedder
 from tests.engine.ipc.conftest import RecordingTerminal
 from tests.engine.services.test_agents import FILE
 from tests.llm.test_listed import ModelsDev, told
+from tests.support.databases import PlaceDatabase
 
 
 def talk(cli: Cli, prompt: str = "Tell me about herons", *answers: str) -> str:
     return str(cli("run", prompt, "--json", steps=list(answers) or ["Herons fish."]).events[0]["workflow_id"])
+
+
+@pytest.mark.parametrize("what", ["workflows list", "workflows deleted", "memory list", "tasks list"])
+def test_a_list_that_has_more_says_so(cli: Cli, place_database: PlaceDatabase, what: str) -> None:
+    async def fill() -> None:
+        datadir = DataDir(default_data_dir()).ensure()
+        async with await Store.open(place_database(datadir.database), fsync=False) as store:
+            repos = Repositories(store, datadir)
+            for number in range(3):
+                gone = utc_now() if what == "workflows deleted" else None
+                made = await repos.workflows.create(Workflow(name=f"n{number}", deleted_at=gone))
+                await repos.memories.save(Memory(type=MemoryType.KNOWLEDGE, content=f"Heron {number}"))
+                await repos.journal.commit(Commit(tasks=(Task(workflow_id=made.id, name="write"),), of=made.id))
+
+    asyncio.run(fill())
+    some = cli(*what.split(), "--limit", "2", "--json")
+    assert len(some.json) == 2
+    assert "more" in some.err
+    every = cli(*what.split(), "--limit", "5000", "--json")
+    assert len(every.json) == 3
+    assert "more" not in every.err
 
 
 def test_workflows_are_listed_shown_and_searched(cli: Cli) -> None:

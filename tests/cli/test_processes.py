@@ -256,8 +256,8 @@ def test_a_folder_with_a_very_long_path_is_served_too(tmp_path: Path) -> None:
     assert holder.end() == 130
 
 
-@pytest.mark.parametrize("words", [("permissions", "list"), ("commands", "list"), ("providers", "presets"), ("tools", "list")])
-def test_a_listing_loads_no_run_engine(tmp_path: Path, words: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("words", [("permissions", "list"), ("commands", "list"), ("providers", "presets"), ("tools", "list"), ("doctor",)])
+def test_a_command_that_only_looks_loads_no_run_engine(tmp_path: Path, words: tuple[str, ...]) -> None:
     code = (
         "import sys; from atelier_desk.__main__ import main; main(sys.argv[1:]); "
         "engine = ('atelier_desk.engine.run.reducer', 'atelier_desk.engine.runs', 'atelier_desk.domain.events.'); "

@@ -16,7 +16,7 @@ from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.domain.base import utc_now
 from atelier_desk.domain.memory import DeletedMemory, Memory, MemoryType, MergedInto
 from atelier_desk.domain.workflow import Workflow
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.support.fake_bridge import FakeAtelier, FakeBridge, Held, settle
 
 KEPT = Memory(id="k", type=MemoryType.KNOWLEDGE, content="The port is 9000")
 
@@ -127,3 +127,42 @@ async def test_what_is_deleted_meanwhile_comes_into_the_list(dialog: DeletedDial
     dialog._again.timeout.emit()
     await settle()
     assert titles(dialog) == ["Memory m3", "Report on herons"]
+
+
+async def test_many_that_go_for_good_say_how_far_they_are_and_can_be_stopped(dialog: DeletedDialog, atelier: FakeAtelier) -> None:
+    held, gone = Held(), []
+
+    async def purge(key: str) -> None:
+        gone.append(key)
+        if len(gone) == 3:
+            await held()
+
+    atelier.set("memories", "deleted", [memory(f"m{number}", number) for number in range(10)])
+    atelier.set("memories", "purge", purge)
+    atelier.set("workflows", "list", [])
+    dialog.reload()
+    await settle()
+    assert dialog.stop.isHidden()
+    dialog.list.selectAll()
+    dialog._purge()
+    await settle()
+    assert dialog.said.text() == "2 of 10…"
+    assert not dialog.purge.isEnabled()
+    dialog._bridge.changed.emit("memory", "m0")
+    assert not dialog._again.isActive()
+    dialog.stop.click()
+    await settle()
+    assert titles(dialog) == [f"Memory m{number}" for number in range(2, 10)]
+    assert dialog.stop.isHidden()
+    assert dialog.purge.isEnabled()
+
+
+async def test_what_was_deleted_before_the_first_rows_is_shown_when_it_is_wanted(dialog: DeletedDialog, atelier: FakeAtelier) -> None:
+    assert dialog.all.isHidden()
+    atelier.set("memories", "deleted", [memory(f"m{number}", number) for number in range(505)])
+    dialog.reload()
+    await settle()
+    assert dialog.list.count() == 500
+    dialog.all.click()
+    assert dialog.list.count() == 506
+    assert dialog.all.isHidden()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from atelier_desk.domain.events.run import (
     Dispatch,
     EntryPinned,
     EventBody,
+    Injected,
     ModelReplied,
     PicturesRefused,
     RunFinished,
@@ -33,7 +36,7 @@ from atelier_desk.engine.run.reducer.state import Entry, EntryKind, RunState, at
 from atelier_desk.storage.rows import record
 from atelier_desk.storage.store import Statement
 from tests.engine.conftest import Opener
-from tests.support.runs import agent
+from tests.support.runs import Script, advance, agent, call, finished, reply, started
 
 
 @pytest.fixture(autouse=True)
@@ -240,6 +243,21 @@ async def test_a_snapshot_of_another_time_or_program_does_not_count(
         assert not any(snapshots.decode(data, turns) for data in kept)
         if spoil != "a row that changed":  # which is told as what it is: damage
             assert (await restarted(atelier, told.head)).history == await told.whole(told.head)
+
+
+def test_folding_in_another_way_needs_a_new_form() -> None:
+    """A snapshot of before would be used otherwise: raise ``snapshots.FORM``, then put the new digest here."""
+    first = Script(message=None, run_id="a").add(UserMessage(content="one", attachments=(file("page"),), images=PICTURE))
+    first.add(reply("", call("c")), started("c"), finished("c", text="long " * 200), Injected(reason="", content="a note"), reply("done"))
+    first.add(*cut(first.state), *pinned(first.state), RunFinished(status=RunStatus.COMPLETED))
+    second = Script(message=None, run_id="b", previous_run_id="a").add(UserMessage(content="two"))
+    state = fold(second.events, carried(first.state))
+    assert state is not None
+    for body in (*summary(state), *refused(state), reply("well"), UserMessage(content="aside", strategy=Dispatch.SILENT)):
+        state = advance(state, body)
+    made = snapshots._entries.dump_json(without_replaced(carried(state)), exclude_defaults=True)
+    made = re.sub(rb'"message_id":"\w*",?', b"", made)
+    assert (snapshots.FORM, hashlib.sha256(made).hexdigest()[:16]) == (1, "55a4af7b0818f5be")
 
 
 async def test_a_snapshot_is_not_made_of_turns_that_changed_since(open_atelier: Opener) -> None:

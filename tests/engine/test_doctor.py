@@ -13,6 +13,7 @@ import pytest
 from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.errors import ProviderError, StorageError
 from atelier_desk.domain.provider import ProviderConfig
+from atelier_desk.domain.settings import EmbedderSettings, Settings
 from atelier_desk.engine import doctor
 from atelier_desk.engine.doctor import Check, checks
 from atelier_desk.hashing import sha256_of
@@ -94,6 +95,24 @@ async def test_a_broken_part_fails_its_own_check_alone(open_atelier: Opener, err
         assert found["embedder"].status == "fail"
         assert str(error) in found["embedder"].message
         assert found["database"].status == "ok"
+
+
+@pytest.mark.parametrize(
+    ("chosen", "status", "words"),
+    [
+        (EmbedderSettings(kind="none"), "warn", "their words alone"),
+        (EmbedderSettings(kind="openai", provider="gone", model="m"), "warn", "gone"),
+    ],
+)
+async def test_in_a_process_that_only_looks_the_embedder_is_that_of_the_settings(
+    open_atelier: Opener, chosen: EmbedderSettings, status: str, words: str
+) -> None:
+    async with open_atelier() as atelier:
+        await atelier.repos.settings.save(Settings(embedder=chosen))
+    async with open_atelier(start=False) as atelier:
+        found = by_name(await checks(atelier))["embedder"]
+        assert (found.status, bool(found.fix)) == (status, True)
+        assert words in found.message
 
 
 async def test_a_full_disk(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:

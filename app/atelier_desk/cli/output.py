@@ -19,6 +19,7 @@ from atelier_desk.domain.text import shorten, visible
 from atelier_desk.engine.ipc.request import Request
 from atelier_desk.i18n import N_, _
 
+Item = TypeVar("Item")
 GONE = frozenset({errno.EPIPE, errno.EIO})
 """What writing gives when nobody reads: a pipe that was closed, a terminal that is gone."""
 PIPE_WAIT_S = 3.0
@@ -121,6 +122,13 @@ def table(out: Output, rows: Sequence[tuple[str, ...]], header: tuple[str, ...])
     widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
     for row in cells:
         line(out, "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def first(out: Output, found: Sequence[Item], limit: int) -> list[Item]:
+    """The first ``limit`` of a list that was asked for one more; where it has that one, a note says so."""
+    if len(found) > limit:
+        out.note(_("There are more; --limit N lists more of them."))
+    return list(found[:limit])
 
 
 def moment(at: datetime, *, seconds: bool = False) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
+from itertools import islice
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
     from atelier_desk.domain.memory import DeletedMemory
     from atelier_desk.domain.workflow import Workflow
 
-MOST = 500
-"""Rows of each kind; the last deleted come first."""
+FIRST = 500
+"""Rows shown at first, the last deleted; 5 000 take a second."""
 SHOWN = 60
 """Characters of a name in a question; a memory's is its whole text."""
 AGAIN_MS = 100
@@ -79,6 +80,8 @@ class DeletedDialog(Translated, QDialog):
         self._bridge = bridge
         self.jobs = Jobs(self, self._failed)
         self.rows: dict[str, Deleted] = {}
+        self._at_work = False
+        self._first: int | None = FIRST
         column = fill(QVBoxLayout(self), margins=(24, 20, 24, 20), spacing=10)
         self._title = say(label("", "title", self), N_("Recently deleted"))
         self.said = control(label("", "muted", self, wrap=True), "deleted-said")
@@ -87,9 +90,14 @@ class DeletedDialog(Translated, QDialog):
         dress_list(self.list)
         self.back = control(QPushButton(self), "deleted-back", N_("Bring back"), look="primary", on=self.bring_back)
         self.purge = control(QPushButton(self), "deleted-purge", N_("Delete for good…"), look="danger", on=self.ask_purge)
+        self.all = control(QPushButton(self), "deleted-all", N_("Show all"), on=self.show_all)
+        self.stop = control(QPushButton(self), "deleted-stop", N_("Stop"))
+        self.stop.hide()
         self.close_ = control(QPushButton(self), "deleted-close", N_("Close"), on=self.reject)
         self.back.setDefault(True)
-        fill(column, self._title, self.said, (self.list, 1), fill(QHBoxLayout(), self.purge, 1, self.close_, self.back))
+        fill(
+            column, self._title, self.said, (self.list, 1), fill(QHBoxLayout(), self.purge, self.all, 1, self.stop, self.close_, self.back)
+        )
         self.list.itemSelectionChanged.connect(self._enable)
         self.list.itemDoubleClicked.connect(lambda _item: self.bring_back())
         key = QShortcut(QKeySequence(Qt.Key.Key_Delete), self.list)
@@ -113,21 +121,28 @@ class DeletedDialog(Translated, QDialog):
 
     async def _load(self) -> None:
         engine = self._bridge.engine
-        workflows = await engine.workflows.list(limit=MOST, deleted=True)
-        memories = await engine.memories.deleted(limit=MOST)
+        workflows = await engine.workflows.list(limit=None, deleted=True)
+        memories = await engine.memories.deleted()
         found = sorted([*map(of_workflow, workflows), *map(of_memory, memories)], key=lambda row: row.at, reverse=True)
         self.rows = {row.id: row for row in found}
         self._fill()
+
+    def show_all(self) -> None:
+        """Show those too that were deleted before the first rows."""
+        self._first = None
+        self._fill()
+        self.list.setFocus()  # the button goes away
 
     def _fill(self) -> None:
         chosen = set(self.chosen())
         place = self.list.currentRow()
         self.list.clear()
-        for row in self.rows.values():
+        for row in islice(self.rows.values(), self._first):
             item = two_line_item(self.list, row.id, row.name, row.facts, row.icon)
             item.setSelected(row.id in chosen)
         if self.rows and not self.chosen():
-            self.list.setCurrentRow(min(max(place, 0), len(self.rows) - 1))
+            self.list.setCurrentRow(min(max(place, 0), self.list.count() - 1))
+        self.all.setVisible(self.list.count() < len(self.rows))
         days = limits.DELETED_DAYS
         some = _("What you or your agents delete can be brought back for {n} days.", n=days)
         self.said.setText(some if self.rows else _("Nothing. What you or your agents delete stays here for {n} days.", n=days))
@@ -139,7 +154,7 @@ class DeletedDialog(Translated, QDialog):
 
     def _enable(self) -> None:
         for button in (self.back, self.purge):
-            button.setEnabled(bool(self.list.selectedItems()))
+            button.setEnabled(bool(self.list.selectedItems()) and not self._at_work)
 
     def bring_back(self) -> None:
         """Bring the chosen ones back; a workflow that comes alone is shown."""
@@ -183,16 +198,23 @@ class DeletedDialog(Translated, QDialog):
 
         async def job() -> None:
             try:
-                for row in rows:
+                for number, row in enumerate(rows):
+                    if number:
+                        self.said.setText(_("{done} of {n}…", done=number, n=len(rows)))
                     await work(row)
                     self.rows.pop(row.id, None)
             finally:
+                self._at_work = False
+                self.stop.hide()
                 self._fill()
             if then is not None:
                 then(rows)
 
-        if rows:
-            self.jobs.once((name, *(row.id for row in rows)), job)
+        if rows and not self._at_work and (task := self.jobs.once((name, *(row.id for row in rows)), job)) is not None:
+            self._at_work = True
+            self.stop.setVisible(len(rows) > 1)
+            self.stop.clicked.connect(task.cancel)
+            self._enable()
 
     def _show_workflow(self, rows: list[Deleted]) -> None:
         workflows = [row.id for row in rows if row.icon != "brain"]
@@ -200,7 +222,7 @@ class DeletedDialog(Translated, QDialog):
             self.opened.emit(workflows[0])
 
     def _on_changed(self, topic: str, _id: str) -> None:
-        if topic in TOPICS:
+        if topic in TOPICS and not self._at_work:  # each row of many says so; the list is filled at the end
             self._again.ask()
 
     def _failed(self, problem: str) -> None:

@@ -15,7 +15,6 @@ from atelier_desk.desktop.tab_order import go
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.icons import app_icon
 from atelier_desk.desktop.window_parts import WindowParts
-from atelier_desk.domain.limits import LIST_MAX
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -344,7 +343,7 @@ class WindowActions(WindowParts):
 
     async def _find_archived(self) -> None:
         """The list of workflows knows those only while its archive is open."""
-        found = tuple(await self.bridge.engine.workflows.list(limit=LIST_MAX, archived=True))
+        found = tuple(await self.bridge.engine.workflows.list(limit=None, archived=True))
         if found != self.archived:
             self.archived = found
             if self._palette is not None:

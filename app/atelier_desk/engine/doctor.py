@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 from collections.abc import Awaitable, Callable
+from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -17,14 +18,15 @@ from atelier_desk.i18n import _, ngettext
 from atelier_desk.llm.registry import provider_type
 from atelier_desk.row_words import damaged_attachment
 from atelier_desk.storage.folder.disk import no_files_left
-from atelier_desk.storage.integrity import damaged_anywhere
 
 if TYPE_CHECKING:
+    from atelier_desk.domain.clock import Clock
     from atelier_desk.domain.provider import ProviderConfig
     from atelier_desk.engine.services.files import FileService
     from atelier_desk.engine.services.own_tools import OwnToolService
     from atelier_desk.engine.services.providers import ProviderService
     from atelier_desk.engine.services.reports import ReportService
+    from atelier_desk.engine.services.settings import SettingsService
     from atelier_desk.llm.base import Embedder
     from atelier_desk.llm.secrets import KeyVault
     from atelier_desk.storage.folder.datadir import DataDir
@@ -63,7 +65,9 @@ class Opened(Protocol):
     store: Store
     datadir: DataDir
     vault: KeyVault
+    clock: Clock
     embedder: Embedder | None
+    settings: SettingsService
     providers: ProviderService
     reports: ReportService
     files: FileService
@@ -301,7 +305,12 @@ async def _database(atelier: Opened, progress: Callable[[int, int], None] | None
     from atelier_desk.storage.copies.inspect import count_by_reading
 
     title = _("Database")
-    if deep and (found := await damaged_anywhere(atelier.store, progress)):
+    found = []
+    if deep:
+        from atelier_desk.storage.integrity import damaged_anywhere
+
+        found = await damaged_anywhere(atelier.store, progress)
+    if found:
         named = " ".join(each.error().localized(_) for each in found[:SHOWN])
         return Check(
             name="database",
@@ -465,8 +474,21 @@ async def _keyring(atelier: Opened) -> Check:
 
 
 async def _embedder(atelier: Opened) -> Check:
+    """The one in use; where none is, as in a process that only looks, the one that the settings name is made for the check."""
+    if atelier.embedder is not None:
+        return await _answering(atelier.embedder)
+    from atelier_desk.knowledge.embedding import create_embedder
+
     title = _("Embedder")
-    if atelier.embedder is None:
+    try:
+        made = await create_embedder(
+            (await atelier.settings.get()).in_force.embedder, atelier.providers.confirmed, atelier.vault, atelier.clock
+        )
+    except AtelierError as error:
+        return Check(
+            name="embedder", title=title, status="warn", message=error.localized(_), fix=_("Choose one in the settings, under Memory.")
+        )
+    if made is None:
         return Check(
             name="embedder",
             title=title,
@@ -474,10 +496,14 @@ async def _embedder(atelier: Opened) -> Check:
             message=_("No embedder: memories are found by their words alone."),
             fix=_("Choose one in the settings, under Memory."),
         )
-    vectors = await atelier.embedder.embed(["Atelier"])
-    return Check(
-        name="embedder", title=title, status="ok", message=_("{id} answers with {n} numbers.", id=atelier.embedder.id, n=vectors.shape[1])
-    )
+    async with aclosing(made):
+        return await _answering(made)
+
+
+async def _answering(embedder: Embedder) -> Check:
+    vectors = await embedder.embed(["Atelier"])
+    message = _("{id} answers with {n} numbers.", id=embedder.id, n=vectors.shape[1])
+    return Check(name="embedder", title=_("Embedder"), status="ok", message=message)
 
 
 async def _provider(atelier: Opened, config: ProviderConfig) -> Check:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 
-from atelier_desk.domain import limits
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.events.run import RunEvent, TaskChanged
@@ -16,7 +15,7 @@ from atelier_desk.engine.journal import PAGE, Journal, run_events
 from atelier_desk.engine.run.projection.project import Totals, project, project_task
 from atelier_desk.engine.run.reducer.reduce import reduce
 from atelier_desk.engine.run.reducer.state import RunState
-from atelier_desk.engine.services.common.naming import branch_name
+from atelier_desk.engine.services.common.naming import branch_name, free_name
 from atelier_desk.i18n import N_
 from atelier_desk.storage.damage import Damage, damaged, readable_until
 from atelier_desk.storage.integrity import damaged_in
@@ -172,8 +171,7 @@ async def fork(repos: Repositories, journal: Journal, workflow_id: str, at: int)
     if damage := [each for each in await damaged_in(repos.store, workflow_id) if each.table == "run_event"]:
         raise damaged(damage)
     now = journal.now()
-    taken = {each.name for each in await repos.workflows.list(limit=limits.LIST_MAX)}
-    name = branch_name(source.name, taken)
+    name = await free_name(branch_name(source.name), repos.workflows.taken)
     target = source.model_copy(
         update={
             "id": new_id(),

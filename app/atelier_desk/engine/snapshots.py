@@ -14,13 +14,12 @@ from dataclasses import dataclass, fields, replace
 
 from pydantic import TypeAdapter
 
-from atelier_desk import __version__
 from atelier_desk.engine.run.reducer.state import Entry, without_replaced
 from atelier_desk.storage.repositories.runs import Turn
 
 FORM = 1
-"""Goes up when a snapshot is made in another way, or when folding the same events gives something else."""
-MADE_BY = f"{FORM} {__version__} {' '.join(each.name for each in fields(Entry))}"
+"""Goes up when a snapshot is made in another way, or when folding the same events gives something else, which a test tells."""
+MADE_BY = f"{FORM} {' '.join(each.name for each in fields(Entry))}"
 """What a snapshot has to say of itself to be read."""
 LEAST = 64
 """Turns after which a snapshot is worth its bytes: folding them takes less than a tenth of a second."""

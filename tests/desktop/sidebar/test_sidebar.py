@@ -22,6 +22,7 @@ from atelier_desk.desktop.widgets import ToastHost, say
 from atelier_desk.domain.base import utc_now
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.workflow import Workflow, WorkflowStatus
+from atelier_desk.engine.services.workflows import Listing
 from atelier_desk.storage.repositories import SearchHit
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, Held, settle
 
@@ -430,6 +431,66 @@ async def test_search_finds_titles_first_then_messages_and_opens_at_the_place(qt
     column.sidebar.search.setFocus()
     qtbot.keyClick(column.sidebar.search, Qt.Key.Key_Escape)
     assert column.sidebar.search.text() == ""
+
+
+async def test_the_end_of_what_was_found_brings_more_and_the_last_end_says_so(column: Column, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("atelier_desk.desktop.sidebar.sidebar.LIST_MAX", 200)
+    many = [hit(f"m{number}") for number in range(1000)]
+
+    async def search(_needle: str, limit: int) -> list[SearchHit]:
+        return many[:limit]
+
+    column.engine.set("workflows", "list", [])
+    column.engine.set("workflows", "search", search)
+    column.sidebar.search.setText("heron")
+    await column.sidebar.load()
+    found = []
+    for _time in range(4):
+        found.append(rows(column.sidebar.model))
+        column.sidebar.list.end_reached.emit()
+        await settle()
+    assert [len(each) for each in found] == [1 + 60, 1 + 160, 1 + 200 + 1, 1 + 200 + 1]
+    assert found[-1][-1] == "There are more: add a word"
+
+
+async def test_the_list_goes_on_after_a_thousand(column: Column) -> None:
+    asked: list[int] = []
+
+    async def listing(limit: int, *, archive: bool = False) -> Listing:
+        asked.append(limit)
+        return Listing(recent=tuple(LISTED * limit)[:limit], filed=(), archived=(), archived_count=0)
+
+    column.engine.set("workflows", "listing", listing)
+    column.sidebar._limit = 1000
+    await column.sidebar.load()
+    column.sidebar.list.end_reached.emit()
+    await settle()
+    assert asked == [1000, 1100]
+
+
+async def test_of_many_it_is_said_how_far_it_is_and_stop_keeps_what_was_done(column: Column) -> None:
+    held, deleted = Held(), []
+
+    async def delete(key: str) -> Workflow:
+        deleted.append(key)
+        if len(deleted) == 8:
+            await held()
+        return LISTED[1]
+
+    column.engine.set("workflows", "delete", delete)
+    column.sidebar.deeds.delete([f"w{number}" for number in range(30)])
+    await settle(60)
+    toast = column.sidebar._toasts.current
+    assert toast is not None
+    assert toast.accessibleName() == "7 of 30 workflows…"
+    toast.button.click()
+    await settle()
+    toast = column.sidebar._toasts.current
+    assert toast is not None
+    assert toast.accessibleName() == "7 workflows were deleted"
+    toast.button.click()
+    await settle(60)
+    assert [call[0] for call in column.engine.calls("workflows.undo_delete")] == [(f"w{number}",) for number in range(7)]
 
 
 async def test_typing_on_gives_up_the_search_that_is_under_way(column: Column) -> None:

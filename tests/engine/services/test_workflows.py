@@ -19,7 +19,7 @@ from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError,
 from atelier_desk.domain.memory import MemoryType
 from atelier_desk.domain.question import QuestionSpec, QuestionType, UserQuestion
 from atelier_desk.domain.stream.event import ChunkType
-from atelier_desk.domain.workflow import MessageRole, RunStatus
+from atelier_desk.domain.workflow import MessageRole, RunStatus, Workflow
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.services.common.conflicts import OnConflict
 from atelier_desk.llm.scripted import ScriptedModel
@@ -100,7 +100,9 @@ async def test_bad_names_say_what_is_allowed(open_atelier: Opener) -> None:
         with pytest.raises(NotFoundError):
             await atelier.workflows.create("x", agent_id="missing")
         with pytest.raises(LimitError):
-            await atelier.workflows.list(limit=limits.LIST_MAX + 1)
+            await atelier.workflows.list(limit=0)
+        with pytest.raises(LimitError):
+            await atelier.workflows.list(limit=None, offset=-1)
         with pytest.raises(UsageError):
             await atelier.workflows.set_workspace(workflow.id, ("relative",))
 
@@ -144,6 +146,32 @@ async def test_a_deleted_workflow_comes_back_until_it_is_purged(open_atelier: Op
         assert await atelier.workflows.purge_expired() == 1
         with pytest.raises(NotFoundError):
             await atelier.workflows.get(workflow.id)
+
+
+async def test_what_was_deleted_long_ago_is_purged_behind_newer_rows(open_atelier: Opener, clock: ManualClock) -> None:
+    async with open_atelier(clock=clock) as atelier:
+        old = await atelier.workflows.create("old")
+        await atelier.workflows.delete(old.id)
+        await clock.advance(limits.DELETED_DAYS * 86_400 + 1)
+        for _number in range(3):
+            newer = await atelier.workflows.create("newer")
+            await atelier.workflows.delete(newer.id)
+        assert await atelier.workflows.purge_expired(1) == 1
+        with pytest.raises(NotFoundError):
+            await atelier.workflows.get(old.id)
+
+
+async def test_a_copy_gets_a_name_that_no_workflow_has(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_atelier() as atelier:
+        first = await atelier.workflows.create("Plan")
+        text = await atelier.workflows.export(first.id)
+
+        async def no_list(**only: object) -> list[Workflow]:
+            raise AssertionError("an import reads no workflow but its own")
+
+        monkeypatch.setattr(atelier.repos.workflows, "list", no_list)
+        names = [(await atelier.workflows.import_(text)).workflow.name for _time in range(2)]
+        assert len({"Plan", *names}) == 3
 
 
 async def test_purging_takes_every_row_and_the_report_files(open_atelier: Opener) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
 import pytest
 from pydantic import ValidationError
 
+from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.audit import AuditDecision, AuditEntry
@@ -25,8 +26,9 @@ from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.rows import record
 from atelier_desk.storage.store import Statement, Store
-from atelier_desk.storage.tables import OWNED
+from atelier_desk.storage.tables import OWNED, WORKFLOWS
 from atelier_desk.storage.writing.commit import Commit
+from atelier_desk.storage.writing.commit_rows import insert_all
 
 
 async def fill(repos: Repositories, workflow: Workflow, word: str = "word") -> None:
@@ -210,10 +212,25 @@ async def test_general_memories_are_found_too(repos: Repositories) -> None:
     assert (hit.kind, hit.workflow_id, hit.workflow_name) == ("memory", "", "")
 
 
-@pytest.mark.parametrize("limit", [0, -1, 1001])
-async def test_limits_of_lists(repos: Repositories, limit: int) -> None:
-    with pytest.raises(LimitError, match="1000"):
+@pytest.mark.parametrize("limit", [0, -1])
+async def test_a_list_has_at_least_one_row(repos: Repositories, limit: int) -> None:
+    with pytest.raises(LimitError, match="1 or more"):
         await repos.workflows.list(limit=limit)
+
+
+async def test_no_list_of_workflows_ends_by_itself(repos: Repositories) -> None:
+    """Rows are written as they are, for a thousand services take a while."""
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    made = [Workflow(name=f"n{number}", collection="work", deleted_at=at) for number in range(limits.LIST_MAX + 5)]
+    await repos.store.write(*insert_all(WORKFLOWS, made))
+    assert len(await repos.workflows.list(deleted=True)) == len(made)
+    assert len(await repos.workflows.list(deleted=True, limit=len(made) + 1)) == len(made)
+    assert len(await repos.workflows.list(deleted=True, offset=len(made) - 2)) == 2
+    assert set(await repos.workflows.deleted_before(at)) == {each.id for each in made}
+    assert await repos.workflows.taken(["n0"]) == set()
+    await repos.store.write(Statement("UPDATE workflow SET deleted_at = NONE RETURN NONE", {}))
+    assert len(await repos.workflows.list(filed=True, archived=False)) == len(made)
+    assert await repos.workflows.taken(["n0", "n7", "other"]) == {"n0", "n7"}
 
 
 async def test_purging_an_id_that_is_a_path_deletes_no_folder(repos: Repositories, datadir: DataDir) -> None:

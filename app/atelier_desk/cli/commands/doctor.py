@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from atelier_desk.cli.parser import Adder
+from atelier_desk.cli.parser import DATABASE, Adder
 from atelier_desk.i18n import _
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ MARKS = {"ok": "✓", "warn": "!", "fail": "✗"}
 
 
 def register(add: Adder) -> None:
-    check = add.command("doctor", _("check the installation and say what to do"), "doctor:doctor")
+    check = add.command("doctor", _("check the installation and say what to do"), "doctor:doctor", needs=DATABASE)
     check.add_argument(
         "--deep", action="store_true", help=_("also compare events, messages and tool calls with the hashes they were written with")
     )

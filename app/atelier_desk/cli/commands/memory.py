@@ -126,12 +126,13 @@ async def add_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
 
 
 async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, table
+    from atelier_desk.cli.output import data, first, table
 
-    memories = await atelier.memories.list(
+    found = await atelier.memories.list(
         workflow_id=arguments.workflow, scope=arguments.scope, type=arguments.type, tags=tuple(arguments.tags),
-        limit=arguments.limit, offset=arguments.offset,
+        limit=arguments.limit + 1, offset=arguments.offset,
     )  # fmt: skip
+    memories = first(out, found, arguments.limit)
     if out.json:
         data(out, [memory.model_dump(mode="json") for memory in memories])
         return 0
@@ -157,7 +158,10 @@ async def search(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
 
 async def proposed(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    return _proposals(out, await atelier.memories.proposed(arguments.workflow, arguments.limit))
+    from atelier_desk.cli.output import first
+
+    found = await atelier.memories.proposed(arguments.workflow, arguments.limit + 1)
+    return _proposals(out, first(out, found, arguments.limit))
 
 
 async def ask(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
@@ -279,9 +283,9 @@ async def delete(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
 
 async def deleted(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, moment, table
+    from atelier_desk.cli.output import data, first, moment, table
 
-    found = await atelier.memories.deleted(arguments.limit)
+    found = first(out, await atelier.memories.deleted(arguments.limit + 1), arguments.limit)
     if out.json:
         data(out, [memory.model_dump(mode="json") for memory in found])
         return 0

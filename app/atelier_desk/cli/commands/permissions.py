@@ -277,7 +277,7 @@ async def commands(atelier: Atelier, arguments: argparse.Namespace, out: Output)
 
 async def audit(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.audit_words import decision, why
-    from atelier_desk.cli.output import data, moment, table
+    from atelier_desk.cli.output import data, first, moment, table
     from atelier_desk.domain.audit import AuditDecision, AuditFilter
 
     if arguments.workflow:
@@ -289,8 +289,7 @@ async def audit(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
     if arguments.csv:
         return await _export(atelier, wanted, arguments, out)
     limit = arguments.limit or AUDITED
-    found = await atelier.audit.newest(wanted, limit + 1)
-    found, more = found[:limit], len(found) > limit
+    found = first(out, await atelier.audit.newest(wanted, limit + 1), limit)
     if out.json:
         data(out, [_plain(line) for line in found])
         return 0
@@ -300,8 +299,6 @@ async def audit(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
         when, call = moment(one.created_at, seconds=True), f"{one.tool}  {one.detail}"
         rows.append((when, line.workflow, one.agent_name, call, decision(one), why(one)))
     table(out, rows, (_("when"), _("workflow"), _("agent"), _("call"), _("decision"), _("reason")))
-    if more:
-        out.note(_("There are more; --limit N lists more of them."))
     return 0
 
 

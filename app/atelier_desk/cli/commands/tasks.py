@@ -28,15 +28,16 @@ def register(add: Adder) -> None:
 
 async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.cli.notices import TASK_STATES
-    from atelier_desk.cli.output import data, table
+    from atelier_desk.cli.output import data, first, table
     from atelier_desk.domain.task import TaskStatus
 
     status = TaskStatus(arguments.status) if arguments.status else None
     if arguments.workflow:
         workflow = await atelier.workflows.get(arguments.workflow)
-        tasks = (await atelier.tasks.list(workflow.id, status))[arguments.offset :][: arguments.limit]
+        found = (await atelier.tasks.list(workflow.id, status))[arguments.offset :]
     else:
-        tasks = await atelier.tasks.across(status, arguments.limit, arguments.offset)
+        found = await atelier.tasks.across(status, arguments.limit + 1, arguments.offset)
+    tasks = first(out, found, arguments.limit)
     if out.json:
         data(out, [task.model_dump(mode="json") for task in tasks])
         return 0

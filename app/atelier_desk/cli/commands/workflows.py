@@ -107,10 +107,11 @@ def register(add: Adder) -> None:
 
 
 async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, moment, table
+    from atelier_desk.cli.output import data, first, moment, table
 
     only = {"archived": arguments.archived, "collection": arguments.folder}
-    workflows = await atelier.workflows.list(arguments.search, arguments.limit, arguments.offset, **only)
+    found = await atelier.workflows.list(arguments.search, arguments.limit + 1, arguments.offset, **only)
+    workflows = first(out, found, arguments.limit)
     if out.json:
         data(out, [workflow.model_dump(mode="json") for workflow in workflows])
         return 0
@@ -268,9 +269,9 @@ async def delete(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
 
 async def deleted(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, moment, table
+    from atelier_desk.cli.output import data, first, moment, table
 
-    found = await atelier.workflows.list(limit=arguments.limit, deleted=True)
+    found = first(out, await atelier.workflows.list(limit=arguments.limit + 1, deleted=True), arguments.limit)
     if out.json:
         data(out, [workflow.model_dump(mode="json") for workflow in found])
         return 0

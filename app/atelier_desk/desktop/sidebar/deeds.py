@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from atelier_desk.domain.workflow import Workflow
 
 Ids = Collection[str]
+FEW = 20
+"""Workflows that something is done with at once without a word of how far it is."""
 LOOKING_MS = 120_000
 """How long the message stays that a title is looked for: until there is one, at the longest as long as a slow model may take."""
 
@@ -128,11 +132,14 @@ class Deeds(QObject):
     async def _delete(self, ids: tuple[str, ...]) -> None:
         names: list[str] = []
         gone: list[str] = []
+
+        async def delete(each: str) -> None:
+            names.append((await self._bridge.engine.workflows.delete(each)).name)
+            gone.append(each)
+            self.gone.emit(each)
+
         try:
-            for each in ids:
-                names.append((await self._bridge.engine.workflows.delete(each)).name)
-                gone.append(each)
-                self.gone.emit(each)
+            await self._one_by_one(ids, delete)
         finally:
             if gone:  # also when one of them could not be deleted
                 several = ngettext("{n} workflow was deleted", "{n} workflows were deleted", len(gone))
@@ -141,12 +148,13 @@ class Deeds(QObject):
 
     async def _undelete(self, ids: list[str], names: list[str]) -> None:
         back: list[str] = []
-        for each in ids:
-            try:
+
+        async def restore(each: str) -> None:
+            with suppress(NotFoundError):  # deleted for good meanwhile; the others come back
                 await self._bridge.engine.workflows.undo_delete(each)
-            except NotFoundError:  # deleted for good meanwhile; the others come back
-                continue
-            back.append(each)
+                back.append(each)
+
+        await self._one_by_one(ids, restore)
         if back:
             self.made.emit(back[0])
         else:
@@ -160,8 +168,7 @@ class Deeds(QObject):
         self._bridge.jobs.start(self._pin(tuple(ids), on))
 
     async def _pin(self, ids: tuple[str, ...], on: bool) -> None:
-        for each in ids:
-            await self._bridge.engine.workflows.set_pinned(each, on)
+        await self._one_by_one(ids, lambda each: self._bridge.engine.workflows.set_pinned(each, on))
 
     def archive(self, ids: Ids) -> None:
         """Put them away; when all of them are, take them out again."""
@@ -170,13 +177,20 @@ class Deeds(QObject):
         self._bridge.jobs.once(("archive", wanted), lambda: self._archive(wanted, on))
 
     async def _archive(self, ids: tuple[str, ...], on: bool, *, undone: bool = False) -> None:
-        for each in ids:
+        done: list[str] = []
+
+        async def archive(each: str) -> None:
             await self._bridge.engine.workflows.set_archived(each, on)
-        if not undone:
-            n = len(ids)
-            put = ngettext("{n} workflow is in the archive now", "{n} workflows are in the archive now", n)
-            taken = ngettext("{n} workflow is out of the archive", "{n} workflows are out of the archive", n)
-            self._toasts.offer_undo(put if on else taken, lambda: self._bridge.jobs.start(self._archive(ids, not on, undone=True)))
+            done.append(each)
+
+        try:
+            await self._one_by_one(ids, archive)
+        finally:
+            if done and not undone:
+                n, changed = len(done), tuple(done)
+                put = ngettext("{n} workflow is in the archive now", "{n} workflows are in the archive now", n)
+                taken = ngettext("{n} workflow is out of the archive", "{n} workflows are out of the archive", n)
+                self._toasts.offer_undo(put if on else taken, lambda: self._bridge.jobs.start(self._archive(changed, not on, undone=True)))
 
     def move(self, ids: Ids, folder: str) -> None:
         """Into a folder, or with an empty name out of theirs."""
@@ -185,13 +199,40 @@ class Deeds(QObject):
             self._bridge.jobs.once(("move", tuple(before)), lambda: self._move(dict.fromkeys(before, folder), before))
 
     async def _move(self, after: dict[str, str], before: dict[str, str] | None = None) -> None:
-        for key, folder in after.items():
-            await self._bridge.engine.workflows.move(key, folder)
-        if before is not None:
-            n, folder = len(after), next(iter(after.values()))
-            into = ngettext("{n} workflow moved to “{folder}”", "{n} workflows moved to “{folder}”", n, folder=folder)
-            out = ngettext("{n} workflow taken out of its folder", "{n} workflows taken out of their folders", n)
-            self._toasts.offer_undo(into if folder else out, lambda: self._bridge.jobs.start(self._move(before)))
+        done: dict[str, str] = {}
+
+        async def move(each: str) -> None:
+            await self._bridge.engine.workflows.move(each, after[each])
+            done.update({each: before[each]} if before is not None else {})
+
+        try:
+            await self._one_by_one(tuple(after), move)
+        finally:
+            if done:
+                n, folder = len(done), next(iter(after.values()))
+                into = ngettext("{n} workflow moved to “{folder}”", "{n} workflows moved to “{folder}”", n, folder=folder)
+                out = ngettext("{n} workflow taken out of its folder", "{n} workflows taken out of their folders", n)
+                self._toasts.offer_undo(into if folder else out, lambda: self._bridge.jobs.start(self._move(done)))
+
+    async def _one_by_one(self, ids: Sequence[str], work: Callable[[str], Awaitable[object]]) -> None:
+        """Do something with each; of many, say how far it is, and let the person stop it there."""
+        task = asyncio.current_task()
+        if len(ids) <= FEW or task is None:
+            for each in ids:
+                await work(each)
+            return
+        toast: Toast | None = None
+        try:
+            for number, each in enumerate(ids):
+                text = _("{done} of {n} workflows…", done=number, n=len(ids))
+                if toast is not None and self._toasts.current is toast:
+                    toast.say(text)
+                elif self._toasts.current is None or toast is None:
+                    toast = self._toasts.show(text, _("Stop"), task.cancel, duration_ms=LOOKING_MS)
+                await work(each)
+        finally:
+            if toast is not None:
+                self._take_back(toast)
 
     def move_to_new(self, ids: Ids) -> None:
         """Ask for the name of a folder, and move them there."""

@@ -49,10 +49,11 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a search found: workflows by their titles, messages by their words."""
+    """What a search found: workflows by their titles, messages by their words; ``cut``: there are more messages than a search gives."""
 
     titles: Sequence[Workflow] = ()
     messages: Sequence[SearchHit] = ()
+    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +140,8 @@ def rows_of(shown: Shown, today: date) -> list[Row]:
 
 def _found_rows(found: Found) -> list[Row]:
     rows = _under(_("Workflows"), found.titles)
-    return rows + ([Row(heading=_("Messages"))] if found.messages else []) + [Row(hit=each) for each in found.messages]
+    rows += ([Row(heading=_("Messages"))] if found.messages else []) + [Row(hit=each) for each in found.messages]
+    return [*rows, Row(heading=_("There are more: add a word"))] if found.cut else rows
 
 
 def _under(heading: str, workflows: Iterable[Workflow]) -> list[Row]:

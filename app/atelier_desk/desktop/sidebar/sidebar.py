@@ -17,6 +17,7 @@ from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import EmptyState, ToastHost, Translated, control, fill, say
 from atelier_desk.desktop.widgets.inputs import SearchField
+from atelier_desk.domain.limits import LIST_MAX
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -28,9 +29,8 @@ if TYPE_CHECKING:
     from atelier_desk.storage.repositories import SearchHit
 
 PAGE = 100
-MOST = 1000
-"""Workflows listed at most; older ones are found by search."""
 HITS = 60
+"""Messages found that are read at once; more when the end of the list comes into sight."""
 LEAST_LOOKED_FOR = 2
 """Characters below which no message is looked for."""
 SEARCH_MS = 180
@@ -61,7 +61,7 @@ class Sidebar(Translated, QWidget):
         self.current_id = ""
         self.closed = frozenset({ARCHIVE})
         """The folders that are closed, and the archive while it is."""
-        self._limit = PAGE
+        self._limit, self._hits = PAGE, HITS
         self._more = self._held = False
         self._search_keys = ""
         self._loading: asyncio.Task[None] | None = None
@@ -135,8 +135,10 @@ class Sidebar(Translated, QWidget):
         self._more = len(titles) >= limit
         before = self.model.shown.found
         self._show(replace(self.model.shown, found=Found(titles, before.messages if before is not None else ())), searching=True)
-        hits = await workflows.search(needle, HITS) if len(needle) >= LEAST_LOOKED_FOR else []
-        self._show(replace(self.model.shown, found=Found(titles, [each for each in hits if each.kind == "message"])))
+        hits = await workflows.search(needle, self._hits) if len(needle) >= LEAST_LOOKED_FOR else []
+        self._more |= self._hits <= len(hits) < LIST_MAX
+        messages = [each for each in hits if each.kind == "message"]
+        self._show(replace(self.model.shown, found=Found(titles, messages, cut=len(hits) >= LIST_MAX)))
 
     def _show(self, shown: Shown, *, searching: bool = False) -> None:
         self.list.show_rows(shown)
@@ -179,7 +181,7 @@ class Sidebar(Translated, QWidget):
     def _on_typed(self) -> None:
         if self._loading is not None:
             self._loading.cancel()
-        self._limit = PAGE
+        self._limit, self._hits = PAGE, HITS
         self._search_timer.start()
 
     def _on_found(self, hit: SearchHit) -> None:
@@ -188,7 +190,7 @@ class Sidebar(Translated, QWidget):
     def _on_end(self) -> None:
         if self._more:
             self._more = False
-            self._limit = min(MOST, self._limit + PAGE)
+            self._limit, self._hits = self._limit + PAGE, min(LIST_MAX, self._hits + PAGE)
             self.reload()
 
     def _on_changed(self, topic: Topic, _key: str) -> None:

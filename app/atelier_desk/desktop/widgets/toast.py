@@ -44,6 +44,7 @@ class Toast(QFrame):
             words.setWordWrap(True)
             words.setMinimumWidth(WIDEST)
         row.addWidget(words)
+        self._words = words
         self._on_action = on_action
         self.expired: Callable[[], object] | None = None
         self._used = self._over = False
@@ -60,6 +61,12 @@ class Toast(QFrame):
         self.timer = QTimer(self)
         self.timer.setSingleShot(True)
         self.timer.timeout.connect(self.dismiss)
+
+    def say(self, text: str) -> None:
+        """Another text, such as how far something is."""
+        self._words.setText(text)
+        self.setAccessibleName(text)
+        self.adjustSize()
 
     def dismiss(self) -> None:
         """Go away now; a second time nothing happens."""

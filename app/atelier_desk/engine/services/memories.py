@@ -72,11 +72,11 @@ class MemoryService(MemoryCare):
         scope: MemoryScope | str = MemoryScope.BOTH,
         type: MemoryType | str | None = None,
         tags: Sequence[str] = (),
-        limit: int = limits.LIST_DEFAULT,
+        limit: int | None = limits.LIST_DEFAULT,
         offset: int = 0,
     ) -> list[Memory]:
-        """The latest changed first; ``both`` without a workflow means the general ones."""
-        checks.page(limit, offset)
+        """The latest changed first, all with None for ``limit``; ``both`` without a workflow means the general ones."""
+        checks.page(limit, offset, most=None)
         return await self._context.repos.memories.list(
             workflow_id=workflow_id or None,
             scope=_scope(scope, workflow_id),

@@ -242,7 +242,7 @@ class ProjectService:
         """Of these folders, or of all that are granted to workflows, those that lie in no project and that nobody was asked about.
         A whole home or disk is nobody's project, nor is Atelier's own data."""
         if not folders:
-            workflows = await self._context.repos.workflows.list(limit=limits.LIST_MAX)
+            workflows = await self._context.repos.workflows.list()
             folders = [folder for workflow in workflows for folder in workflow.workspace]
         answered = (await self._context.settings.get()).project_answers
         known = await self._repo.list()

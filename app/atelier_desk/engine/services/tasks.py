@@ -36,7 +36,7 @@ class TaskService:
 
     async def across(self, status: TaskStatus | None = None, limit: int = limits.LIST_DEFAULT, offset: int = 0) -> builtins.list[Task]:
         """Tasks of all workflows with the status to show, urgent ones first, then the newest; done ones only when they are asked for."""
-        checks.page(limit, offset)
+        checks.page(limit, offset, most=None)
         everywhere: dict[str, dict[str, Task]] = {}
         for task in await all_rows(lambda start, most: self._context.repos.tasks.across(most, start)):
             everywhere.setdefault(task.workflow_id, {})[task.id] = task

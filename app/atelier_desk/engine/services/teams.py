@@ -24,7 +24,7 @@ from atelier_desk.i18n import N_
 TAPES_KEPT = 2
 """Teams whose events stay in memory while somebody looks at their past."""
 
-_ALIVE = frozenset({WorkflowStatus.RUNNING, WorkflowStatus.WAITING, WorkflowStatus.PAUSED, WorkflowStatus.INTERRUPTED})
+_ALIVE = (WorkflowStatus.RUNNING, WorkflowStatus.WAITING, WorkflowStatus.PAUSED, WorkflowStatus.INTERRUPTED)
 
 
 class TeamService:
@@ -55,8 +55,8 @@ class TeamService:
     async def at_work(self) -> dict[str, AgentNode]:
         """By workflow, the newest turn of each that is at work, waits or is held."""
         found = {}
-        for workflow in await self._context.repos.workflows.list():
-            if workflow.status in _ALIVE and workflow.head_run_id:
+        for workflow in await self._context.repos.workflows.list(statuses=_ALIVE):
+            if workflow.head_run_id:
                 found[workflow.id] = await self.tree(workflow.id, workflow.head_run_id)
         return found
 

@@ -23,7 +23,7 @@ from atelier_desk.engine.choosing import chosen
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.conflicts import OnConflict
 from atelier_desk.engine.services.common.context import ServiceContext
-from atelier_desk.engine.services.common.naming import numbered
+from atelier_desk.engine.services.common.naming import free_name
 from atelier_desk.engine.spent import spent_by
 from atelier_desk.i18n import N_, _
 from atelier_desk.threads import in_storage_thread
@@ -131,7 +131,7 @@ class WorkflowService:
     async def list(
         self,
         search: str = "",
-        limit: int = limits.LIST_DEFAULT,
+        limit: int | None = limits.LIST_DEFAULT,
         offset: int = 0,
         *,
         deleted: bool = False,
@@ -139,8 +139,8 @@ class WorkflowService:
         filed: bool | None = None,
         collection: str | None = None,
     ) -> list[Workflow]:
-        """Pinned ones first, then the latest changed; ``search`` filters by name. See ``WorkflowRepository.list`` for the others."""
-        checks.page(limit, offset)
+        """Pinned ones first, then the latest changed; all with None for ``limit``. See ``WorkflowRepository.list`` for the others."""
+        checks.page(limit, offset, most=None)
         only = {"archived": archived, "filed": filed, "collection": collection}
         found = await self._context.repos.workflows.list(limit=limit, offset=offset, search=search.strip(), deleted=deleted, **only)  # type: ignore[arg-type]
         return found
@@ -148,13 +148,13 @@ class WorkflowService:
     async def listing(self, limit: int = limits.LIST_DEFAULT, *, archive: bool = False) -> Listing:
         """What the list at the left shows: the first ``limit`` workflows in no folder, and all in folders. ``archive``: also those put
         away, of which there is a count else."""
-        checks.page(limit)
+        checks.page(limit, most=None)
         workflows = self._context.repos.workflows
         count = await workflows.archived()
         return Listing(
             recent=tuple(await workflows.list(limit=limit, archived=False, filed=False)),
-            filed=tuple(await workflows.list(limit=limits.LIST_MAX, archived=False, filed=True)),
-            archived=tuple(await workflows.list(limit=limits.LIST_MAX, archived=True)) if archive and count else (),
+            filed=tuple(await workflows.list(archived=False, filed=True)),
+            archived=tuple(await workflows.list(archived=True)) if archive and count else (),
             archived_count=count,
         )
 
@@ -289,10 +289,9 @@ class WorkflowService:
         """Purge the workflows (at most ``most``), and the branches of others, that were deleted more than ``DELETED_DAYS`` ago; gives how
         many workflows."""
         oldest = self._context.clock.now() - timedelta(days=limits.DELETED_DAYS)
-        expired = [each for each in await self.list(limit=limits.LIST_MAX, deleted=True) if each.deleted_at and each.deleted_at <= oldest]
-        expired = expired[:most]
-        for workflow in expired:
-            await self._purge(workflow.id)  # its undo data stays for a while: after a restore another database may know it
+        expired = (await self._context.repos.workflows.deleted_before(oldest))[:most]
+        for expired_id in expired:
+            await self._purge(expired_id)  # its undo data stays for a while: after a restore another database may know it
         for workflow_id in {run.workflow_id for run in await self._context.repos.runs.deleted_before(oldest)}:
             await self._context.journal.purge_branches(workflow_id, oldest)
             self._transcripts.forget(workflow_id)
@@ -500,8 +499,7 @@ class WorkflowService:
         return await self.get(file.workflow.id)
 
     async def _free_name(self, name: str) -> str:
-        taken = {each.name for each in await self.list(limit=limits.LIST_MAX)}
-        return numbered(name, taken)
+        return await free_name(name, self._context.repos.workflows.taken)
 
     async def _tasks(self, workflow_id: str) -> builtins.list[Task]:
         return await self._context.repos.tasks.list(workflow_id, limit=limits.LIST_MAX)

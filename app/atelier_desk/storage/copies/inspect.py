@@ -21,7 +21,7 @@ from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.errors import AtelierError, StorageError
 from atelier_desk.hashing import sha256_of
 from atelier_desk.i18n import N_
-from atelier_desk.storage import errors, integrity, schema
+from atelier_desk.storage import errors, schema
 from atelier_desk.storage.damage import Damage
 from atelier_desk.storage.engine import Engine
 from atelier_desk.storage.folder import preflight
@@ -154,6 +154,8 @@ async def _read_through(directory: Path, mode: str) -> dict[str, Any]:
             raise StorageError(FOREIGN, code="damaged", names=tables)
         run = Migrator(engine).run
         names = await schema.tables(engine)
+        from atelier_desk.storage import integrity  # it knows what events can be, which who only counts need not load
+
         rows = await integrity.damaged_rows(run) if read and version >= integrity.SINCE_SCHEMA else []
         # What the engine cannot read of these tables is among the damaged rows.
         known = {each.table for each in rows}

@@ -28,6 +28,19 @@ def page_size(limit: int) -> int:
     return limit
 
 
+def some(limit: int | None, offset: int) -> tuple[str, dict[str, int]]:
+    """The end of a query for ``limit`` rows (1 or more; None: all) from an offset on, and its parameters.
+
+    Raises:
+        LimitError: ``limit`` is below 1.
+    """
+    if limit is None:
+        return (" START $offset", {"offset": offset}) if offset else ("", {})
+    if limit < 1:
+        raise LimitError(N_("limit must be 1 or more, not {limit}."), limit=limit)
+    return " LIMIT $limit START $offset", {"limit": limit, "offset": offset}
+
+
 def guard(workflow_id: str) -> Statement:
     """Ends the transaction with ``NotFoundError`` when the workflow is gone, so that nothing is left behind by a late write."""
     return Statement(errors.throw_not_found("workflow"), {"guarded": record("workflow", workflow_id)})

@@ -15,7 +15,7 @@ from atelier_desk.domain.branches import branch_of
 from atelier_desk.domain.memory import RETRIEVED_MAX, Memory, MemoryScope, MemoryType, MergedInto
 from atelier_desk.storage import errors, tables
 from atelier_desk.storage.language import language
-from atelier_desk.storage.repositories.base import Repository, guard, page_size
+from atelier_desk.storage.repositories.base import Repository, guard, page_size, some
 from atelier_desk.storage.repositories.memory_bin import binned, unbinned
 from atelier_desk.storage.rows import plain_time, record, to_json
 from atelier_desk.storage.search.changes import Removed, document
@@ -184,10 +184,10 @@ class MemoryRepository(Repository[Memory]):
         type: MemoryType | None = None,
         tags: Sequence[str] = (),
         proposing: str = "",
-        limit: int = 100,
+        limit: int | None = None,
         offset: int = 0,
     ) -> list[Memory]:
-        """Memories that have not expired, latest changed first.
+        """Memories that have not expired, latest changed first; all of them when no ``limit`` is given.
 
         Args:
             scope: see ``MemoryFilter``; ``both`` without a workflow means the general ones, None means all there are.
@@ -203,15 +203,15 @@ class MemoryRepository(Repository[Memory]):
             conditions.append("type = $type")
         if tags:
             conditions.append("tags CONTAINSALL $tags")
+        page, bounds = some(limit, offset)
         return await self._select(
-            f"WHERE {' AND '.join(conditions)} ORDER BY recency, id LIMIT $limit START $offset",
+            f"WHERE {' AND '.join(conditions)} ORDER BY recency, id{page}",
             now=self._store.clock.now(),
             workflow=record("workflow", workflow_id or ""),
             proposing=record("workflow", proposing),
             type=type.value if type is not None else "",
             tags=list(tags),
-            limit=page_size(limit),
-            offset=offset,
+            **bounds,
         )
 
     async def get_many(self, memory_ids: Sequence[str]) -> builtins.list[Memory]:
@@ -235,13 +235,14 @@ class MemoryRepository(Repository[Memory]):
             return []
         return await self._select("WHERE turn_id IN $turns ORDER BY created_at, id", turns=builtins.list(turn_ids))
 
-    async def proposed(self, workflow_id: str | None = None, limit: int = 100) -> builtins.list[Memory]:
-        """Those that wait for a person's yes, the newest first: of one workflow, or of all."""
+    async def proposed(self, workflow_id: str | None = None, limit: int | None = None) -> builtins.list[Memory]:
+        """Those that wait for a person's yes, the newest first, of one workflow or of all; all when no ``limit`` is given."""
         home = " AND workflow = $workflow" if workflow_id else ""
+        page, bounds = some(limit, 0)
         return await self._select(
-            f"WHERE proposed = true{home} ORDER BY recency, id LIMIT $limit",
+            f"WHERE proposed = true{home} ORDER BY recency, id{page}",
             workflow=record("workflow", workflow_id or ""),
-            limit=page_size(limit),
+            **bounds,
         )
 
     async def left_behind(self, run_id: str, by: str, workflow_id: str) -> bool:

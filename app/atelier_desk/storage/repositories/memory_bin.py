@@ -9,7 +9,7 @@ from typing import Any
 
 from atelier_desk.domain.memory import DeletedMemory
 from atelier_desk.storage import tables
-from atelier_desk.storage.repositories.base import Repository, page_size
+from atelier_desk.storage.repositories.base import Repository, some
 from atelier_desk.storage.store import Statement, Store
 
 _COLUMNS = ", ".join(column for field in tables.MEMORIES.model.model_fields if (column := tables.MEMORIES.column(field)) != "id")
@@ -21,13 +21,10 @@ class MemoryBinRepository(Repository[DeletedMemory]):
     table = tables.MEMORY_BIN
     what = "deleted memory"
 
-    async def list(self, limit: int = 100, offset: int = 0) -> list[DeletedMemory]:
-        """The last deleted first; none of a workflow that was deleted itself: they come back with it."""
-        return await self._select(
-            "WHERE workflow = NONE OR workflow.deleted_at = NONE ORDER BY recency, id LIMIT $limit START $offset",
-            limit=page_size(limit),
-            offset=offset,
-        )
+    async def list(self, limit: int | None = None, offset: int = 0) -> list[DeletedMemory]:
+        """The last deleted first, all when no ``limit`` is given; none of a workflow that was deleted itself: they come back with it."""
+        page, bounds = some(limit, offset)
+        return await self._select(f"WHERE workflow = NONE OR workflow.deleted_at = NONE ORDER BY recency, id{page}", **bounds)
 
     async def purge(self, memory_id: str) -> None:
         """Delete one for good.

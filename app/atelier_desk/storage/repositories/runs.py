@@ -80,8 +80,8 @@ class RunRepository(Repository[Run]):
         while at is not None and at not in found:
             if at not in there:
                 raise self.missing(at)
-            key, previous, seq, digest, status = there[at]
-            found[at] = Turn(key, previous, seq, digest, RunStatus(status).final)
+            run, previous, last_seq, last_hash, status = there[at]
+            found[at] = Turn(run, previous, last_seq, last_hash, RunStatus(status).final)
             at = found[at].previous_run_id
         return list(reversed(found.values()))
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from atelier_desk.domain import limits
 from atelier_desk.domain.base import Model
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.ids import is_id, made_at
@@ -80,9 +79,7 @@ class MessageRepository(Repository[Message]):
     async def pinned(self, workflow_id: str) -> list[Message]:
         """The pinned messages of a workflow, oldest first; the journal's commits pin them."""
         # Without ORDER BY the index is used, and gives them in this order; with it all messages are read: seconds where there are 10 000.
-        found = await self._select(
-            "WHERE workflow = $workflow AND pinned = true LIMIT $limit", workflow=record("workflow", workflow_id), limit=limits.LIST_MAX
-        )
+        found = await self._select("WHERE workflow = $workflow AND pinned = true", workflow=record("workflow", workflow_id))
         return sorted(found, key=lambda message: message.seq)
 
 

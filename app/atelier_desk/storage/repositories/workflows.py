@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import builtins
 import shutil
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 from atelier_desk.domain.errors import StorageError, UsageError
-from atelier_desk.domain.workflow import Workflow
+from atelier_desk.domain.workflow import Workflow, WorkflowStatus
 from atelier_desk.storage import errors, tables
 from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.folder.files import files_of
-from atelier_desk.storage.repositories.base import Repository, guard, page_size, upsert
+from atelier_desk.storage.repositories.base import Repository, guard, some, upsert
 from atelier_desk.storage.repositories.memories import MemoryRepository, stamp
 from atelier_desk.storage.repositories.used import Spent, keep_spent
 from atelier_desk.storage.rows import record
@@ -45,31 +47,50 @@ class WorkflowRepository(Repository[Workflow]):
     async def list(
         self,
         *,
-        limit: int = 100,
+        limit: int | None = None,
         offset: int = 0,
         search: str = "",
         deleted: bool = False,
         archived: bool | None = None,
         filed: bool | None = None,
         collection: str | None = None,
+        statuses: Sequence[WorkflowStatus] = (),
     ) -> list[Workflow]:
-        """Pinned ones first, then the latest changed. ``search`` filters by name, without case; ``deleted`` lists those in the bin.
+        """Pinned ones first, then the latest changed; all of them when no ``limit`` is given. ``search`` filters by name, without case;
+        ``deleted`` lists those in the bin.
 
         ``archived``: those that are put away, or those that are not; ``filed``: those in a folder of the list, or those in none;
-        ``collection``: those in this folder. None takes all.
+        ``collection``: those in this folder; ``statuses``: those in one of these states. None, or none, takes all.
         """
         wanted = {"archived": archived, "filed": filed, "collection": collection}
         only = "".join(f" AND {name} = ${name}" for name, value in wanted.items() if value is not None)
         if search:
             only += " AND string::contains(string::lowercase(name), $search)"
+        if statuses:
+            only += " AND status IN $statuses"
+        page, bounds = some(limit, offset)
         return await self._select(
-            f"WHERE deleted = $deleted{only} ORDER BY unpinned, recency LIMIT $limit START $offset",
+            f"WHERE deleted = $deleted{only} ORDER BY unpinned, recency{page}",
             deleted=deleted,
             search=search.lower(),
+            statuses=[each.value for each in statuses],
             **wanted,
-            limit=page_size(limit),
-            offset=offset,
+            **bounds,
         )
+
+    async def taken(self, names: Sequence[str]) -> set[str]:
+        """Those of some names that workflows have; the bin does not count."""
+        # With "deleted = false" the engine reads whole rows by an index, which takes ten times as long.
+        rows = await self._store.query("SELECT name, deleted FROM workflow WHERE name IN $names", names=list(names))
+        return {row["name"] for row in rows if not row["deleted"]}
+
+    async def deleted_before(self, moment: datetime) -> builtins.list[str]:
+        """Ids of those that were put into the bin at ``moment`` or earlier, the longest there first."""
+        rows = await self._store.query(
+            "SELECT record::id(id) AS id, deleted_at FROM workflow WHERE deleted = true AND deleted_at <= $moment ORDER BY deleted_at",
+            moment=moment,
+        )
+        return [row["id"] for row in rows]
 
     async def ids(self) -> set[str]:
         """Of all there are, those in the bin too."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atelier_desk.engine.services.common.naming import NAME_LENGTH, branch_name, name_from, numbered, placeholders
+from atelier_desk.engine.services.common.naming import NAME_LENGTH, branch_name, free_name, name_from, numbered, placeholders
 
 
 @pytest.mark.parametrize(
@@ -53,11 +55,33 @@ def test_a_pasted_megabyte_of_brackets_takes_no_longer_than_a_line() -> None:
     assert name_from("Look: " + "[" * 1_000_000).startswith("Look: [[")
 
 
-def test_a_branch_is_named_in_words_and_numbered_when_there_are_several() -> None:
-    assert branch_name("Plan", {"Plan"}) == "Plan (branch)"
-    assert branch_name("Plan", {"Plan", "Plan (branch)"}) == "Plan (branch) (2)"
-    assert branch_name("Plan (branch)", {"Plan (branch)"}) == "Plan (branch) (2)"
-    assert branch_name("Plan (branch) (2)", {"Plan (branch)", "Plan (branch) (2)"}) == "Plan (branch) (3)"
-    assert branch_name("Plan (2)", set()) == "Plan (2) (branch)"
-    longest = "x" * 256
-    assert len(branch_name(longest, {branch_name(longest, set())})) <= 256
+@pytest.mark.parametrize(
+    ("name", "taken", "expected"),
+    [
+        ("Plan", {"Plan"}, "Plan (branch)"),
+        ("Plan", {"Plan", "Plan (branch)"}, "Plan (branch) (2)"),
+        ("Plan (branch)", {"Plan (branch)"}, "Plan (branch) (2)"),
+        ("Plan (branch) (2)", {"Plan (branch)", "Plan (branch) (2)"}, "Plan (branch) (3)"),
+        ("Plan (2)", set(), "Plan (2) (branch)"),
+    ],
+)
+def test_a_branch_is_named_in_words_and_numbered_when_there_are_several(name: str, taken: set[str], expected: str) -> None:
+    assert numbered(branch_name(name), taken) == expected
+
+
+def test_a_branch_of_the_longest_name_is_no_longer() -> None:
+    longest = branch_name("x" * 256)
+    assert len(numbered(longest, {longest})) <= 256
+
+
+async def test_a_free_name_is_found_however_many_are_taken_with_few_questions() -> None:
+    taken = {"Plan", *(f"Plan ({number})" for number in range(2, 1000))}
+    asked: list[int] = []
+
+    async def there(names: Sequence[str]) -> set[str]:
+        asked.append(len(names))
+        return taken & set(names)
+
+    assert await free_name("Plan", there) == "Plan (1000)"
+    assert len(asked) < 10
+    assert await free_name("Other", there) == "Other"

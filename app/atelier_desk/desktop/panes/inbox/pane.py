@@ -81,7 +81,7 @@ class InboxPane(Pane):
         self.jobs.start(self._load_names(), "load")
 
     async def _load_names(self) -> None:
-        workflows = await self.bridge.engine.workflows.list()
+        workflows = await self.bridge.engine.workflows.list(limit=None)
         self._names = {workflow.id: workflow.name for workflow in workflows}
         self._show()
 

@@ -218,7 +218,7 @@ class ApprovalsPage(RowsPage):
         self.risks.show_tools(tools, kept.risks)
         self._tools = tools
         self._agents = {agent.id: agent.config.name for agent in await self.bridge.engine.agents.list()}
-        workflows = await self.bridge.engine.workflows.list()
+        workflows = await self.bridge.engine.workflows.list(limit=None)
         self._workflows = {workflow.id: workflow.name for workflow in workflows}
         self._folders = tuple(sorted({workflow.workspace[0] for workflow in workflows if workflow.workspace}))
         held = await self.bridge.engine.permissions.held()

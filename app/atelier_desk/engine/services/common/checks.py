@@ -12,18 +12,20 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.errors import AtelierError, LimitError, UsageError
 from atelier_desk.domain.ids import is_id
 from atelier_desk.i18n import N_
+from atelier_desk.storage.repositories.base import some
 from atelier_desk.tools import argument_words
 
 M = TypeVar("M", bound=BaseModel)
 
 
-def page(limit: int, offset: int = 0, *, most: int = limits.LIST_MAX) -> tuple[int, int]:
-    """``limit`` and ``offset`` of a list, refused when they are out of bounds (1–``most``, 0 or more)."""
-    if not 1 <= limit <= most:
+def page(limit: int | None, offset: int = 0, *, most: int | None = limits.LIST_MAX) -> None:
+    """Refuse a ``limit`` or an ``offset`` of a list that is out of bounds (1–``most``, 0 or more); None: any number, and all."""
+    if most is None:
+        some(limit, 0)
+    elif limit is None or not 1 <= limit <= most:
         raise LimitError(N_("limit must be between 1 and {most}, not {limit}."), most=most, limit=limit)
     if offset < 0:
         raise LimitError(N_("offset must be 0 or more, not {offset}."), offset=offset)
-    return limit, offset
 
 
 def text(value: str, what: str, most: int) -> str:

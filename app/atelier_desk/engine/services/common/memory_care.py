@@ -11,6 +11,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.base import Model
 from atelier_desk.domain.errors import ConflictError, NotFoundError, UsageError
 from atelier_desk.domain.memory import RETRIEVED_MAX, DeletedMemory, Memory, MemoryFilter, MemoryScope, MergedInto, expiry
+from atelier_desk.engine.services.common import checks
 from atelier_desk.i18n import N_
 from atelier_desk.threads import in_tool_thread
 
@@ -105,8 +106,9 @@ class MemoryCare:
         self._context.bus.changed("memory", other.id)
         return stored
 
-    async def deleted(self, limit: int = 100, offset: int = 0) -> list[DeletedMemory]:
-        """What can be brought back, the last deleted first."""
+    async def deleted(self, limit: int | None = None, offset: int = 0) -> list[DeletedMemory]:
+        """What can be brought back, the last deleted first; all of it when no ``limit`` is given."""
+        checks.page(limit, offset, most=None)
         return await self._context.repos.memory_bin.list(limit, offset)
 
     async def undo_delete(self, memory_id: str) -> Memory:
@@ -182,8 +184,9 @@ class MemoryCare:
         """Ask no longer about this turn."""
         await self._context.runs.remembering.stop(turn_id)
 
-    async def proposed(self, workflow_id: str | None = None, limit: int = 100) -> list[Memory]:
-        """What agents want remembered for all workflows and nobody has said yes or no to, the newest first."""
+    async def proposed(self, workflow_id: str | None = None, limit: int | None = None) -> list[Memory]:
+        """What agents want remembered for all workflows and nobody has said yes or no to, the newest first; all without ``limit``."""
+        checks.page(limit, most=None)
         return await self._context.repos.memories.proposed(workflow_id or None, limit)
 
     async def keep(self, memory_id: str, *, everywhere: bool = True, content: str | None = None) -> Memory:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gettext
 import re
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import lru_cache
+from itertools import count, islice
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.text import shorten
@@ -26,6 +28,8 @@ _READ = 40 * NAME_LENGTH
 """Characters of a line that are read: a pasted megabyte of opening brackets would cost the square of its length."""
 _FEWEST_WORDS = 3
 """Words of a sentence that says something; a shorter one is a greeting."""
+_FIRST_TRIED = 16
+"""Names that are looked up at once when a new one is wanted; more when all of them are taken."""
 
 
 def name_from(content: str) -> str:
@@ -48,30 +52,40 @@ def _sentence(text: str) -> str:
     return first[:-1] if first.endswith(".") and not first.endswith("..") else first
 
 
+def _numbered(name: str, length: int) -> Iterator[str]:
+    """``name``, ``name (2)``, ``name (3)`` …, never longer than ``length`` characters."""
+    yield name[:length]
+    base = _NUMBER.sub("", name)
+    for number in count(2):
+        suffix = f" ({number})"
+        yield base[: length - len(suffix)] + suffix
+
+
 def numbered(name: str, taken: set[str], *, length: int = limits.WORKFLOW_NAME) -> str:
     """``name``, or ``name (2)``, ``name (3)`` … when it is taken; never longer than ``length`` characters."""
-    if name not in taken:
-        return name[:length]
-    base = _NUMBER.sub("", name)
-    number = 2
+    return next(each for each in _numbered(name, length) if each not in taken)
+
+
+async def free_name(name: str, taken: Callable[[Sequence[str]], Awaitable[set[str]]]) -> str:
+    """The same of a workflow; ``taken`` says which of some names there are, so that not all have to be read."""
+    names, at_once = _numbered(name, limits.WORKFLOW_NAME), _FIRST_TRIED
     while True:
-        suffix = f" ({number})"
-        candidate = base[: length - len(suffix)] + suffix
-        if candidate not in taken:
-            return candidate
-        number += 1
+        some = list(islice(names, at_once))
+        there = await taken(some)
+        if (free := next((each for each in some if each not in there), None)) is not None:
+            return free
+        at_once *= 2
 
 
-def branch_name(name: str, taken: set[str]) -> str:
-    """The name of what goes on from a point of the workflow ``name``: ``name (branch)``, or ``name (branch) (2)`` … when it is taken.
+def branch_name(name: str) -> str:
+    """What ``free_name`` makes the name of: ``name (branch)``, for what goes on from a point of the workflow ``name``.
 
     A branch of a branch is numbered on instead of named twice.
     """
     suffix = _("{name} (branch)", name="")
     base = _NUMBER.sub("", name)
     base = base.removesuffix(suffix) if base.endswith(suffix) else name
-    room = limits.WORKFLOW_NAME - len(suffix) - len(" (999)")
-    return numbered(base[:room] + suffix, taken)
+    return base[: limits.WORKFLOW_NAME - len(suffix) - len(" (999)")] + suffix
 
 
 @lru_cache(maxsize=1)
