@@ -1,5 +1,8 @@
 """What a call of a run comes to under its mode and rules: the facts, the verdict in the journal, the refusal the model reads."""
 
+# judges: app/atelier_desk/engine/run/run_rules.py
+# judges: app/atelier_desk/policy/permissions/decide.py
+# judges: app/atelier_desk/engine/run/call_facts.py
 from __future__ import annotations
 
 from dataclasses import replace

@@ -1,5 +1,6 @@
 """Rules about hosts: with ports, in brackets, with the mark of the user's own network."""
 
+# judges: app/atelier_desk/policy/permissions/pattern.py
 from __future__ import annotations
 
 import pytest
