@@ -1,6 +1,5 @@
 """What a rule denies is got by no tool, no command and nothing a command starts: the attempts of a table, run for real."""
 
-# judges: app/atelier_desk/engine/run/call_facts.py
 # judges: app/atelier_desk/policy/permissions/denying.py
 from __future__ import annotations
 
