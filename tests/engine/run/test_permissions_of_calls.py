@@ -3,8 +3,9 @@
 # judges: app/atelier_desk/engine/run/call_facts.py
 # judges: app/atelier_desk/engine/run/run_rules.py
 # equivalent: permissions.py telling.known: `pattern.parse(rule.text).argument` → `True`
+#   ``bars`` passes over rules without an argument anyway.
 # equivalent: permissions.py telling.known: `rule.action is not Action.ALLOW` → `True`
-#   It saves the look at rules that ``bars`` passes over anyway.
+#   ``bars`` passes over rules that allow anyway.
 # equivalent: permissions.py telling.known: `@cache` → ``
 #   It saves reading the rules again; they do not change.
 from __future__ import annotations
