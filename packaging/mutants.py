@@ -285,6 +285,7 @@ def main() -> int:
     given = parser.parse_args()
     os.nice(10)
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+        Path(folder).chmod(0o755)  # programs of other users are tested too
         copy = Path(folder) / "tree"
         copy.mkdir()
         for name in COPIED:
