@@ -118,7 +118,7 @@ class Judges:
         self.lines, self.seconds = pickle.loads((self.copy.parent / "reached").read_bytes())
         for number, mutant in enumerate(self.mutants):
             _write(self.copy / self.file, mutant.source, number)  # for the programs that tests start
-            places = _living(self.copy / self.file, (ROOT / self.file).read_text("utf-8"), mutant.source)
+            places = living(self.copy / self.file, (ROOT / self.file).read_text("utf-8"), mutant.source)
             if places is None:
                 self.fresh.append(mutant)
                 continue
@@ -182,7 +182,7 @@ def _mutated(session: pytest.Session, items: list[pytest.Item], places: list[tup
     return _loop(session, items)
 
 
-def _living(file: Path, before: str, after: str) -> list[tuple[FunctionType, CodeType]] | None:
+def living(file: Path, before: str, after: str) -> list[tuple[FunctionType, CodeType]] | None:
     """The functions that live and what their code is in the mutant; None when it changes what runs at import alone."""
     old, new = (_codes(compile(ast.unparse(ast.parse(text)), file, "exec")) for text in (before, after))
     changed = {name for name in old | new if [*map(_said, old.get(name, ()))] != [*map(_said, new.get(name, ()))]}
