@@ -3,8 +3,8 @@
     python packaging/mutants.py [--count 40] [--only TEXT] FILE ...
 
 Each FILE below ``app`` gets ``--count`` mutants, chosen by a hash, so that a change elsewhere in the file leaves the choice as it is.
-They are judged by the mirrored test file, by those that carry its name and those that say so, in a copy of the tree. A test file
-may explain what survives, with the reason on the next lines:
+They are judged by the mirrored test file, by those that carry its name and those that say so (``# judges: app/…``), in a copy of the
+tree: by the tests among them that reach the changed line. A test file may explain what survives, with the reason on the next line:
 
     # equivalent: file.py function: `before` → `after`     nobody can notice it: it is not run and does not count
     # survives: file.py function: `before` → `after`       known, and counted
