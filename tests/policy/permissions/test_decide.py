@@ -1,5 +1,6 @@
 """What must hold for any rules and calls. The cases by hand stand in ``coverage.txt`` and ``verdicts.txt``."""
 
+# judges: app/atelier_desk/policy/permissions/denying.py
 # judges: app/atelier_desk/policy/permissions/pattern.py
 # equivalent: decide.py _first: `return None` → `pass`
 #   The function ends there.
