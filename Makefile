@@ -136,6 +136,7 @@ sentence-transformers: setup
 CORE := engine/journal.py engine/run/driver.py engine/run/reducer/reduce.py engine/run/reducer/reduce_team.py \
   engine/run/reducer/steps.py storage/writing/writer.py policy/budget.py policy/loop_guard.py \
   policy/permissions/decide.py policy/permissions/pattern.py policy/permissions/denying.py \
+  engine/run/permissions.py engine/run/call_facts.py engine/run/run_rules.py \
   workspace/root.py workspace/beneath.py workspace/swapping.py web/address.py web/dialing.py \
   workspace/commands/line.py workspace/commands/judge.py workspace/processes/launch.py workspace/processes/sandbox.py \
   workspace/checkpoints/files.py workspace/checkpoints/store.py

@@ -3,8 +3,8 @@
     python packaging/mutants.py [--count 40] [--only TEXT] FILE ...
 
 Each FILE below ``app`` gets ``--count`` mutants, chosen by a hash, so that a change elsewhere in the file leaves the choice as it is.
-They are judged by the mirrored test file, by those that carry its name and those that say so, in a copy of the tree. A test file
-may explain what survives, with the reason on the next lines:
+They are judged by the mirrored test file, by those that carry its name and those that say so (``# judges: app/…``), in a copy of the
+tree: by the tests among them that reach the changed line. A test file may explain what survives, with the reason on the next line:
 
     # equivalent: file.py function: `before` → `after`     nobody can notice it: it is not run and does not count
     # survives: file.py function: `before` → `after`       known, and counted
@@ -15,21 +15,28 @@ Exit status 1: less than 90 % were killed, a survivor is not explained, or an ex
 from __future__ import annotations
 
 import argparse
+import ast
 import contextlib
-import importlib
+import gc
+import inspect
 import os
+import pickle
 import re
 import select
 import shutil
 import signal
 import sys
 import tempfile
+import threading
 import time
 import traceback
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import CodeType, FrameType, FunctionType
 
 import pytest
-from mutator import mutants_of
+from _pytest.main import pytest_runtestloop
+from mutator import Mutant, mutants_of
 
 ROOT = Path(__file__).resolve().parent.parent
 GOAL = 0.9
@@ -60,16 +67,13 @@ def explained(tests: list[Path], kind: str) -> set[str]:
     return {name for text in texts for name in re.findall(rf"^# {kind}: (.+)\n#   \S", text, re.MULTILINE)}
 
 
-def passes(copy: Path, tests: list[Path], seconds: float) -> bool:
-    """Run tests in the copy; False when one fails, nothing can be collected, or they take longer than ``seconds``.
-
-    The run is a fork, in which all but the app and its tests is imported already, which is most of a short run's time.
-    """
+def passes(copy: Path, run: Callable[[], int], seconds: float) -> bool:
+    """Fork and do ``run`` in the copy; False when its status is not 0, or it takes longer than ``seconds``."""
     shutil.rmtree(copy.parent / "run", ignore_errors=True)
     (copy.parent / "run").mkdir()
     child = os.fork()
     if child == 0:
-        os._exit(_run_tests(copy, [str(path) for path in tests]))
+        os._exit(_in_the_copy(copy, run))
     descriptor = os.pidfd_open(child)
     try:
         ended = bool(select.select([descriptor], [], [], seconds)[0])
@@ -78,31 +82,148 @@ def passes(copy: Path, tests: list[Path], seconds: float) -> bool:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child, signal.SIGKILL)
         status = os.waitpid(child, 0)[1]
-    for name in (copy.parent / "imported").read_text().split() if ended and status == 0 else ():
-        with contextlib.suppress(Exception):
-            importlib.import_module(name)
     return ended and status == 0
 
 
-def _run_tests(copy: Path, tests: list[str]) -> int:
-    code = 1
+def _in_the_copy(copy: Path, run: Callable[[], int]) -> int:
     try:
         os.setsid()
         os.chdir(copy)
-        output = os.open(copy.parent / "output", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        os.dup2(output, 1)
-        os.dup2(output, 2)
         os.environ |= {"PYTHONPATH": str(copy / "app"), "TMPDIR": str(copy.parent / "run")}
+        tempfile.tempdir = None
         sys.path[:] = [path for path in sys.path if path != str(ROOT / "packaging")]
-        code = pytest.main(["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning", *tests])
-        # Not those of the standard library: which of them a program imports changes how it works.
-        own = sys.stdlib_module_names | {"atelier_desk", "tests", "conftest"}
-        names = sorted(name for name in sys.modules if name.split(".")[0] not in own)
-        (copy.parent / "imported").write_text("\n".join(names))
-        sys.stdout.flush()
+        return run()
     except BaseException:
-        traceback.print_exc()
-    return code
+        (copy.parent / "failed").write_text(traceback.format_exc())
+        return 1
+
+
+class Judges:
+    """A plugin of pytest: collects the tests once, sees which lines of the file each of them reaches, and runs for every mutant, in a fork,
+    those that reach its line, the shortest first.
+
+    A mutant of a function is put into the functions that live. One of what runs at import is left to ``fresh``.
+    """
+
+    def __init__(self, copy: Path, file: Path, mutants: list[Mutant], told: Callable[[Mutant, bool], None]) -> None:
+        self.copy, self.file, self.mutants, self.told = copy, file, mutants, told
+        self.lines: dict[str, set[int]] = {}
+        self.seconds: dict[str, float] = {}
+        self.fresh: list[Mutant] = []
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        if session.testsfailed or not passes(self.copy, lambda: self._look(session), 1800):
+            raise session.Failed
+        self.lines, self.seconds = pickle.loads((self.copy.parent / "reached").read_bytes())
+        for number, mutant in enumerate(self.mutants):
+            _write(self.copy / self.file, mutant.source, number)  # for the programs that tests start
+            places = living(self.copy / self.file, (ROOT / self.file).read_text("utf-8"), mutant.source)
+            if places is None:
+                self.fresh.append(mutant)
+                continue
+            chosen = [item for item in session.items if mutant.line in self.lines[item.nodeid]]
+            if not chosen and "__main__" in mutant.source:  # runs as a program of its own, where nobody looks
+                chosen = list(session.items)
+            chosen.sort(key=lambda item: self.seconds[item.nodeid])
+            limit = 20 + 4 * sum(self.seconds[item.nodeid] for item in chosen)
+            self.told(mutant, bool(chosen) and not passes(self.copy, lambda: _mutated(session, chosen, places), limit))  # noqa: B023
+        return True
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            (self.copy.parent / "failed").write_text(f"{report.nodeid}\n{report.longreprtext}")
+
+    def _look(self, session: pytest.Session) -> int:
+        session.config.pluginmanager.register(Reached(str(self.copy / self.file), self.lines, self.seconds))
+        code = _loop(session, list(session.items))
+        (self.copy.parent / "reached").write_bytes(pickle.dumps((self.lines, self.seconds)))
+        return code
+
+
+class Reached:
+    """A plugin of pytest: notes for each test which lines of a file it reaches, and how long it takes."""
+
+    def __init__(self, file: str, lines: dict[str, set[int]], seconds: dict[str, float]) -> None:
+        self.file, self.lines, self.seconds = file, lines, seconds
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        reached = self.lines[item.nodeid] = set()
+
+        def calls(frame: FrameType, _event: str, _given: object) -> object:
+            return lines if frame.f_code.co_filename == self.file else None
+
+        def lines(frame: FrameType, _event: str, _given: object) -> object:
+            reached.add(frame.f_lineno)
+            return lines
+
+        begun = time.monotonic()
+        threading.settrace(calls)
+        sys.settrace(calls)
+        try:
+            return (yield)
+        finally:
+            sys.settrace(None)
+            threading.settrace(None)  # type: ignore[arg-type]
+            self.seconds[item.nodeid] = time.monotonic() - begun
+
+
+def _loop(session: pytest.Session, items: list[pytest.Item]) -> int:
+    session.items[:] = items
+    with contextlib.suppress(session.Failed):
+        pytest_runtestloop(session)
+    return 1 if session.testsfailed else 0
+
+
+def _mutated(session: pytest.Session, items: list[pytest.Item], places: list[tuple[FunctionType, CodeType]]) -> int:
+    for function, code in places:
+        function.__code__ = code
+    return _loop(session, items)
+
+
+def living(file: Path, before: str, after: str) -> list[tuple[FunctionType, CodeType]] | None:
+    """The functions that live and what their code is in the mutant; None when it changes what runs at import alone."""
+    old, new = (_codes(compile(ast.unparse(ast.parse(text)), file, "exec")) for text in (before, after))
+    changed = {name for name in old | new if [*map(_said, old.get(name, ()))] != [*map(_said, new.get(name, ()))]}
+    if any(not code.co_flags & inspect.CO_OPTIMIZED for name in changed for code in old.get(name, ())):
+        return None
+    found: list[tuple[FunctionType, CodeType]] = []
+    every = [each for each in gc.get_objects() if type(each) is FunctionType and each.__code__.co_filename == str(file)]
+    for name in {each.partition(".<locals>")[0] for each in changed}:
+        alive = [each for each in every if each.__code__.co_qualname == name]
+        codes = sorted({each.__code__ for each in alive}, key=lambda code: code.co_firstlineno)
+        if len(codes) != len(new.get(name, ())) or not codes:
+            return None
+        found += [(each, new[name][codes.index(each.__code__)]) for each in alive]
+    return found
+
+
+def _codes(code: CodeType) -> dict[str, list[CodeType]]:
+    """All code below a module's, by its qualified name, in the order of the source."""
+    found: dict[str, list[CodeType]] = {code.co_qualname: [code]}
+    for each in code.co_consts:
+        for name, more in _codes(each).items() if isinstance(each, CodeType) else ():
+            found.setdefault(name, []).extend(more)
+    return found
+
+
+def _said(code: CodeType) -> tuple[object, ...]:
+    constants = [repr(each) for each in code.co_consts if not isinstance(each, CodeType)]
+    return code.co_code, constants, code.co_names, code.co_varnames, code.co_freevars
+
+
+def _pytest(copy: Path, tests: list[Path], *plugins: object) -> int:
+    output = os.open(copy.parent / "output", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    given = ["-x", "-n", "0", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning", *map(str, tests)]
+    return int(pytest.main(given, plugins=list(plugins)))
+
+
+def _write(target: Path, source: str, number: int) -> None:
+    target.write_text(source, "utf-8")
+    os.utime(target, (number + 1, number + 1))  # compiled code of another mutant must not be taken for its own
 
 
 def judge(copy: Path, file: Path, count: int, only: list[str]) -> bool:
@@ -114,24 +235,38 @@ def judge(copy: Path, file: Path, count: int, only: list[str]) -> bool:
     every = mutants_of(ROOT / file)
     equivalent, known = explained(tests, "equivalent"), explained(tests, "survives")
     chosen = [each for each in every[:count] if not only or any(text in each.name for text in only)]
-    # The first run imports what all later ones find imported, so the second one says how long they take.
-    if not (passes(copy, tests, 900) and (begun := time.monotonic()) and passes(copy, tests, 900)):
-        print(f"{file}: its tests fail unchanged\n{(copy.parent / 'output').read_text()[-3000:]}", flush=True)
-        return False
-    took = time.monotonic() - begun
-    print(f"{file}: {len(chosen)} of {len(every)} mutants, {len(tests)} test files, {took:.0f} s unchanged", flush=True)
-    killed, survivors = 0, []
     run = [each for each in chosen if each.name not in equivalent]
-    for number, mutant in enumerate(run):
-        target = copy / file
-        target.write_text(mutant.source, "utf-8")
-        os.utime(target, (number + 1, number + 1))  # compiled code of another mutant must not be taken for its own
-        if passes(copy, tests, 10 + 4 * took):
-            survivors.append(mutant)
+    print(f"{file}: {len(chosen)} of {len(every)} mutants, {len(tests)} test files", flush=True)
+    begun, said = time.monotonic(), os.fdopen(os.dup(1), "w")
+    results = copy.parent / "results"
+    results.write_text("")
+
+    def told(mutant: Mutant, killed: bool) -> None:
+        with results.open("a") as written:
+            written.write(f"{int(killed)}{mutant.name}\n")
+        if not killed:
             mark = "known" if mutant.name in known else "SURVIVED"
-            print(f"  {mark} line {mutant.line}: {mutant.name}", flush=True)
-        else:
-            killed += 1
+            print(f"  {mark} line {mutant.line}: {mutant.name}", file=said, flush=True)
+
+    def collected() -> int:
+        plugin = Judges(copy, file, run, told)
+        code = _pytest(copy, tests, plugin)
+        (copy.parent / "fresh").write_text("".join(f"{each.name}\n" for each in plugin.fresh))
+        (copy.parent / "took").write_text(str(sum(plugin.seconds.values())))
+        return code
+
+    if not passes(copy, collected, 36_000):
+        texts = [(copy.parent / name).read_text()[-3000:] for name in ("output", "failed") if (copy.parent / name).exists()]
+        print(f"{file}: its tests fail unchanged\n" + "\n".join(texts), flush=True)
+        return False
+    at_import = (copy.parent / "fresh").read_text().splitlines()
+    limit = 60 + 4 * float((copy.parent / "took").read_text())
+    for number, mutant in enumerate([each for each in run if each.name in at_import]):
+        _write(copy / file, mutant.source, number)
+        told(mutant, not passes(copy, lambda: _pytest(copy, tests), limit))
+    judged = results.read_text().splitlines()
+    killed = sum(line[0] == "1" for line in judged)
+    survivors = {line[1:] for line in judged if line[0] == "0"}
     shutil.copy2(ROOT / file, copy / file)
     stale = {each for each in equivalent | known if each.startswith(f"{file.name} ")} - {each.name for each in every}
     for name in sorted(stale):
@@ -139,7 +274,7 @@ def judge(copy: Path, file: Path, count: int, only: list[str]) -> bool:
     share = killed / len(run) if run else 1.0
     seconds = time.monotonic() - begun
     print(f"  {killed} of {len(run)} killed ({share:.0%}), {len(chosen) - len(run)} equivalent, {seconds:.0f} s", flush=True)
-    return share >= GOAL and not stale and all(each.name in known for each in survivors)
+    return share >= GOAL and not stale and survivors <= known
 
 
 def main() -> int:
@@ -150,6 +285,7 @@ def main() -> int:
     given = parser.parse_args()
     os.nice(10)
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+        Path(folder).chmod(0o755)  # programs of other users are tested too
         copy = Path(folder) / "tree"
         copy.mkdir()
         for name in COPIED:

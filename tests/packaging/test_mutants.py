@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import subprocess
 import sys
@@ -79,6 +80,35 @@ def test_files_of_the_makefile_exist_and_have_tests(load: Load) -> None:
     files = [Path("app/atelier_desk") / name for name in listed[1].replace("\\", "").split()]
     assert len(files) >= 20
     assert [str(file) for file in files if not (ROOT / file).is_file() or not load("mutants").judges(file)] == []
+
+
+def test_a_mutant_of_a_function_is_put_into_the_one_that_lives_and_one_of_the_module_is_not(load: Load, tmp_path: Path) -> None:
+    path = tmp_path / "purse.py"
+    path.write_text(SOURCE)
+    spec = importlib.util.spec_from_file_location("purse", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    purse, kept = module.Purse(), module.Purse.may.__code__
+    assert [purse.may(coins) for coins in (2, 3)] == [True, True]
+    assert [purse.may(coins, free=True) for coins in (2, 3)] == [False, True]
+    found = {}
+    for mutant in load("mutator").mutants_of(path):
+        places = load("mutants").living(path, SOURCE, mutant.source)
+        if places is None:
+            found[mutant.name.partition(": ")[2]] = None
+            continue
+        for function, code in places:
+            function.__code__ = code
+        found[mutant.name.partition(": ")[2]] = [purse.may(2), purse.may(3), purse.may(2, free=True), purse.may(3, free=True)]
+        module.Purse.may.__code__ = kept
+    assert found == {
+        "`False` → `True`": None, "`3` → `2`": None, "`3` → `4`": None,
+        "`coins >= LEAST or not free` → `coins >= LEAST and (not free)`": [False, True, False, False],
+        "`coins >= LEAST` → `coins > LEAST`": [True, True, False, False], "`not free` → `free`": [False, True, True, True],
+        "`return coins >= LEAST or not free` → `return None`": [None] * 4,
+    }  # fmt: skip
 
 
 @pytest.mark.timeout(400)

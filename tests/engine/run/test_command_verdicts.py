@@ -1,5 +1,6 @@
 """What becomes of a command under each profile, from the line a model wrote to the verdict."""
 
+# judges: app/atelier_desk/engine/run/call_facts.py
 from __future__ import annotations
 
 from pathlib import Path

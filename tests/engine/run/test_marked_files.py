@@ -1,5 +1,6 @@
 """Which calls read a file that was written after reading from outside: command lines of all kinds, and tools."""
 
+# judges: app/atelier_desk/engine/run/call_facts.py
 from __future__ import annotations
 
 from pathlib import Path

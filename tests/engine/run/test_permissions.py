@@ -1,5 +1,8 @@
 """What a call of a run comes to under its mode and rules: the facts, the verdict in the journal, the refusal the model reads."""
 
+# judges: app/atelier_desk/engine/run/run_rules.py
+# judges: app/atelier_desk/policy/permissions/decide.py
+# judges: app/atelier_desk/engine/run/call_facts.py
 from __future__ import annotations
 
 from dataclasses import replace
@@ -16,7 +19,7 @@ from atelier_desk.domain.events.run import ToolCallStarted
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope, Verdict
 from atelier_desk.engine.run.permissions import PLAN_REFUSAL, Judge, facts, refusal, telling, verdict
 from atelier_desk.engine.run.reducer.state import RunState
-from atelier_desk.engine.run.run_rules import barred_host, rules
+from atelier_desk.engine.run.run_rules import barred_host, host_arguments, rules, settings_allowed
 from atelier_desk.policy.permissions.facts import Concern
 from atelier_desk.policy.permissions.taint import merged
 from atelier_desk.tools.base import Call, Effect, Input, Risk, Tool, ToolContext, ToolResult
@@ -65,6 +68,36 @@ def test_hosts_on_the_way_are_held_against_the_rules_that_name_hosts() -> None:
     found = {host: barred_host(run, "fetch_web_page", "web_ops", host) for host in hosts}
     assert found == {"www.x.org": "deny", "x.org": "", "y.org": "ask", "a.y.org": "ask", "z.org": "", "p.org": "", "p.org:8443": "deny",
                      "WWW.X.ORG": "deny"}  # fmt: skip
+
+
+def ruled(*said: tuple[Action, str]) -> RunState:
+    policy = ApprovalPolicy(mode=ApprovalMode.AUTO, rules=tuple(PermissionRule(text=text, action=action) for action, text in said))
+    return replace(state(ApprovalMode.AUTO), approvals=policy)
+
+
+def test_own_hosts_are_those_that_rules_for_this_tool_allow_by_name() -> None:
+    run = ruled(
+        (Action.ALLOW, "fetch_web_page(domain:nas.lan:80)"), (Action.ALLOW, "web_ops(local:b.lan)"), (Action.ALLOW, "*(local:all.lan)"),
+        (Action.ALLOW, "fetch_web_page"), (Action.ALLOW, "fetch_web_page(src/**)"), (Action.ALLOW, "download_file(domain:c.lan)"),
+        (Action.ASK, "fetch_web_page(domain:d.lan)"), (Action.DENY, "fetch_web_page(domain:e.lan)"),
+    )  # fmt: skip
+    assert host_arguments(run, "fetch_web_page", "web_ops") == ("domain:nas.lan:80", "local:b.lan", "local:all.lan")
+    assert host_arguments(run, "download_file", "") == ("local:all.lan", "domain:c.lan")
+
+
+def test_a_rule_that_cannot_be_read_allows_nothing_and_makes_calls_ask_unless_it_would_allow() -> None:
+    call = Call(Effect.READ, Risk.LOW)
+    for action, comes_to, barred in ((Action.ALLOW, Action.ALLOW, ""), (Action.ASK, Action.ASK, "ask"), (Action.DENY, Action.ASK, "deny")):
+        run = ruled((action, "read file"))
+        assert verdict(run, started(tool="calculator"), call, repaired=False).action is comes_to
+        assert barred_host(run, "fetch_web_page", "web_ops", "x.org") == barred
+    mixed = ruled((Action.ALLOW, "read file"), (Action.ALLOW, "read_file"))
+    assert [rule.text for rule in rules(mixed)] == ["read_file"]
+
+
+def test_settings_of_a_repository_are_allowed_by_the_very_text_of_a_rule_that_allows() -> None:
+    run = ruled((Action.ALLOW, "git(repository:one)"), (Action.DENY, "git(repository:two)"))
+    assert [settings_allowed(run, f"git(repository:{name})") for name in ("one", "two", "three")] == [True, False, False]
 
 
 def test_what_a_result_may_tell_of_is_held_against_the_rules_that_name_paths_and_hosts(tmp_path: Path) -> None:

@@ -1,5 +1,8 @@
 """A yes to the settings of a repository: what is asked, how long it holds, and where it is seen and taken back."""
 
+# judges: app/atelier_desk/engine/run/run_rules.py
+# judges: app/atelier_desk/engine/run/permissions.py
+# judges: app/atelier_desk/engine/run/call_facts.py
 from __future__ import annotations
 
 import shutil

@@ -1,5 +1,7 @@
 """Verdicts of the past: every one is reached again from the journal alone, and what other rules would have said."""
 
+# judges: app/atelier_desk/engine/run/permissions.py
+# judges: app/atelier_desk/engine/run/call_facts.py
 from __future__ import annotations
 
 import copy

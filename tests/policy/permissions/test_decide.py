@@ -1,9 +1,14 @@
 """What must hold for any rules and calls. The cases by hand stand in ``coverage.txt`` and ``verdicts.txt``."""
 
+# judges: app/atelier_desk/policy/permissions/denying.py
+# judges: app/atelier_desk/policy/permissions/pattern.py
+# equivalent: decide.py _first: `return None` → `pass`
+#   The function ends there.
 from __future__ import annotations
 
 from dataclasses import replace
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -112,6 +117,48 @@ def test_the_narrowest_rules_cover_the_call(facts: Facts) -> None:
     rules = tuple(PermissionRule(text=text, action=Action.ALLOW) for text in narrowest(calm))
     manual = ApprovalPolicy(mode=ApprovalMode.MANUAL, auto_approve_low=False)
     assert decide([Level(rules, manual)], calm).action is Action.ALLOW
+
+
+@pytest.mark.parametrize("unsure", [{"folder": None}, {"spelled_out": 3}, {"folder": None, "spelled_out": 3}])
+def test_no_rule_is_offered_for_a_command_that_none_can_name(unsure: dict[str, Any]) -> None:
+    sure = Command(("git", "log"), spelled_out=2)
+    assert narrowest(Facts(tool="run_command", commands=(sure,))) == ("run_command(git log)",)
+    assert narrowest(Facts(tool="run_command", commands=(sure, replace(sure, **unsure)))) == ()
+
+
+def test_settings_of_repositories_ask_until_a_rule_allows_each_of_them() -> None:
+    both = ("git(repository:one)", "git(repository:two)")
+    facts = Facts(tool="run_command", concerns=(Concern.REPOSITORY,), about=((Concern.REPOSITORY, "core.fsmonitor"),), settings=both)
+
+    def said(*rules: tuple[str, Action], mode: ApprovalMode = ApprovalMode.AUTO) -> tuple[Action, str]:
+        read = tuple(PermissionRule(text=text, action=action) for text, action in rules)
+        found = decide([Level(read, ApprovalPolicy(mode=mode))], facts)
+        return found.action, found.about
+
+    yes = [(text, Action.ALLOW) for text in both]
+    assert said() == said(yes[0]) == said((both[0], Action.ASK), yes[1]) == (Action.ASK, "core.fsmonitor")
+    assert said(*yes) == (Action.ALLOW, "")
+    assert said(mode=ApprovalMode.PLAN) == (Action.DENY, "core.fsmonitor")
+    assert said(*yes, mode=ApprovalMode.PLAN) == (Action.ALLOW, "")
+
+
+@pytest.mark.parametrize("mode", [ApprovalMode.AUTO, ApprovalMode.EDIT, ApprovalMode.SELECTIVE])
+def test_who_wants_to_confirm_what_is_dangerous_is_asked_in_every_mode(mode: ApprovalMode) -> None:
+    level = Level((), ApprovalPolicy(mode=mode, always_confirm_high=True))
+    found = [decide([level], Facts(tool="calculator", risk=risk)) for risk in ("low", "medium", "high")]
+    assert [(each.action, each.reason) for each in found] == [(Action.ALLOW, "mode")] * 2 + [(Action.ASK, "risk_high")]
+
+
+def test_a_level_is_found_again_by_its_name_in_journals_of_other_versions() -> None:
+    """The names stand in journals: a new version must give the same ones to the same rules, and the snapshot changes nothing."""
+    rule = PermissionRule(id="one", text="read_file(.env)", action=Action.DENY)
+    policy = ApprovalPolicy(mode=ApprovalMode.EDIT, rules=(rule,))
+    assert Level((rule,), policy).name == "1f3f6c130dcbc92c"
+    assert Level((rule,), policy.model_copy(update={"snapshot": "other", "rules": ()})).name == "1f3f6c130dcbc92c"
+    others = [Level((), policy), Level((rule.model_copy(update={"action": Action.ASK}),), policy), Level((rule,), ApprovalPolicy())]
+    assert len({"1f3f6c130dcbc92c", *(each.name for each in others)}) == 4
+    with pytest.raises(ValueError, match="belongs to a run"):
+        decide([], Facts(tool="calculator"))
 
 
 def test_the_narrowest_rule_of_a_file_does_not_cover_the_same_name_in_another_folder() -> None:

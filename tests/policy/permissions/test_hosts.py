@@ -1,5 +1,6 @@
 """Rules about hosts: with ports, in brackets, with the mark of the user's own network."""
 
+# judges: app/atelier_desk/policy/permissions/pattern.py
 from __future__ import annotations
 
 import pytest
@@ -19,6 +20,8 @@ from atelier_desk.policy.permissions import pattern
         ("domain:*.python.org:8080", "docs.python.org:8080", True),
         ("domain:[::1]:8080", "[::1]:8080", True),
         ("domain:[::1]", "[::1]:8080", True),
+        ("domain:[::1]:443", "[::1]", True),
+        ("domain:[::1]:8080", "[::1]", False),
         ("local:nas.lan", "nas.lan:5000", True),
         ("local:nas.lan", "other.lan", False),
     ],
@@ -33,3 +36,10 @@ def test_the_text_of_a_rule_is_checked() -> None:
     for text in ("fetch_web_page(local:)", "fetch_web_page(domain:a/b)", "fetch_web_page(local:a b)"):
         with pytest.raises(UsageError):
             pattern.parse(text)
+
+
+@pytest.mark.parametrize(("argument", "named"), [
+    ("domain:x.org", False), ("domain:x.org:80", True), ("local:[::1]", False), ("local:[::1]:443", True), ("domain:*.x.org:8080", True),
+])  # fmt: skip
+def test_whether_a_rule_names_a_port(argument: str, named: bool) -> None:
+    assert pattern.is_for_port(argument) is named

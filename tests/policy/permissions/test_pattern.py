@@ -1,5 +1,7 @@
 """Texts that are no rule. What a rule covers stands in ``coverage.txt``."""
 
+# equivalent: pattern.py last_names: `1` → `2`
+#   More programs than the command's own only let more rules be looked at, which do not cover it.
 from __future__ import annotations
 
 import pytest
@@ -7,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atelier_desk.domain.errors import UsageError
-from atelier_desk.policy.permissions.facts import Path
-from atelier_desk.policy.permissions.pattern import covers_path, folder, folders, parse
+from atelier_desk.policy.permissions.facts import Command, Path
+from atelier_desk.policy.permissions.pattern import covers_command, covers_path, folder, folders, parse
 
 
 @pytest.mark.parametrize(
@@ -20,8 +22,21 @@ from atelier_desk.policy.permissions.pattern import covers_path, folder, folders
     ],
 )  # fmt: skip
 def test_texts_that_are_no_rule(text: str) -> None:
-    with pytest.raises(UsageError, match="“"):
+    with pytest.raises(UsageError) as refused:
         parse(text)
+    assert f"“{text}”" in str(refused.value)
+
+
+@pytest.mark.parametrize("home", ["/home/ann", "/home/an n", "/home/a*n", "/home/a'n", "/home/a\\n"])
+@pytest.mark.parametrize("argument", ["cat ~/x", "cat $HOME/x", "cat ${HOME}/x", 'cat "$HOME/x"'])
+def test_the_home_folder_of_a_rule_for_a_command_is_its_name_letter_by_letter(argument: str, home: str) -> None:
+    other = home.replace("*", "xx").replace(" ", "") + "x"
+    for strictly in (True, False):
+        for place, covered in ((home, True), (other, False), ("~", not strictly)):
+            assert covers_command(argument, Command(("cat", f"{place}/x")), home, strictly=strictly) is covered
+        assert not covers_command("cat ~ann/x", Command(("cat", f"{home}/x")), home, strictly=strictly)
+        assert covers_command("cat ~", Command(("cat", home)), home, strictly=strictly)
+    assert not covers_command(argument, Command(("cat", "/x")), "", strictly=True)
 
 
 NAMES = st.sampled_from(["src", "SRC", "a.py", "b", "é", "x y", "A.PY", ".git", "..a"])

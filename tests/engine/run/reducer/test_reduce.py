@@ -157,6 +157,7 @@ def test_question_holds_the_run_until_the_last_is_answered() -> None:
     assert script.state.status is RunStatus.AWAITING_USER
     script.add(QuestionAnswered(question_id="q1", call_id="c1", status=QuestionStatus.SKIPPED), finished("c1"))
     assert script.state.status is RunStatus.AWAITING_USER
+    assert [each.id for each in script.state.questions] == ["q2"]
     script.add(QuestionAnswered(question_id="q2", call_id="c2", status=QuestionStatus.ANSWERED), finished("c2"))
     assert script.state.status is RunStatus.PROCESSING
     assert script.state.questions == ()
