@@ -20,7 +20,7 @@ from atelier_desk.engine.run.reducer.reduce import fold, reduce
 from atelier_desk.engine.run.reducer.state import Entry, RunState, carried
 from atelier_desk.engine.services.common.naming import branch_name
 from atelier_desk.i18n import N_
-from atelier_desk.storage.damage import Damage, damaged, readable_until
+from atelier_desk.storage.damage import MISSING, Damage, damaged, readable_until
 from atelier_desk.storage.integrity import damaged_in
 from atelier_desk.storage.repositories import Repositories
 
@@ -153,9 +153,9 @@ class Conversations:
         for start in range(0, len(chain), RUNS_AT_ONCE):
             few = chain[start : start + RUNS_AT_ONCE]
             # Of thousands of turns a query each would take seconds.
-            events = await self._repos.journal.journals(few)
+            events = await self._repos.journal.journals([each for each in few if not rows[each].unread])
             for each in few:
-                state = fold(events[each], before.history)
+                state = fold(events.get(each, ()), before.history)
                 before = Before(carried(state), state.tainted) if state is not None else before
                 if rows[each].status.final:
                     self._keep(each, before)
@@ -179,12 +179,13 @@ async def load(repos: Repositories, conversations: Conversations, run_id: str) -
     """A run from its journal.
 
     Raises:
-        NotFoundError: no such run, or it has no events.
+        NotFoundError: no such run.
+        StorageError: ``damaged_row``: an event of it, or of a turn before it, is missing or not as it was written.
     """
     row = await repos.runs.get(run_id)
     events = await run_events(repos, run_id)
     if not events:
-        raise NotFoundError(N_("There is no run {id}."), id=run_id)
+        raise damaged([Damage(row.workflow_id, run_id, "run_event", "", 1, MISSING)])
     history = (await conversations.before(row.previous_run_id)).history if row.parent_run_id is None else ()
     return RunHandle(run_id=run_id, workflow_id=row.workflow_id, history=history, state=fold(events, history), row=row)
 

@@ -265,6 +265,20 @@ class Journal:
             raise asyncio.CancelledError
         return bodies
 
+    async def write_rows(self, workflow_id: str, rows: Callable[[], Coroutine[Any, Any, Commit]]) -> Commit:
+        """Write rows that no event leads to, of runs whose events cannot be read; ``rows`` is asked when nothing else can come between.
+
+        Raises:
+            StorageError: nothing was written.
+        """
+        head = self._head(workflow_id)
+        async with head.lock:
+            commit, head.known = await rows(), False
+            cancelled = await to_the_end(self._repos.journal.commit(commit))
+        if cancelled:
+            raise asyncio.CancelledError
+        return commit
+
     async def show_branch(self, workflow_id: str, head_run_id: str | None, deleted_runs: dict[str, datetime | None] | None = None) -> None:
         """Show the branch that ends with a turn, with the tasks it has, in one transaction; ``deleted_runs`` as in ``Commit``.
 

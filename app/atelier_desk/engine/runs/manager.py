@@ -455,6 +455,9 @@ class RunManager:
 
     async def wait(self, run_id: str) -> Run:
         """Wait until the run is over, or nothing in its team is at work any more because somebody has to act; returns its row."""
+        row = await self._env.repos.runs.get(run_id)
+        if row.unread:
+            return row
         live = await self._runs.load(run_id)
         while not live.handle.current.status.final or live.at_work:
             working = [each.task for each in (live, *await self._runs.below(live)) if each.at_work and each.task is not None]
