@@ -24,6 +24,7 @@ from atelier_desk.domain.events.run import (
     LimitsRaised,
     MemoriesSought,
     QueueChanged,
+    RightsNarrowed,
     RunEvent,
     RunFinished,
     RunResumed,
@@ -129,7 +130,7 @@ class Part:
 def _may_follow_the_end(state: RunState, body: EventBody) -> bool:
     """A failed run can be taken up again, and its sub-agents go on meanwhile; what a person changes of the context or of the messages that
     wait is not work, and neither is a title or what is to be remembered."""
-    if state.failed and isinstance(body, RunResumed | ChildFinished | ChildAsked | ChildAnswered | LimitsRaised):
+    if state.failed and isinstance(body, RunResumed | ChildFinished | ChildAsked | ChildAnswered | LimitsRaised | RightsNarrowed):
         return True
     return isinstance(body, EntryPinned | CompactionUndone | TitleWritten | MemoriesSought | QueueChanged)
 

@@ -215,6 +215,7 @@ class McpService:
                 await rules.delete(rule.id)
         if action is not None:
             await rules.save(PermissionRule(text=ours, action=action, created_at=self._context.clock.now()))
+        await self._context.runs.narrowing.apply()
         self._context.bus.changed("settings", "approvals")
         self._told(name)
 
