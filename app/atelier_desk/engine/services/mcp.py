@@ -439,7 +439,7 @@ class McpService:
         return self._connections[name]
 
     async def _denied(self, folder: str) -> Denials:
-        """What rules deny to a server's program, which serves many runs: those that hold everywhere or in its folder, when it starts."""
+        """What rules deny to a server's program, which serves many runs: those that hold everywhere or in its folder."""
         from atelier_desk.policy.permissions import denying
 
         place = await in_tool_thread(_whole, folder) if folder else ""
