@@ -35,6 +35,7 @@ from tests.engine.ipc.conftest import RecordingTerminal
 from tests.engine.services.test_agents import FILE
 from tests.llm.test_listed import ModelsDev, told
 from tests.support.databases import PlaceDatabase
+from tests.support.teams import ask_user
 
 
 def talk(cli: Cli, prompt: str = "Tell me about herons", *answers: str) -> str:
@@ -104,6 +105,16 @@ def test_workflows_are_named_filed_and_put_away(cli: Cli) -> None:
     assert [each["id"] for each in cli("workflows", "list", "--json").json] == [workflow]
 
 
+def test_a_turn_that_waits_is_ended(cli: Cli) -> None:
+    workflow = talk(cli)
+    assert cli("workflows", "stop", workflow, "--json").json == {"workflow": workflow, "stopped": None}
+    assert "is over" in cli("workflows", "stop", workflow).out
+    cli("run", "And now?", "--workflow", workflow, steps=[[ask_user("q")]])
+    [asked] = cli("questions", "list", "--json").json
+    assert cli("workflows", "stop", workflow, "--json").json == {"workflow": workflow, "stopped": asked["run_id"]}
+    assert cli("questions", "list", "--json").json == []
+
+
 def test_workflows_are_moved(cli: Cli, tmp_path: Path) -> None:
     workflow = talk(cli)
     exported = cli("workflows", "export", workflow)
@@ -143,6 +154,7 @@ def test_workflows_are_forked_and_replayed_without_a_model(cli: Cli) -> None:
         ["workflows", "show", "missing"],
         ["workflows", "export", "missing"],
         ["workflows", "delete", "missing"],
+        ["workflows", "stop", "missing"],
         ["workflows", "replay", "missing"],
         ["workflows", "fork", "missing", "--at", "1"],
         ["workflows", "import", "missing.json"],

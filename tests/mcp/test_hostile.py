@@ -218,6 +218,40 @@ async def test_in_the_sandbox_it_reads_nothing_that_a_rule_denies(
 
 
 @pytest.mark.skipif(not sandbox.available(), reason="this system has no sandbox")
+async def test_a_rule_that_comes_later_holds_for_a_server_that_runs(plain: Make, clock: ManualClock, tmp_path: Path) -> None:
+    own, temporary = tmp_path / "own", tmp_path / "temporary"
+    for folder in (own, temporary):
+        folder.mkdir()
+    for name in (".env", "plain.txt"):
+        (own / name).write_text("sentinel")
+    rules: list[PermissionRule] = []
+
+    async def denials(folder: str) -> Denials:
+        return Denials(denying.bans(rules), (folder,), str(tmp_path))
+
+    server = plain(tools=[tool("reads")])
+    server.say(notes=str(own / "notes.txt"))
+    config, kept = server.config(sandbox=True, folder=str(own)), KeyVault(session=True)
+    connection = Connection(config, lambda each: resolved(each, kept, {}), clock, temporary=lambda: temporary, denied=denials)
+
+    async def read(name: str) -> str:
+        return results.read(await connection.call("reads", {"path": str(own / name)})).text
+
+    try:
+        assert "sentinel" in await read(".env")
+        before = connection.pid
+        rules.append(PermissionRule(text="read_file(.env)", action=Action.DENY))
+        assert "sentinel" not in await read(".env")
+        assert "sentinel" in await read("plain.txt")
+        after = connection.pid
+        rules.append(PermissionRule(text="read_file", action=Action.ALLOW))
+        await read("plain.txt")
+        assert before != after == connection.pid, "it is started again for what is denied alone"
+    finally:
+        await connection.close()
+
+
+@pytest.mark.skipif(not sandbox.available(), reason="this system has no sandbox")
 async def test_protected_files_of_its_folder_stay_and_new_ones_are_held(plain: Make, clock: ManualClock, tmp_path: Path) -> None:
     own, temporary = tmp_path / "own", tmp_path / "temporary"
     for folder in (own, temporary):

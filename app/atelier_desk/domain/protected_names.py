@@ -10,10 +10,15 @@ import unicodedata
 from dataclasses import dataclass
 
 _FOLDERS = (
-    ".git/hooks", ".git/info", ".git/modules", ".husky", ".ssh", ".gnupg",
-    ".github/workflows", ".github/actions", ".circleci", ".buildkite", ".woodpecker",
-    ".claude", ".cursor", ".codex", ".agents", ".gemini", ".opencode", ".continue", ".windsurf", ".goose",
-    ".vscode", ".idea", ".config/fish", ".config/autostart", ".config/systemd", "library/launchagents",
+    ".git/hooks", ".git/info", ".git/modules", ".husky", ".lefthook", ".ssh", ".gnupg", ".jj/repo",
+    ".github/workflows", ".github/actions", ".forgejo/workflows", ".gitea/workflows", ".circleci", ".buildkite", ".woodpecker",
+    ".semaphore", ".teamcity",
+    ".atelier", ".claude", ".cursor", ".codex", ".agents", ".gemini", ".opencode", ".continue", ".windsurf", ".goose", ".clinerules",
+    ".roo", ".kilocode", ".kiro", ".amazonq", ".junie", ".trae", ".augment", ".qwen", ".crush", ".factory", ".copilot", ".cline", ".vibe",
+    ".config/agents", ".config/zed", ".config/goose",
+    ".config/opencode", ".github/prompts", ".github/instructions", ".github/agents", ".github/chatmodes",
+    ".vscode", ".idea", ".zed", ".devcontainer", ".emacs.d", ".config/nvim", ".config/fish", ".config/autostart", ".config/systemd",
+    ".config/mise", "library/launchagents",
 )  # fmt: skip
 """What lies in these, at any depth below any folder."""
 
@@ -21,11 +26,15 @@ _FILES = (
     ".git", ".git/config", ".git/config.worktree", ".gitmodules", ".gitconfig", ".gitattributes", ".config/git/config",
     ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin",
     ".kshrc", ".cshrc", ".tcshrc", ".login", ".xprofile", ".xinitrc", ".xsession", ".inputrc", ".envrc", ".pam_environment",
+    ".vimrc", ".gvimrc", ".exrc", ".nvimrc", ".nvim.lua", ".dir-locals.el", ".gdbinit", ".lldbinit", "mise.toml", ".mise.toml", ".hg/hgrc",
     ".npmrc", ".yarnrc", ".yarnrc.yml", ".pypirc", ".netrc", "pip.conf",
-    "agents.md", "claude.md", "claude.local.md", "gemini.md", ".cursorrules", ".windsurfrules", ".clinerules", ".goosehints",
-    ".mcp.json", "opencode.json", "opencode.jsonc", ".atelier.toml",
-    ".gitlab-ci.yml", ".travis.yml", ".drone.yml", "jenkinsfile", "azure-pipelines.yml", "bitbucket-pipelines.yml", "appveyor.yml",
-    ".pre-commit-config.yaml",
+    "agents.md", "agents.override.md", "claude.md", "claude.local.md", "gemini.md", "qwen.md", "crush.md", "warp.md",
+    ".github/copilot-instructions.md", ".cursorrules", ".windsurfrules", ".clinerules", ".goosehints", ".roorules", ".rules",
+    ".augment-guidelines", ".aider.conf.yml", "mcp.json", ".mcp.json", ".claude.json", "claude_desktop_config.json",
+    "kilo.json", "kilo.jsonc", "opencode.json", "opencode.jsonc", "crush.json", ".crush.json", ".atelier.toml",
+    ".gitlab-ci.yml", ".woodpecker.yml", ".woodpecker.yaml", ".cirrus.yml", ".gitpod.yml", ".devcontainer.json", ".travis.yml",
+    ".drone.yml", "jenkinsfile", "azure-pipelines.yml", "bitbucket-pipelines.yml", "appveyor.yml",
+    ".pre-commit-config.yaml", "lefthook.yml", ".lefthook.yml", "lefthook.toml", ".lefthook.toml", "lefthook-local.yml",
 )  # fmt: skip
 """These files, in any folder; ``.git`` is the file that leads a worktree to its repository."""
 
@@ -79,6 +88,12 @@ def is_named(spelling: str) -> bool:
     """``is_protected`` of a path that is folded already."""
     padded = f"/{spelling.strip('/')}/"
     return padded.endswith(_ENDS) or _IN_FOLDERS.search(padded) is not None
+
+
+def in_repository(spelling: str) -> bool:
+    """Whether a folded path lies in a folder ``.git``: git alone has business there. What is named in it may lead git to other settings,
+    as ``commondir`` does, or be what makes it a repository."""
+    return "/.git/" in f"/{spelling.strip('/')}"
 
 
 def folded(path: str) -> str:

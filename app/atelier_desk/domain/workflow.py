@@ -140,6 +140,11 @@ class Run(Model):
     updated_at: Timestamp = Field(default_factory=utc_now)
     deleted_at: Timestamp | None = None
 
+    @property
+    def unread(self) -> bool:
+        """Whether a person ended this turn although its events cannot be read: nothing of it is in the conversation."""
+        return self.status is RunStatus.CANCELLED and bool(self.error) and self.parent_run_id is None
+
 
 class MessageRole(StrEnum):
     USER = "user"

@@ -15,7 +15,7 @@ from atelier_desk.engine.journal import RunHandle, run_events
 from atelier_desk.engine.run.reducer.reduce import fold
 from atelier_desk.engine.run.reducer.state import Entry, RunState, complete, inherited, renumbered
 from atelier_desk.engine.snapshots import Before
-from atelier_desk.i18n import N_
+from atelier_desk.storage.damage import MISSING, Damage, damaged
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.repositories.runs import Turn
 from atelier_desk.threads import in_storage_thread
@@ -46,13 +46,13 @@ class Conversations:
             return known
         row = await self._repos.runs.get(previous_run_id)
         if row.previous_run_id is None or self._known(row.previous_run_id, whole) is not None:
-            turns = [Turn(row.id, row.previous_run_id, row.last_seq, None, row.status.final)]
+            turns = [Turn(row.id, row.previous_run_id, row.last_seq, None, row.status.final, row.unread)]
         else:
             turns = await self._repos.runs.turns(row.workflow_id, previous_run_id)
         done, before = await self._nearest(row.workflow_id, turns, whole)
         left = turns[done:]
         for start in range(0, len(left), RUNS_AT_ONCE):
-            few = left[start : start + RUNS_AT_ONCE]
+            few = [turn for turn in left[start : start + RUNS_AT_ONCE] if not turn.unread]
             # Of thousands of turns a query each would take seconds.
             events = await self._repos.journal.journals([turn.id for turn in few])
             for turn in few:
@@ -142,12 +142,13 @@ async def load(repos: Repositories, conversations: Conversations, run_id: str) -
     """A run from its journal.
 
     Raises:
-        NotFoundError: no such run, or it has no events.
+        NotFoundError: no such run.
+        StorageError: ``damaged_row``: an event of it, or of a turn before it, is missing or not as it was written.
     """
     row = await repos.runs.get(run_id)
     events = await run_events(repos, run_id)
     if not events:
-        raise NotFoundError(N_("There is no run {id}."), id=run_id)
+        raise damaged([Damage(row.workflow_id, run_id, "run_event", "", 1, MISSING)])
     history: tuple[Entry, ...] = ()
     if row.parent_run_id is None:
         history = (await conversations.before(row.previous_run_id)).history

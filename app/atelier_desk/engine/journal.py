@@ -24,6 +24,7 @@ from atelier_desk.domain.events.run import (
     LimitsRaised,
     MemoriesSought,
     QueueChanged,
+    RightsNarrowed,
     RunEvent,
     RunFinished,
     RunResumed,
@@ -130,7 +131,7 @@ class Part:
 def _may_follow_the_end(state: RunState, body: EventBody) -> bool:
     """A failed run can be taken up again, and its sub-agents go on meanwhile; what a person changes of the context or of the messages that
     wait is not work, and neither is a title or what is to be remembered."""
-    if state.failed and isinstance(body, RunResumed | ChildFinished | ChildAsked | ChildAnswered | LimitsRaised):
+    if state.failed and isinstance(body, RunResumed | ChildFinished | ChildAsked | ChildAnswered | LimitsRaised | RightsNarrowed):
         return True
     return isinstance(body, EntryPinned | CompactionUndone | TitleWritten | MemoriesSought | QueueChanged)
 
@@ -265,6 +266,20 @@ class Journal:
         if cancelled:
             raise asyncio.CancelledError
         return bodies
+
+    async def write_rows(self, workflow_id: str, rows: Callable[[], Coroutine[Any, Any, Commit]]) -> Commit:
+        """Write rows that no event leads to, of runs whose events cannot be read; ``rows`` is asked when nothing else can come between.
+
+        Raises:
+            StorageError: nothing was written.
+        """
+        head = self._head(workflow_id)
+        async with head.lock:
+            commit, head.known = await rows(), False
+            cancelled = await to_the_end(self._repos.journal.commit(commit))
+        if cancelled:
+            raise asyncio.CancelledError
+        return commit
 
     async def show_branch(self, workflow_id: str, head_run_id: str | None, deleted_runs: dict[str, datetime | None] | None = None) -> None:
         """Show the branch that ends with a turn, with the tasks it has, in one transaction; ``deleted_runs`` as in ``Commit``.

@@ -94,6 +94,7 @@ class Connection:
         self._program_files: ProgramFiles | None = None
         self._auth = auth
         self._denied = denied
+        self._holds = Denials()
         self.state = McpState.IDLE if server.enabled else McpState.OFF
         self.reason: McpError | None = None
         self.latency_ms = self.ping_ms = 0
@@ -267,7 +268,9 @@ class Connection:
         """The SDK's client of a running server. Raises ``McpError``."""
         async with self._starting:
             if self._client is not None:
-                return self._client
+                if not await self._is_denied_more():
+                    return self._client
+                await self._stop()  # what it may open was settled when it was started
             if not self.server.enabled:
                 raise McpError(_OFF, code="off", server=self.server.name)
             if not self._breaker.try_acquire():
@@ -369,7 +372,7 @@ class Connection:
             auth = await self._auth(server) if self._auth is not None else None
             transport: Any = http.talk(values.url, values.headers, self._answered, closing.set, timeout_s=server.timeout_s, auth=auth)
         else:
-            denials = await self._denied(server.folder) if self._denied is not None and server.sandbox else Denials()
+            denials = self._holds = await self._denials()
             transport = stdio.talk(await in_tool_thread(self._order, values, denials), ended, closing.set)
         return Client(
             transport,
@@ -383,6 +386,15 @@ class Connection:
             logging_callback=self.answers.logged,
             log_level="info",
         )
+
+    async def _denials(self) -> Denials:
+        """What rules deny to its program now."""
+        return await self._denied(self.server.folder) if self._denied is not None and self.server.sandbox else Denials()
+
+    async def _is_denied_more(self) -> bool:
+        """Whether rules that came after its program was started deny it files."""
+        held = {ban.rule for ban in self._holds.bans}
+        return any(ban.rule not in held for ban in (await self._denials()).bans)
 
     def _order(self, values: Resolved, denials: Denials) -> Order:
         """What is started. Raises ``McpError`` when there is no such program or folder."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from atelier_desk.domain.agent import ApprovalMode
-from atelier_desk.domain.approval import ApprovalPolicy, RiskName
+from atelier_desk.domain.approval import RISKS, ApprovalFlags, ApprovalSettings, RiskName
 
 _STRICTNESS = {mode: place for place, mode in enumerate(ApprovalMode)}
 
 
-def risk_of(policy: ApprovalPolicy, tool: str, own: RiskName) -> RiskName:
+def risk_of(policy: ApprovalSettings, tool: str, own: RiskName) -> RiskName:
     """A tool's risk: the owner's choice, else the tool's own."""
     return policy.risks.get(tool, own)
 
@@ -16,3 +18,21 @@ def risk_of(policy: ApprovalPolicy, tool: str, own: RiskName) -> RiskName:
 def stricter(one: ApprovalMode, other: ApprovalMode) -> ApprovalMode:
     """The mode of the two that asks more."""
     return max(one, other, key=_STRICTNESS.__getitem__)
+
+
+def stricter_settings(held: ApprovalSettings, chosen: ApprovalSettings) -> dict[str, Any]:
+    """Of the settings that say what is asked about, those of the two that ask more."""
+    flags = {name: getattr(held.flags, name) or getattr(chosen.flags, name) for name in ApprovalFlags.model_fields}
+    risks: dict[str, RiskName] = {}
+    for tool in (*held.risks, *chosen.risks):
+        both = [each.risks[tool] for each in (held, chosen) if tool in each.risks]
+        risk = max(both, key=RISKS.index)
+        # What one of them calls low has its own risk for the other, which is no lower.
+        if len(both) == 2 or risk != RISKS[0]:
+            risks[tool] = risk
+    return {
+        "flags": ApprovalFlags(**flags),
+        "auto_approve_low": held.auto_approve_low and chosen.auto_approve_low,
+        "always_confirm_high": held.always_confirm_high or chosen.always_confirm_high,
+        "risks": risks,
+    }

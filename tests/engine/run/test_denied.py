@@ -37,7 +37,7 @@ RULES = ("read_file(.env)", "read_file(secrets/**)", "search_files(config/prod.y
          "read_file(moved/**)", "read_file(nested/prod.txt)")  # fmt: skip
 TOOLS = (
     "read_file", "write_file", "edit_file", "search_files", "get_file_info", "delete_path", "move_file", "copy_file", "run_command",
-    "git_status", "git_diff", "run_npm_script", "read_image", "describe_image", "render_3d_asset",
+    "git_status", "git_diff", "run_npm_script", "read_image", "describe_image", "render_3d_asset", "get_project_info",
 )  # fmt: skip
 PER_STEP = 24
 
@@ -281,6 +281,25 @@ def test_a_rule_against_reading_holds_for_every_tool_that_names_the_path(place: 
 )  # fmt: skip
 def test_what_lies_beside_a_denied_path_is_free(place: Place, tool: str, arguments: dict[str, Any]) -> None:
     assert verdict_of(place, tool, arguments).action is Action.ALLOW
+
+
+MANIFESTS = ("package.json", "pyproject.toml")
+
+
+@pytest.mark.parametrize("where", ["denied", "outside"])
+async def test_tools_that_look_for_project_files_tell_nothing_of_denied_ones(open_atelier: Opener, place: Place, where: str) -> None:
+    """No call names these files: a rule, or a link that leads out of the folder, holds all the same."""
+    folder = place.home if where == "outside" else place.workspace
+    for name, text in (("package.json", {"name": CANARY, "scripts": {CANARY: "x"}}), ("pyproject.toml", f'[project]\nname = "{CANARY}"\n')):
+        (folder / name).write_text(json.dumps(text) if isinstance(text, dict) else text)
+        if where == "outside":
+            (place.workspace / name).unlink(missing_ok=True)
+            (place.workspace / name).symlink_to(folder / name)
+    calls = [("get_project_info", {}), ("run_npm_script", {"script": "nothing"})]
+    rules = tuple(f"read_file({name})" for name in MANIFESTS) if where == "denied" else ()
+    found = await results(open_atelier, place, "auto", calls, rules)
+    assert any("manifests" in each for each in found), "the call was made"
+    assert not [each for each in found if seen(each)]
 
 
 def verdict_of(place: Place, tool: str, arguments: dict[str, Any], *rules: str) -> Verdict:

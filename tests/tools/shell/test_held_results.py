@@ -486,9 +486,12 @@ async def test_what_is_gone_is_said_to_be_gone(bench: Bench, tmp_path: Path, mon
 
 @pytest.mark.usefixtures("nothing_is_mounted")
 async def test_in_the_background(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    attack = Attack(PLAIN, "git config core.fsmonitor $CANARY; git init -q lib; git -C lib config core.fsmonitor $CANARY; cat")
+    attack = Attack(PLAIN, "git config core.fsmonitor $CANARY; git init -q lib; git -C lib config core.fsmonitor $CANARY; : >done; cat")
     person = Person(tmp_path / "with", attack)
     (result,) = await by_the_tool(bench, person, monkeypatch, background=True)
+    async with asyncio.timeout(30):
+        while not (person.root / "done").exists():
+            await asyncio.sleep(0.01)
     stopped = await bench.call("command_stop", command_id=result.data["command_id"])
     assert stopped.data["put_back"] == [".git/config"]
     assert stopped.data["held"] == [".git/config", "lib/.git/config"]

@@ -55,6 +55,8 @@ def register(add: Adder) -> None:
     archive = group.command("archive", _("put a workflow into the archive"), "workflows:archive")
     add_id(archive, "id", "workflow")
     archive.add_argument("--undo", action="store_true", help=_("take it out again"))
+    stop = group.command("stop", _("end the turn a workflow works on, or that waits; what was done is kept"), "workflows:stop")
+    add_id(stop, "id", "workflow")
     export = group.command("export", _("a workflow as JSON or Markdown, to standard output"), "workflows:export", needs=DATABASE)
     add_id(export, "id", "workflow")
     export.add_argument("--format", choices=("json", "md"), default="json")
@@ -193,6 +195,19 @@ def _changed(workflow: Workflow, out: Output) -> int:
     else:
         place = _("archive") if workflow.archived else workflow.collection
         line(out, f"{workflow.id}  {workflow.name}" + (f"  ({place})" if place else ""))
+    return 0
+
+
+async def stop(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import outcome
+
+    workflow = await atelier.workflows.get(arguments.id)
+    run_id = await atelier.workflows.active(workflow.id)
+    await atelier.workflows.stop(workflow.id)
+    told = (
+        _("Stopped: {name}", name=workflow.name) if run_id else _("Nothing to stop: the last turn of {name} is over.", name=workflow.name)
+    )
+    outcome(out, {"workflow": workflow.id, "stopped": run_id}, told)
     return 0
 
 

@@ -146,7 +146,7 @@ class FolderDesk(QObject):
         ask_folder(self._around, _("Choose the folder"), chosen)
 
     def take_back(self, folder: str) -> None:
-        """Agents may not use this folder any more, from the next message on."""
+        """Agents may not use this folder any more."""
         self._bridge.jobs.start(self._take_back(self.workflow_id, folder))
 
     def ask_trust(self, folders: Sequence[str]) -> None:

@@ -63,6 +63,7 @@ _MARKS = {
     "parent_asked": N_("Parent asked"),
     "parent_answered": N_("Parent answered"),
     "limits_raised": N_("Limits raised"),
+    "rights_narrowed": N_("Permissions narrowed"),
     "entry_pinned": N_("Pin changed"),
     "queue_changed": N_("Waiting messages changed"),
     "queued_sent": N_("A waiting message was sent"),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QLabel, QVBoxLayout, QWidget
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QPaintEvent
+from PySide6.QtWidgets import QCheckBox, QLabel, QSizePolicy, QStyle, QStyleOptionButton, QStylePainter, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import label
@@ -23,6 +24,24 @@ class ToolChoice:
     title: str = ""
 
 
+class ToolBox(QCheckBox):
+    """A check box whose words end in … where they do not fit: a tool of a server may have a title of any length."""
+
+    def __init__(self, text: str, parent: QWidget) -> None:
+        super().__init__(text, parent)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(theme().px(48), super().minimumSizeHint().height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        option = QStyleOptionButton()
+        self.initStyleOption(option)
+        room = self.style().subElementRect(QStyle.SubElement.SE_CheckBoxContents, option, self).width()
+        option.text = self.fontMetrics().elidedText(option.text, Qt.TextElideMode.ElideRight, room)
+        QStylePainter(self).drawControl(QStyle.ControlElement.CE_CheckBox, option)
+
+
 class ToolBoxes(QWidget):
     """``tool-enabled-<ToolName>`` check boxes. Enabled tools that are not known here stay enabled."""
 
@@ -31,7 +50,7 @@ class ToolBoxes(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._choices: list[ToolChoice] = []
-        self._boxes: dict[str, QCheckBox] = {}
+        self._boxes: dict[str, ToolBox] = {}
         self._summaries: list[QLabel] = []
         self._given: tuple[str, ...] = ()
         theme().changed.connect(self._indent)
@@ -56,7 +75,7 @@ class ToolBoxes(QWidget):
                     self._column.addSpacing(8)  # a heading belongs to what follows it
                 section = choice.section
                 self._column.addWidget(label(_(section), "small", self))
-            box = QCheckBox(_(choice.title) or choice.name, self)
+            box = ToolBox(_(choice.title) or choice.name, self)
             box.setToolTip(choice.name)
             box.setObjectName(f"tool-enabled-{choice.name}")
             box.setAccessibleName(box.text())

@@ -11,8 +11,8 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import ConfigDict, Field, TypeAdapter
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.agent import AgentConfig, SearchScope
-from atelier_desk.domain.approval import Ancestor, ApprovalPolicy
+from atelier_desk.domain.agent import AgentConfig, ApprovalMode, SearchScope
+from atelier_desk.domain.approval import Ancestor, ApprovalPolicy, ApprovalSettings
 from atelier_desk.domain.attachment import Attachment
 from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
 from atelier_desk.domain.call import Presentation, Subjects
@@ -40,7 +40,7 @@ from atelier_desk.domain.events.team import (
 )
 from atelier_desk.domain.instructions import FolderInstructions
 from atelier_desk.domain.parts import ResultPart
-from atelier_desk.domain.permission import Grounds, Verdict
+from atelier_desk.domain.permission import Grounds, PermissionRule, Verdict
 from atelier_desk.domain.question import QuestionStatus, UserQuestion
 from atelier_desk.domain.skill import Invocation, SkillFacts, SkillUse
 from atelier_desk.domain.task import Task
@@ -86,6 +86,7 @@ __all__ = [
     "QueuedSent",
     "ReplyCutOff",
     "Retention",
+    "RightsNarrowed",
     "RunEvent",
     "RunFailed",
     "RunFinished",
@@ -452,6 +453,25 @@ class RunResumed(Event):
     steps: int | None = None
 
 
+class RightsNarrowed(Event):
+    """A person took something from agents while the run was not over. Whatever it says, a run may do less after it, never more.
+
+    Attributes:
+        rules: new ones that forbid or ask.
+        withdrawn: ids of rules that allowed something and stand no longer.
+        folders: those of the workspace that were taken away.
+        mode, settings: what is asked about from now on, where that is more; ``settings`` without rules.
+    """
+
+    type: Literal["rights_narrowed"] = "rights_narrowed"
+    retention: ClassVar[Retention] = Retention.CRITICAL
+    rules: tuple[PermissionRule, ...] = ()
+    withdrawn: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+    mode: ApprovalMode | None = None
+    settings: ApprovalSettings | None = None
+
+
 class RunFailed(Event):
     """The model could not be reached or answered nonsense; the run is over unless a person retries, which resumes it.
 
@@ -531,6 +551,7 @@ EventBody = Annotated[
     | WindowLearned
     | LimitReached
     | LoopDetected
+    | RightsNarrowed
     | RunPaused
     | RunResumed
     | RunFailed

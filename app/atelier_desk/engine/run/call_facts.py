@@ -18,7 +18,7 @@ from atelier_desk.domain.protected_names import ProtectedTargets
 from atelier_desk.domain.text import shorten
 from atelier_desk.engine.run import repositories
 from atelier_desk.engine.run.marked_files import read_by_call
-from atelier_desk.engine.run.path_effects import protected_inside
+from atelier_desk.engine.run.path_effects import made_repository, protected_inside
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.policy.approvals import risk_of
 from atelier_desk.policy.permissions import pattern, taint
@@ -168,7 +168,7 @@ def _protected(
     if judgement is not None:
         targets = protected_names.targets(judgement, str(described.details.get("cwd") or ""), workspace, own)
         findings.protected[intent.call_id] = targets
-    return protected(changed, own) or protected_inside(changed, own) or targets.about
+    return protected(changed, own) or protected_inside(changed, own) or made_repository(changed) or targets.about
 
 
 def _reads(

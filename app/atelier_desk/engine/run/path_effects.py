@@ -1,18 +1,47 @@
-# ruff: noqa: PTH112, PTH114
+# ruff: noqa: PTH112, PTH114, PTH208
 """What a call takes along with a folder: moving, copying or deleting one changes every name below it."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from atelier_desk.domain.paths import within
 from atelier_desk.policy.permissions.facts import Path
 from atelier_desk.policy.permissions.protected import may_be, protected
 from atelier_desk.workspace.bounded_walk import WalkLimit, walk
+from atelier_desk.workspace.processes.repository_scan import MARKS, is_layout
 
 ENTRIES = 5_000
 """Entries below a folder that are looked through; a folder with more asks (reference "engine", 2g: a limit never falls through)."""
+
+_OF_REPOSITORIES = MARKS | {"config", "config.worktree", "hooks", "info"}
+
+
+def made_repository(paths: Sequence[Path]) -> str:
+    """The first folder that is, or with this call becomes, one that git takes for a repository without being called ``.git``: its settings
+    name programs, which git runs for whoever calls it there. Empty for none; what lies in a ``.git`` has a protected name."""
+    named: dict[str, set[str]] = {}
+    for path in paths:
+        for spelling in path.spellings if path.inside else ():
+            folder, name = os.path.split(spelling.rstrip("/"))
+            while name:
+                named.setdefault(folder, set()).update(_folded([name]))
+                folder, name = os.path.split(folder)
+    touched = (folder for folder, names in named.items() if names & _OF_REPOSITORIES)
+    return next((folder for folder in touched if is_layout(named[folder] | _there(folder))), "")
+
+
+def _there(folder: str) -> set[str]:
+    try:
+        return _folded(os.listdir(folder))
+    except OSError:
+        return set()
+
+
+def _folded(names: Iterable[str]) -> set[str]:
+    """In the letter case of git, whatever that of the file system is."""
+    return {"HEAD" if name.casefold() == "head" else name.casefold() for name in names}
 
 
 def protected_inside(paths: Sequence[Path], own: Sequence[str] = ()) -> str:

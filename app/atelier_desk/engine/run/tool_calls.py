@@ -74,6 +74,11 @@ EFFECT_UNKNOWN = (
     "and tell the user about it."
 )
 
+NARROWED = (
+    "The user changed what you may do before this call ran, and it was not made. "
+    "Make it again if it is still needed: the user is asked first."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
@@ -358,8 +363,24 @@ class ToolCalls:
             done = call_finished(intent.call_id, intent.tool, self._env.registry.unknown(intent.tool))
             await self._env.journal.append(self._handle, done, follow=self._follow)
             return
+        refused = await self._narrowed(call.call.id)
+        if refused is not None:
+            await self._env.journal.append(self._handle, call_finished(intent.call_id, intent.tool, refused), follow=self._follow)
+            return
         while not await self._attempt(Prepared(call.call, intent, tool), tool):
             log.debug("tasks changed while %s ran: it runs again", intent.tool)
+
+    async def _narrowed(self, call_id: str) -> ToolResult | None:
+        """Why a call whose intent is committed must not run after all, since a person narrowed what the run may do; None: it may."""
+        while (call := (state := self._handle.current).call(call_id)) is not None and call.narrowed:
+            one = await self._prepare(state, call)
+            if one.failure is not None:
+                return one.failure
+            if one.asks is not None:
+                return ToolResult.failure(NARROWED, "denied")
+            if self._handle.current is state:
+                break
+        return None
 
     async def _attempt(self, prepared: Prepared, tool: Tool) -> bool:
         """Run a call and commit what came of it; False when it changes tasks that somebody else changed meanwhile: then nothing was done,

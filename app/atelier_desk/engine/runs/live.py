@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
 
-from atelier_desk.domain.errors import AtelierError, NotFoundError
+from atelier_desk.domain.errors import AtelierError, NotFoundError, StorageError
 from atelier_desk.domain.events.run import CallStatus, Ended, EventBody, PauseReason, ReplyCutOff, RunFinished, RunPaused
 from atelier_desk.domain.limits import RUNS_END_S
 from atelier_desk.domain.stream.payloads import Failure
@@ -23,6 +23,7 @@ from atelier_desk.engine.run.reducer.steps import Done, Wait, next_step
 from atelier_desk.engine.run.server_desk import lost
 from atelier_desk.engine.runs.live_run import LiveRun
 from atelier_desk.engine.runs.slots import Slots
+from atelier_desk.engine.runs.unread import end_unread, is_damage
 from atelier_desk.engine.team.teams import Teams
 from atelier_desk.i18n import _
 from atelier_desk.llm.secrets import redact
@@ -164,13 +165,22 @@ class LiveRuns:
     async def cancel(self, run_id: str, end: RunFinished = CANCEL) -> None:
         """Stop a run and everything below it at once: requests are closed, tools cancelled, what was done is kept.
 
-        A run that is over stays as it is. ``end`` is how the run itself ends; those below it are cancelled.
+        A run that is over stays as it is. ``end`` is how the run itself ends; those below it are cancelled. One whose events cannot be read
+        is ended all the same.
         """
-        top = await self.load(run_id)
-        ended = [top]
+        try:
+            top = await self.load(run_id)
+        except StorageError as error:
+            if not is_damage(error):
+                raise
+            await self._end_unread(run_id)
+            return
+        ended, unread = [top], list[str]()
         while True:
             # A sub-agent may have begun below one of them in the very moment.
-            found = {live.handle.run_id: live for each in ended for live in (each, *await self.below(each))}
+            found = {live.handle.run_id: live for each in ended for live in (each, *await self.below(each, unread))}
+            while unread:
+                await self._end_unread(unread.pop())
             runs = ended = [live for live in found.values() if not live.handle.current.status.final]
             if not runs:
                 return
@@ -190,13 +200,41 @@ class LiveRuns:
                     live.stopping = False
                     self.drive(live)
 
-    async def below(self, live: LiveRun) -> list[LiveRun]:
-        """The sub-agents below a run that are not over, from the top down."""
+    async def below(self, live: LiveRun, unread: list[str] | None = None) -> list[LiveRun]:
+        """The sub-agents below a run that are not over, from the top down; those that cannot be read are added to ``unread``."""
         found: list[LiveRun] = []
         for child in live.handle.current.working_children:
-            loaded = await self.load(child.id)
-            found += [loaded, *await self.below(loaded)]
+            try:
+                loaded = await self.load(child.id)
+            except StorageError as error:
+                if not is_damage(error):
+                    raise
+                unread = [] if unread is None else unread
+                unread.append(child.id)
+                continue
+            found += [loaded, *await self.below(loaded, unread)]
         return found
+
+    async def _end_unread(self, run_id: str) -> None:
+        """End a run whose events cannot be read, and what is below it; nothing works on them any more."""
+        row = await self._env.repos.runs.get(run_id)
+        if row.status.final:
+            return
+        root = row.correlation_id or row.id
+        lost = [each for each in self._runs.values() if each.handle.run_id == run_id or run_id in _lineage(each)]
+        tasks = [each.task for each in lost if each.task is not None and each.at_work]
+        for each in lost:
+            each.stopping = True
+            del self._runs[each.handle.run_id]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+        ended = await end_unread(self._env, row)
+        if self.alive.get(row.workflow_id) == run_id:
+            del self.alive[row.workflow_id]
+        if left := self.teams.alive.pop(root, set()) - ended:
+            self.teams.alive[root] = left
 
     async def above(self, live: LiveRun) -> list[LiveRun]:
         """The runs above one, its parent first."""
@@ -339,6 +377,10 @@ class LiveRuns:
         code = error.code if isinstance(error, AtelierError) else "internal_error"
         text = error.localized(_) if isinstance(error, AtelierError) else f"{type(error).__name__}: {error}"
         self._env.publish(state, Failure(code=code, message=redact(text)))
+
+
+def _lineage(live: LiveRun) -> list[str]:
+    return [ancestor.run_id for ancestor in live.handle.state.lineage] if live.handle.state is not None else []
 
 
 async def _either(*futures: asyncio.Future[Any]) -> None:

@@ -33,6 +33,7 @@ from atelier_desk.engine.runs.beside import BesideRequests
 from atelier_desk.engine.runs.editing import ContextEditing
 from atelier_desk.engine.runs.live import LiveRuns
 from atelier_desk.engine.runs.messages import IMAGE_BYTES, MOST_IMAGES, calling, check_message
+from atelier_desk.engine.runs.narrowing import Narrowing
 from atelier_desk.engine.runs.recovery import Recovery
 from atelier_desk.engine.runs.remembering import Remembering
 from atelier_desk.engine.runs.steering import Steering
@@ -76,6 +77,7 @@ class RunManager:
         resolve_agent: finds who answers in a workflow when the caller does not say.
         teams: what the runs of a team do to each other.
         steering: pause, resume, step, speak.
+        narrowing: what a person takes from agents while they work.
         answering: what runs wait for.
         editing: what is changed of the context that a model is sent.
         attaching: what goes with messages.
@@ -91,6 +93,7 @@ class RunManager:
         self._runs = LiveRuns(env, slots)
         self.teams = self._runs.teams
         self.steering = Steering(env, self._runs)
+        self.narrowing = Narrowing(env, self._runs)
         self.answering = Answering(env, self._runs)
         self.editing = ContextEditing(env, self._runs)
         self.attaching = Attaching(env)
@@ -455,6 +458,9 @@ class RunManager:
 
     async def wait(self, run_id: str) -> Run:
         """Wait until the run is over, or nothing in its team is at work any more because somebody has to act; returns its row."""
+        row = await self._env.repos.runs.get(run_id)
+        if row.unread:
+            return row
         live = await self._runs.load(run_id)
         while not live.handle.current.status.final or live.at_work:
             working = [each.task for each in (live, *await self._runs.below(live)) if each.at_work and each.task is not None]

@@ -29,6 +29,7 @@ from atelier_desk.engine.run.request.prompt import FINISH_NOTE
 from atelier_desk.engine.runs.live import LiveRuns, lost_reply
 from atelier_desk.engine.runs.live_run import LiveRun
 from atelier_desk.engine.runs.messages import calling, check_text
+from atelier_desk.engine.runs.narrowing import Narrowing
 from atelier_desk.i18n import N_
 
 
@@ -38,6 +39,7 @@ class Steering:
     def __init__(self, env: RunEnvironment, runs: LiveRuns) -> None:
         self._env = env
         self._runs = runs
+        self._narrowing = Narrowing(env, runs)
 
     async def pause(self, run_id: str) -> None:
         """Let the current step end, then hold the run and everything below it until ``resume``.
@@ -90,6 +92,7 @@ class Steering:
             ConflictError: the run is over, or at work already.
         """
         live = await self._runs.load(run_id)
+        await self._narrowing.before(live)
         if live.at_work and live.driver is not None and live.driver.pause_requested:
             # The pause that was asked for has not come yet: take it back.
             live.driver.pause_requested = False

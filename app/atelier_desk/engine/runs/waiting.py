@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from atelier_desk.domain.errors import ConflictError, NotFoundError
+from atelier_desk.domain.errors import ConflictError, NotFoundError, StorageError
 from atelier_desk.domain.events.run import CallStatus, EventBody, QueueChanged, QueuedSent, RunResumed, UserMessage
 from atelier_desk.domain.workflow import QUEUED, Workflow
 from atelier_desk.engine.run.driver import SUPERSEDED, closing_events
@@ -18,6 +18,7 @@ from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.runs.live import LiveRuns
 from atelier_desk.engine.runs.live_run import LiveRun
 from atelier_desk.engine.runs.messages import calling, check_message
+from atelier_desk.engine.runs.unread import is_damage
 from atelier_desk.i18n import N_
 
 _GONE = N_("This message no longer waits: it was sent or taken back.")
@@ -41,7 +42,9 @@ class WaitingMessages:
             return ()
         try:
             state = (await self._runs.load(row.head_run_id)).handle.current
-        except NotFoundError:
+        except StorageError as error:
+            if not is_damage(error) or not (await self._env.repos.runs.get(row.head_run_id)).status.final:
+                raise
             return ()  # its events are lost, as after a repair that accepts loss: the workflow goes on all the same
         return state.queued if not state.status.final else await self._left(state)
 

@@ -62,6 +62,8 @@ class AgentService:
         else:
             agent = old.model_copy(update={"config": config, "updated_at": now})
         await self._context.repos.agents.save(agent)
+        if old is not None and old.config.approval is not config.approval:
+            await self._context.runs.narrowing.apply(mode=config.approval, agent_id=agent.id)
         self._context.bus.changed("agent", agent.id)
         return agent
 

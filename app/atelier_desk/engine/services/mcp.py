@@ -215,6 +215,7 @@ class McpService:
                 await rules.delete(rule.id)
         if action is not None:
             await rules.save(PermissionRule(text=ours, action=action, created_at=self._context.clock.now()))
+        await self._context.runs.narrowing.apply()
         self._context.bus.changed("settings", "approvals")
         self._told(name)
 
@@ -438,7 +439,7 @@ class McpService:
         return self._connections[name]
 
     async def _denied(self, folder: str) -> Denials:
-        """What rules deny to a server's program, which serves many runs: those that hold everywhere or in its folder, when it starts."""
+        """What rules deny to a server's program, which serves many runs: those that hold everywhere or in its folder."""
         from atelier_desk.policy.permissions import denying
 
         place = await in_tool_thread(_whole, folder) if folder else ""

@@ -74,7 +74,7 @@ class PermissionService:
             raise LimitError(N_("There can be {most} rules, and there are {count}."), most=limits.RULES, count=len(kept))
         if new or confirmed:
             await self._context.repos.rules.save(*new, *confirmed)
-            self._context.bus.changed("settings", "approvals")
+            await self._changed()
         return tuple(found)
 
     async def change(self, rule_id: str, **fields: Any) -> PermissionRule:
@@ -86,7 +86,7 @@ class PermissionService:
         if any(_place(each) == _place(changed) for each in await self.rules() if each.id != rule_id):
             raise ConflictError(N_("There is a rule “{rule}” already."), code="exists", rule=changed.text)
         await self._context.repos.rules.save(changed)
-        self._context.bus.changed("settings", "approvals")
+        await self._changed()
         return changed
 
     async def held(self) -> tuple[PermissionRule, ...]:
@@ -99,7 +99,7 @@ class PermissionService:
         confirmed = tuple(rule.model_copy(update={"held": False}) for rule in rules)
         if any(rule.held for rule in rules):
             await self._context.repos.rules.save(*confirmed)
-            self._context.bus.changed("settings", "approvals")
+            await self._changed()
         return confirmed
 
     async def missing(self, text: str) -> str:
@@ -146,7 +146,7 @@ class PermissionService:
         """Take a rule away; what was taken away can be given to ``add`` again. Raises NotFoundError."""
         rule = await self._get(rule_id)
         await self._context.repos.rules.delete(rule_id)
-        self._context.bus.changed("settings", "approvals")
+        await self._changed()
         return rule
 
     def unused(self, rule: PermissionRule) -> bool:
@@ -260,6 +260,11 @@ class PermissionService:
         return await self.add(*new.values())
 
     # ------------------------------------------------------------------------------------------------------------------------------
+
+    async def _changed(self) -> None:
+        """Rules were changed: runs at work may no longer do what is forbidden now, and everybody is told."""
+        await self._context.runs.narrowing.apply()
+        self._context.bus.changed("settings", "approvals")
 
     async def _get(self, rule_id: str) -> PermissionRule:
         found = next((rule for rule in await self.rules() if rule.id == rule_id), None)

@@ -94,6 +94,8 @@ class SettingsService:
             self._context.maker.settings = now.media
             self._context.seer.model = now.media.sees
         self._context.runs.inactivity_s = new.inactivity_s
+        if new.approvals != old.approvals:
+            await self._context.runs.narrowing.apply()
         if now.embedder != was.embedder:
             self._context.memories.start_reembed()
             await self._context.projects.follow_embedder()

@@ -200,7 +200,8 @@ class WorkflowService:
         return await self._update(workflow_id, pinned=pinned)
 
     async def choose(self, workflow_id: str, choices: Choices, *, agent_id: str = "") -> Workflow:
-        """Who answers from the next message on, until something else is chosen: another agent, another model, other bounds.
+        """Who answers from the next message on, until something else is chosen: another agent, another model, other bounds. A profile that
+        asks more holds at once.
 
         Args:
             agent_id: empty leaves the agent as it is.
@@ -215,16 +216,25 @@ class WorkflowService:
             await self._context.providers.get(choices.provider)
         if choices.instructions and (agent is not None or workflow.agent_id):
             chosen(choices, (agent or await self._context.repos.agents.get(workflow.agent_id)).config)
-        return await self._update(workflow_id, choices=choices, **({"agent_id": agent_id} if agent_id else {}))
+        changed = await self._update(workflow_id, choices=choices, **({"agent_id": agent_id} if agent_id else {}))
+        runs = self._context.runs
+        if runs.active(workflow_id) is not None:
+            modes = [(await runs.resolve_agent(each, "")).agent.approval for each in (workflow, changed)]
+            if modes[0] is not modes[1]:
+                await runs.narrowing.apply(workflow_id, mode=modes[1])
+        return changed
 
     async def set_workspace(self, workflow_id: str, workspace: tuple[str, ...]) -> Workflow:
-        """The folders, absolute paths, the user grants to this workflow's agents."""
+        """The folders, absolute paths, the user grants to this workflow's agents; those that are taken away are out of their reach at once,
+        new ones are within it from the next message on."""
         from pathlib import Path
 
         relative = [folder for folder in workspace if not Path(folder).is_absolute()]
         if relative:
             raise UsageError(N_("A workspace folder must be an absolute path, not {path}."), path=relative[0])
-        return await self._update(workflow_id, workspace=workspace)
+        changed = await self._update(workflow_id, workspace=workspace)
+        await self._context.runs.narrowing.apply(workflow_id)
+        return changed
 
     async def set_draft(self, workflow_id: str, draft: str, attachments: Sequence[Attachment] | None = None) -> None:
         """Keep what is typed and attached (None: as it was) and not sent. Not announced: only the composer that wrote it shows it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from atelier_desk.domain.paths import within
-from atelier_desk.domain.protected_names import folded, is_named, may_be
+from atelier_desk.domain.protected_names import folded, in_repository, is_named, may_be
 from atelier_desk.policy.permissions.facts import Path
 
 __all__ = ["may_be", "protected"]
@@ -19,6 +19,6 @@ def protected(paths: Iterable[Path], own: Iterable[str] = ()) -> str:
     folders = [folded(folder) for folder in own]
     for path in paths:
         for spelling in map(folded, path.spellings):
-            if any(within(folder, spelling) for folder in folders) or is_named(spelling):
+            if any(within(folder, spelling) for folder in folders) or is_named(spelling) or in_repository(spelling):
                 return path.spellings[0]
     return ""

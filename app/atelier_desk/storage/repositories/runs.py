@@ -38,6 +38,8 @@ class Turn(NamedTuple):
     last_seq: int
     last_hash: bytes | None
     final: bool
+    unread: bool = False
+    """Whether a person ended it although its events cannot be read: see ``Run.unread``."""
 
 
 _ALIVE = [status.value for status in RunStatus if not status.final]
@@ -70,7 +72,7 @@ class RunRepository(Repository[Run]):
             NotFoundError: one of them is gone.
         """
         rows = await self._store.query(
-            "SELECT VALUE [record::id(id), previous_run && record::id(previous_run), last_seq, last_hash, status] FROM run "
+            "SELECT VALUE [record::id(id), previous_run && record::id(previous_run), last_seq, last_hash, status, error] FROM run "
             "WHERE workflow = $workflow AND parent_run = NONE",
             workflow=record("workflow", workflow_id),
         )
@@ -80,8 +82,9 @@ class RunRepository(Repository[Run]):
         while at is not None and at not in found:
             if at not in there:
                 raise self.missing(at)
-            run, previous, last_seq, last_hash, status = there[at]
-            found[at] = Turn(run, previous, last_seq, last_hash, RunStatus(status).final)
+            run, previous, last_seq, last_hash, status, error = there[at]
+            unread = status == RunStatus.CANCELLED and bool(error)
+            found[at] = Turn(run, previous, last_seq, last_hash, RunStatus(status).final, unread)
             at = found[at].previous_run_id
         return list(reversed(found.values()))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from typing import Any, ClassVar, Literal
@@ -14,10 +13,12 @@ from atelier_desk.domain.approval import ApprovalKind
 from atelier_desk.domain.call import Subjects
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.i18n import N_
+from atelier_desk.threads import in_tool_thread
 from atelier_desk.tools.base import Call, Effect, Input, Risk, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.call import summary_of
 from atelier_desk.tools.describe import About
+from atelier_desk.tools.manifests import manifest
 from atelier_desk.tools.sections import FILES
 from atelier_desk.tools.shell import running
 from atelier_desk.tools.shell.fixed import FixedCommand
@@ -72,13 +73,15 @@ class RunNpmScript(FixedCommand):
 
     async def run(self, input: ScriptInput, context: ToolContext) -> ToolResult:
         root = running.where(context).root
-        try:
-            found = json.loads((root / "package.json").read_text("utf-8"))
-            scripts = [str(name) for name in found.get("scripts", {})]
-        except OSError:
-            raise ToolError("There is no package.json in the workspace folder.", code="not_found") from None
-        except (ValueError, AttributeError):
-            raise ToolError("The package.json of the workspace cannot be read: it is not a JSON object.", code="invalid") from None
+        if not await in_tool_thread((root / "package.json").exists):
+            raise ToolError("There is no package.json in the workspace folder.", code="not_found")
+        found = await in_tool_thread(manifest, root, "package.json", context.tells)
+        if found is None or not isinstance(listed := found.get("scripts", {}), dict):
+            raise ToolError(
+                "The package.json of the workspace cannot be read: it is no JSON object, a link to elsewhere, or a rule denies it.",
+                code="invalid",
+            )
+        scripts = [str(name) for name in listed]
         if input.script not in scripts:
             raise ToolError(f"package.json has no script {input.script!r}. It has: {', '.join(scripts) or 'none'}.", code="not_found")
         words = ("run", "--silent", input.script, *(("--", *input.args) if input.args else ()))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
-import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,8 +13,8 @@ from atelier_desk.threads import in_tool_thread
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.describe import About, DescribedTool
+from atelier_desk.tools.manifests import manifest
 from atelier_desk.tools.sections import CONTEXT
-from atelier_desk.workspace.commands.places import inside
 from atelier_desk.workspace.processes import environment
 
 PROGRAMS = ("bash", "git", "python3", "uv", "pip", "node", "npm", "make", "cmake", "gcc", "cargo", "go", "java", "docker", "rg")
@@ -24,7 +23,6 @@ MANIFESTS = (
     "CMakeLists.txt", "Gemfile", "composer.json", "Dockerfile", "README.md", "AGENTS.md",
 )  # fmt: skip
 _MOST_ENTRIES = 200
-_MOST_BYTES = 256 * 1024
 
 
 class Nothing(Input):
@@ -106,10 +104,10 @@ class GetProjectInfo(_Context):
         root = context.workspace
         if root is None or not await in_tool_thread(root.is_dir):
             return ToolResult.failure("The workspace folder is not there. Tell the user.", "no_workspace")
-        return ToolResult.ok(**await in_tool_thread(_project, root))
+        return ToolResult.ok(**await in_tool_thread(_project, root, context.tells))
 
 
-def _project(root: Path) -> dict[str, Any]:
+def _project(root: Path, tells: Callable[[str], bool]) -> dict[str, Any]:
     with os.scandir(root) as found:
         entries = sorted(entry.name + ("/" if entry.is_dir(follow_symlinks=False) else "") for entry in found)
     manifests = [name for name in MANIFESTS if name in entries]
@@ -120,21 +118,9 @@ def _project(root: Path) -> dict[str, Any]:
         "entries": entries[:_MOST_ENTRIES],
         "total": len(entries),
     }
-    if "package.json" in manifests and isinstance(package := _read(root, "package.json"), dict):
+    if "package.json" in manifests and (package := manifest(root, "package.json", tells)):
         scripts = package.get("scripts")
         said["npm"] = {"name": package.get("name"), "scripts": scripts if isinstance(scripts, dict) else {}}
-    if "pyproject.toml" in manifests and isinstance(project := (_read(root, "pyproject.toml") or {}).get("project"), dict):
+    if "pyproject.toml" in manifests and isinstance(project := (manifest(root, "pyproject.toml", tells) or {}).get("project"), dict):
         said["python"] = {name: project.get(name) for name in ("name", "requires-python", "dependencies")}
     return said
-
-
-def _read(root: Path, name: str) -> Any:
-    """A manifest, or None for one that is damaged, too large or lies elsewhere."""
-    path = root / name
-    try:
-        if not inside(path, root) or path.stat().st_size > _MOST_BYTES:
-            return None
-        text = path.read_text("utf-8")
-        return json.loads(text) if name.endswith(".json") else tomllib.loads(text)
-    except (OSError, ValueError):
-        return None

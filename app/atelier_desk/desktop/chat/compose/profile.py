@@ -91,5 +91,5 @@ def _dress(button: QPushButton, profile: Profile) -> None:
 
 
 def _told(profile: Profile) -> str:
-    holds = _("It holds in this workflow from the next message on, until you choose another.")
+    holds = _("A stricter one holds at once, a freer one from the next message on, until you choose another.")
     return "\n".join((_("{name}: {text}", name=_(profile.title), text=_(profile.allows)), holds))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
-from PySide6.QtCore import QDate, QLocale, Qt, QUrl
+from PySide6.QtCore import QDate, QLocale, QUrl
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QApplication, QHBoxLayout, QLineEdit, QListWidget, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QLineEdit, QListWidget, QPushButton, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
 from atelier_desk.desktop.jobs import error_text
@@ -82,14 +82,14 @@ class ProvidersPage(SettingsPage):
         self.models = ModelTable(self._edit_model, self._star, self)
         self.find_model.textChanged.connect(self.models.filter)
         fill(models.body, self.find_model, self.models)
-        self.reset = control(QPushButton(self), "model-reset", N_("Forget what was changed or learned"), look="quiet", on=self._reset_model)
+        self.reset = control(QPushButton(self), "model-reset", N_("Reset my changes to this model"), on=self._reset_model)
         self.reset.setEnabled(False)
-        models.body.addWidget(self.reset, 0, Qt.AlignmentFlag.AlignLeft)
         self.models.itemSelectionChanged.connect(self._check_model)
         self.list_day = control(label("", "small", self, wrap=True), "model-list-day")
-        self.refresh = control(QPushButton(self), "model-refresh", N_("Refresh windows and prices"), on=self._refresh)
+        self.refresh = control(QPushButton(self), "model-refresh", N_("Update limits and prices"), on=self._refresh)
         self.refreshing = Busy(self)
-        fill(models.body, fill(QHBoxLayout(), (self.list_day, 1), self.refresh, spacing=12), self.refreshing)
+        self.deeds(models, self.refresh, self.reset)
+        fill(models.body, self.list_day, self.refreshing)
         downloads = self.section(N_("MODELS TO DOWNLOAD"))
         self._downloads_card = downloads
         mark(downloads, "plain")

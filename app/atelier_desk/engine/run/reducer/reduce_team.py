@@ -23,15 +23,18 @@ from atelier_desk.domain.events.run import (
     ParentAnswered,
     ParentAsked,
     PictureDescribed,
+    RightsNarrowed,
     RunEvent,
     TitleWritten,
 )
+from atelier_desk.domain.permission import Action, snapshot
 from atelier_desk.domain.team import ChildStatus
 from atelier_desk.engine.run import team
 from atelier_desk.engine.run.reducer.evolve import evolve
 from atelier_desk.engine.run.reducer.handlers import on, with_call
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.request import compaction
+from atelier_desk.policy.approvals import stricter, stricter_settings
 
 
 @on(ContextCompacted)
@@ -100,6 +103,30 @@ def _approval_asked_again(state: RunState, body: ApprovalAskedAgain, event: RunE
         for request in state.requests
     )
     return evolve(state, requests=again)
+
+
+@on(RightsNarrowed)
+def _rights_narrowed(state: RunState, body: RightsNarrowed, event: RunEvent) -> RunState:
+    held, gone = state.approvals, set(body.withdrawn)
+    # Of the event nothing is taken that would allow more: a workflow may come with a file.
+    forbid = (rule for rule in body.rules if rule.action is not Action.ALLOW)
+    rules = (*(rule for rule in held.rules if rule.action is not Action.ALLOW or rule.id not in gone), *forbid)
+    policy = held.model_copy(
+        update={
+            **(stricter_settings(held, body.settings) if body.settings is not None else {}),
+            "mode": stricter(held.mode, body.mode or held.mode),
+            "rules": rules,
+            "snapshot": snapshot(rules),
+        }
+    )
+    return evolve(
+        state,
+        approvals=policy,
+        granted=tuple(rule for rule in state.granted if rule.id not in gone),
+        workspace=tuple(each for each in state.workspace if each not in body.folders),
+        trusted=tuple(each for each in state.trusted if each not in body.folders),
+        calls=tuple(replace(call, narrowed=call.narrowed or call.intent is not None) for call in state.calls),
+    )
 
 
 @on(ChildrenPlanned)

@@ -131,6 +131,7 @@ class CallState:
         status: planned; asked (a person must allow it first); started (its intent is committed); waiting (for the user, sub-agents or the
             parent); ready (to be made again with what its server asked for); done.
         input: what its server asked for.
+        narrowed: the run may do less than when it was judged.
         cut_off: it was started by a stretch of work that ended before it had a result.
         allowed: a person allowed this very call.
         edited: the arguments a person put in place of the model's.
@@ -143,6 +144,7 @@ class CallState:
     intent: ToolCallStarted | None = None
     started_at: datetime | None = None
     cut_off: bool = False
+    narrowed: bool = False
     allowed: bool = False
     edited: bool = False
     waits_for: Literal["", "user", "children", "parent"] = ""

@@ -1,0 +1,99 @@
+"""What a person takes from agents holds at once for the runs that are not over: rules, profile, folders. What is given holds from the next
+message on."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+
+from atelier_desk.domain.agent import ApprovalMode
+from atelier_desk.domain.approval import ApprovalSettings
+from atelier_desk.domain.errors import AtelierError
+from atelier_desk.domain.events.run import RightsNarrowed
+from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
+from atelier_desk.domain.workflow import Workflow
+from atelier_desk.engine.run.environment import RunEnvironment
+from atelier_desk.engine.run.permissions import really
+from atelier_desk.engine.run.reducer.state import RunState
+from atelier_desk.engine.runs.live import LiveRuns
+from atelier_desk.engine.runs.live_run import LiveRun
+from atelier_desk.policy.approvals import stricter, stricter_settings
+from atelier_desk.policy.permissions.scope import for_run, handed_down
+
+log = logging.getLogger(__name__)
+
+
+class Narrowing:
+    """Tells runs what they may no longer do."""
+
+    def __init__(self, env: RunEnvironment, runs: LiveRuns) -> None:
+        self._env = env
+        self._runs = runs
+
+    async def apply(self, workflow_id: str = "", *, mode: ApprovalMode | None = None, agent_id: str = "") -> None:
+        """Bring runs up to the settings and rules of now: those of a workflow, or all. Returns when it is in their journals.
+
+        Args:
+            mode: how often a person is asked in them from now on, where they ask less; with ``agent_id`` in those of this agent.
+        """
+        chosen = (await self._env.repos.settings.load()).approvals
+        for root in [run_id for home, run_id in self._runs.alive.items() if workflow_id in ("", home)]:
+            try:
+                await self._team(await self._runs.load(root), chosen, mode, agent_id)
+            except AtelierError as error:
+                # It cannot be read, or its workflow is being deleted: nothing of it goes on, and it is looked at again before it does.
+                log.warning("run %s was not told what changed: %s", root, error)
+
+    async def before(self, live: LiveRun) -> None:
+        """The same for a run that is about to go on, and for those below it."""
+        await self._team(live, (await self._env.repos.settings.load()).approvals)
+
+    async def _team(self, top: LiveRun, chosen: ApprovalSettings, mode: ApprovalMode | None = None, agent_id: str = "") -> None:
+        workflow = await self._env.repos.workflows.get(top.handle.workflow_id)
+        for live in (top, *await self._runs.below(top)):
+            above = await self._runs.above(live)
+
+            def decide(now: RunState, above: list[LiveRun] = above) -> list[RightsNarrowed] | None:
+                if now.status.final and not now.failed:
+                    return None
+                meant = mode if agent_id in ("", now.agent_id) and not (agent_id and not above and workflow.choices.approval) else None
+                body = _narrowed(now, above[0].handle.current if above else None, chosen, workflow, meant)
+                return None if body is None else [body]
+
+            await self._env.journal.append_if(live.handle, decide)
+
+
+def _narrowed(
+    now: RunState, parent: RunState | None, chosen: ApprovalSettings, workflow: Workflow, mode: ApprovalMode | None
+) -> RightsNarrowed | None:
+    """What a run may no longer do; None where nothing changed for it."""
+    held = now.approvals
+    folders = tuple(each for each in now.workspace if each not in workflow.workspace)
+    left = really([each for each in now.workspace if each not in folders])
+    if parent is None:
+        wanted = for_run(
+            chosen, held.mode, run_id=now.run_id, workflow_id=now.workflow_id, agent_id=now.agent_id, workspace=left
+        ).rules  # fmt: skip
+    else:
+        root = parent.root_run_id or parent.run_id
+        wanted = handed_down((*parent.approvals.rules, *parent.granted), parent.agent_id, now.agent_id, root)
+    known = set(map(_said, held.rules))
+    rules = tuple(rule for rule in wanted if rule.action is not Action.ALLOW and _said(rule) not in known)
+    standing = {_said(rule) for rule in chosen.rules if not rule.held}
+    withdrawn = tuple(rule.id for rule in _stored((*held.rules, *now.granted)) if _said(rule) not in standing)
+    mode = mode if mode is not None and stricter(mode, held.mode) is not held.mode else None
+    settings = stricter_settings(held, chosen)
+    changed = settings if any(getattr(held, name) != value for name, value in settings.items()) else None
+    if not (rules or withdrawn or folders or mode or changed):
+        return None
+    kept = None if changed is None else chosen.model_copy(update={"rules": (), **changed})
+    return RightsNarrowed(rules=rules, withdrawn=withdrawn, folders=folders, mode=mode, settings=kept)
+
+
+def _stored(rules: Iterable[PermissionRule]) -> list[PermissionRule]:
+    """Rules that allow and stand in the settings, so that they can be taken away there; a yes for the run alone stays."""
+    return [rule for rule in rules if rule.action is Action.ALLOW and rule.scope is not RuleScope.RUN]
+
+
+def _said(rule: PermissionRule) -> tuple[str, Action, RuleScope, str]:
+    return rule.text, rule.action, rule.scope, rule.scope_id
