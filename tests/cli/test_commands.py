@@ -6,21 +6,19 @@ import asyncio
 import json
 import threading
 import zipfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from atelier_desk.cli.dispatch import execute
 from atelier_desk.domain.base import utc_now
-from atelier_desk.domain.chat import ChatDelta, ChatRequest, TextDelta, ToolCall
+from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.memory import Memory, MemoryType
 from atelier_desk.domain.task import Task
-from atelier_desk.domain.workflow import RunStatus, Workflow
-from atelier_desk.engine.atelier import Atelier
+from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.services.models import ModelService
 from atelier_desk.engine.services.workflows import WorkflowService
 from atelier_desk.llm.scripted import ScriptedModel
@@ -29,9 +27,7 @@ from atelier_desk.storage.folder.datadir import DataDir, default_data_dir
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
 from atelier_desk.storage.writing.commit import Commit
-from tests.cli.conftest import Cli, Result
-from tests.engine.conftest import WordEmbedder
-from tests.engine.ipc.conftest import RecordingTerminal
+from tests.cli.conftest import Cli
 from tests.engine.services.test_agents import FILE
 from tests.llm.test_listed import ModelsDev, told
 from tests.support.databases import PlaceDatabase
@@ -464,24 +460,6 @@ def test_doctor_examines_a_folder_that_cannot_be_opened(cli: Cli, tmp_path: Path
     assert {check["name"]: check["status"] for check in result.json}["database"] == "fail"
 
 
-def test_chat_talks_asks_and_shows(cli: Cli) -> None:
-    ask = ToolCall(id="q", name="UserQuestionTool", arguments={"operation": "ask", "question": "Colour?", "questionType": "text"})
-    todo = ToolCall(id="t", name="TodoTool", arguments={"operation": "create", "name": "Paint"})
-    typed = "hello\n\n/tasks\npaint it\nred\n/tasks\n/memory\n/dance\n/help\n/quit\nnever sent\n"
-    model = ScriptedModel(["Hi there.", [todo], [ask], "Painted."])
-    result = cli("chat", steps=model, typed=typed)
-    assert result.status == 0
-    assert "Hi there." in result.out
-    assert "Painted." in result.out
-    assert "· Paint (to do)" in result.out
-    assert "Unknown command /dance" in result.err
-    model.assert_complete()
-    [workflow] = cli("workflows", "list", "--json").json
-    assert workflow["name"] == "hello"
-    again = cli("chat", "--workflow", workflow["id"], typed="/quit\n")
-    assert "Painted." in again.out
-
-
 def test_a_provider_is_edited_and_what_is_not_named_stays(cli: Cli) -> None:
     add = ["providers", "add", "work", "--kind", "openai", "--base-url", "http://one.test/v1", "--api-key-env", "WORK_KEY"]
     assert cli(*add).status == 0
@@ -513,74 +491,6 @@ def test_what_is_known_of_a_model_is_corrected_and_forgotten(cli: Cli) -> None:
     [reset] = cli(*edit, "--reset", "--json").json
     assert reset["context_window"] == before["context_window"]
     assert reset["source"] != "user"
-
-
-class Endless:
-    """A model that begins to answer and never ends."""
-
-    def __init__(self) -> None:
-        self.asked = asyncio.Event()
-
-    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
-        yield TextDelta(content="One moment")
-        self.asked.set()
-        await asyncio.Event().wait()
-
-
-async def test_ctrl_c_stops_the_answer_then_clears_the_line_then_ends(tmp_path: Path) -> None:
-    model = Endless()
-    typed: asyncio.Queue[str | None] = asyncio.Queue()
-
-    class Typing(RecordingTerminal):
-        async def ask(self, prompt: str) -> str | None:
-            self.asked.append(prompt)
-            return await typed.get()
-
-    terminal = Typing(interactive=True)
-    async with Atelier.open(tmp_path, model_factory=lambda agent: model, embedder=WordEmbedder(), fsync=False) as atelier:
-        chatting = asyncio.create_task(execute(atelier, ["chat"], terminal))
-        typed.put_nowait("hello")
-        await model.asked.wait()
-        interrupt = terminal.on_ctrl_c
-        assert interrupt is not None
-        assert interrupt() is True
-        while len(terminal.asked) < 2:
-            await terminal.noted.wait()
-            await asyncio.sleep(0)
-        [run] = await atelier.repos.runs.list((await atelier.workflows.latest()).id)
-        assert run.status is RunStatus.CANCELLED
-        # At the prompt: once says how to end, and shows it again; a line that is entered makes it the first time again.
-        assert interrupt() is True
-        assert terminal.prompts == ["› "]
-        typed.put_nowait("/help")
-        while len(terminal.asked) < 3:
-            await asyncio.sleep(0)
-        assert interrupt() is True
-        assert interrupt() is False
-        typed.put_nowait(None)
-        assert await chatting == 0
-        assert terminal.on_ctrl_c is None
-
-
-def test_chat_goes_on_with_what_waits(cli: Cli) -> None:
-    ask = ToolCall(id="q", name="UserQuestionTool", arguments={"operation": "ask", "question": "Colour?", "questionType": "text"})
-    workflow = cli("run", "go", "--json", steps=[[ask]]).events[0]["workflow_id"]
-    result = cli("chat", "--workflow", workflow, steps=["Red it is."], typed="red\n")
-    assert "Red it is." in result.out
-    assert result.status == 0
-
-
-def test_bare_start_without_display_and_terminal_runs_an_example(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
-        monkeypatch.delenv(name, raising=False)
-    result: Result = cli(steps=["84"])
-    assert result.status == 0
-    assert result.out == "84\n"
-    assert "The desktop cannot be opened." in result.err
-    assert "12*7" in result.err
-    chatting = cli(typed="/quit\n")
-    assert chatting.status == 0
-    assert "atelier chat" in chatting.err
 
 
 def test_a_folder_that_cannot_be_written_is_named(cli: Cli, tmp_path: Path) -> None:
