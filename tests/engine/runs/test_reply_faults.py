@@ -34,6 +34,7 @@ from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.llm.secrets import KeyVault
 from tests.engine.conftest import Opener, Recorder
 from tests.support.clock import ManualClock
+from tests.support.pictures import png
 from tests.support.servers.anthropic import FakeAnthropic
 from tests.support.servers.base import Call, Failure, Reply, Request, Response
 from tests.support.servers.google import FakeGoogle
@@ -398,7 +399,7 @@ BLIND = {
     "google": {"error": {"code": 400, "message": "Image input modality is not enabled for models/m", "status": "INVALID_ARGUMENT"}},
     "responses": {"error": {"message": ONLY_SOME.format("input_image"), "type": "invalid_request_error"}},
 }
-PICTURE = ImagePart(media_type="image/png", data=base64.b64encode(b"\x89PNG\r\n\x1a\n").decode())
+PICTURE = ImagePart(media_type="image/png", data=base64.b64encode(png()).decode())
 
 
 @pytest.mark.parametrize("kind", BLIND)

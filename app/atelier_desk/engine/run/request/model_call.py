@@ -240,7 +240,8 @@ class ModelCall:
             self._estimated, self._info = ready.tokens, opened.info
             started = self._env.clock.monotonic()
             self._pictured = any(message.images for message in ready.request.messages)
-            reply = await self._stream(opened, await with_pictures(ready.request, self._env.repos.artefacts, state.workflow_id))
+            request = await with_pictures(ready.request, self._env.repos.artefacts, state.workflow_id, opened.pictures)
+            reply = await self._stream(opened, request)
         except ContextOverflowError as error:
             await self._overflowed(error)
         except ProviderError as error:
