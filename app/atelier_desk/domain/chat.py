@@ -169,6 +169,8 @@ class FinishReason(StrEnum):
     CONTENT_FILTER = "content_filter"
     EMPTY = "empty"
     """Neither text nor a call came: the model said nothing, or only thought. The engine says so, no server does."""
+    REPETITION = "repetition"
+    """The model wrote the same passage again and again, and was stopped. The engine says so."""
 
     @property
     def whole(self) -> bool:

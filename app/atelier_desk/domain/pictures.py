@@ -16,13 +16,13 @@ class PictureLimits(NamedTuple):
         side: pixels of the longer side. OpenAI scales to 2048 itself (its vision guide, "detail": high).
         size: bytes of one picture.
         kinds: media types. Animations are none of these: the first frame of a GIF is sent as a still picture.
-        count: pictures in one request; of more the newest are sent. 0 where no number is documented.
+        most: pictures in one request; of more the newest are sent. 0 where no number is documented.
     """
 
     side: int = 2048
     size: int = limits.ATTACHED_PICTURE
     kinds: tuple[str, ...] = (PNG, JPEG, WEBP)
-    count: int = 0
+    most: int = 0
 
 
 USUAL = PictureLimits()

@@ -49,7 +49,7 @@ def made(data: bytes, side: int, most: int, kinds: tuple[str, ...]) -> dict[str,
     try:
         picture = Image.open(BytesIO(data), formats=FORMATS)
         turned = picture.getexif().get(_ORIENTATION, 1) not in (0, 1)
-        picture.draft(None, (side, side))  # type: ignore[arg-type]
+        picture.draft(None, (side, side))
         picture.load()
     except _FAULTS:
         return {"error": "broken"}

@@ -29,7 +29,7 @@ from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal import run_events
-from atelier_desk.engine.notice_words import retry_words
+from atelier_desk.engine.notice_words import go_on_words, retry_words, unfinished_words
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.llm.secrets import KeyVault
 from tests.engine.conftest import Opener, Recorder
@@ -419,6 +419,24 @@ async def test_a_model_that_refuses_pictures_is_told_of_them_and_that_is_remembe
         server.script(Reply(text="Still none."))
         assert (await run(atelier, images=(PICTURE,)))[-1].data["status"] == "completed"
         assert PICTURE.data not in str(server.requests[-1].json)
+
+
+async def test_a_model_in_a_loop_is_stopped_unless_a_person_says_otherwise(tmp_path: Path) -> None:
+    passage = "Let me look into the file once more, and then go on. "
+    async with world("openai", tmp_path) as (server, atelier):
+        server.script(Reply(text="Well. " + passage * 100), Reply(text="The rest."), Reply(text=passage * 100))
+        events = await run(atelier)
+        said = last_message(events)
+        assert (events[-1].data["status"], said["finish_reason"]) == ("completed", "repetition")
+        assert 11 <= said["content"].count(passage.strip()) <= 12, "what was written stays"
+        title, text = unfinished_words(said["finish_reason"], content=True, thought=False)
+        assert (title, "Settings" in text) == ("The model repeated itself", True)
+        words = go_on_words(said["finish_reason"])
+        after = [event async for event in atelier.run(words, agent=agent(), workflow_id=events[0].workflow_id)]
+        assert last_message(after)["content"] == "The rest."
+        await atelier.settings.set("stop_repetition", False)
+        whole = last_message(await run(atelier))
+        assert (whole["content"], whole.get("finish_reason")) == (passage * 100, "stop")
 
 
 # What one picture is refused for, in each server's own words: none of them is told to the program beforehand.

@@ -94,6 +94,7 @@ class SettingsService:
             self._context.maker.settings = now.media
             self._context.seer.model = now.media.sees
         self._context.runs.inactivity_s = new.inactivity_s
+        self._context.runs.stop_repetition = new.stop_repetition
         if now.embedder != was.embedder:
             self._context.memories.start_reembed()
             await self._context.projects.follow_embedder()

@@ -19,6 +19,6 @@ register(
         needs_key=True,
         # Anthropic's vision guide: 5 MB as base64, 100 in one request, 2000 pixels a side where there are more than 20; a longer side than
         # 1568 is scaled down there before the model sees it.
-        pictures=PictureLimits(side=1568, size=5 * 1024 * 1024 * 3 // 4, count=100),
+        pictures=PictureLimits(side=1568, size=5 * 1024 * 1024 * 3 // 4, most=100),
     )
 )

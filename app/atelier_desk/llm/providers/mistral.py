@@ -42,6 +42,6 @@ register(
         embeds=True,
         prices=PRICES,
         # Mistral's vision page: 8 in one request, 10 MB each.
-        pictures=PictureLimits(count=8),
+        pictures=PictureLimits(most=8),
     )
 )

@@ -42,7 +42,7 @@ async def test_a_damaged_picture_is_named_and_the_others_are_sent() -> None:
 
 
 async def test_of_more_pictures_than_a_server_takes_the_newest_are_sent() -> None:
-    first, second, third = await sent(PictureLimits(count=2), [part(png(3))], [part(png(4)), part(png(5))], [part(png(6))])
+    first, second, third = await sent(PictureLimits(most=2), [part(png(3))], [part(png(4)), part(png(5))], [part(png(6))])
     assert [len(each.images) for each in (first, second, third)] == [0, 1, 1]
     assert second.images[0].data == part(png(5)).data
     assert "1 pictures" not in first.content

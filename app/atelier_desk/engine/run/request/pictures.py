@@ -18,20 +18,20 @@ from atelier_desk.threads import in_tool_thread
 log = logging.getLogger(__name__)
 
 
-async def with_pictures(request: ChatRequest, artefacts: Artefacts, workflow_id: str, most: PictureLimits) -> ChatRequest:
+async def with_pictures(request: ChatRequest, artefacts: Artefacts, workflow_id: str, limits: PictureLimits) -> ChatRequest:
     """The request with the bytes of its pictures, scaled and converted to what the server takes. Where one is missing or damaged, or
     there are more than it takes, the message says so: the turn goes on."""
-    room = most.count or sum(len(message.images) for message in request.messages)
+    room = limits.most or sum(len(message.images) for message in request.messages)
     messages: list[ChatMessage] = []
     for message in reversed(request.messages):  # the newest are sent
         if message.images:
-            message = await _filled(message, artefacts, workflow_id, most, room)
+            message = await _filled(message, artefacts, workflow_id, limits, room)
             room -= len(message.images)
         messages.append(message)
     return request.model_copy(update={"messages": tuple(reversed(messages))})
 
 
-async def fitted(image: ImagePart, most: PictureLimits) -> ImagePart:
+async def fitted(image: ImagePart, limits: PictureLimits) -> ImagePart:
     """A picture as a server takes it.
 
     Raises:
@@ -41,25 +41,25 @@ async def fitted(image: ImagePart, most: PictureLimits) -> ImagePart:
         data = base64.b64decode(image.data, validate=True)
     except (binascii.Error, ValueError):
         raise UnfitPicture("broken") from None
-    ready = await in_tool_thread(prepared, data, most)
+    ready = await in_tool_thread(prepared, data, limits)
     if ready.data is data:
         return image.model_copy(update={"media_type": ready.media_type})
     return image.model_copy(update={"media_type": ready.media_type, "data": base64.b64encode(ready.data).decode()})
 
 
-async def _filled(message: ChatMessage, artefacts: Artefacts, workflow_id: str, most: PictureLimits, room: int) -> ChatMessage:
+async def _filled(message: ChatMessage, artefacts: Artefacts, workflow_id: str, limits: PictureLimits, room: int) -> ChatMessage:
     images: list[ImagePart] = []
     content = message.content
     over = max(0, len(message.images) - room)
     if over:
-        content = f"{content}\n\n[Pictures belong here and were not sent ({over}): your server takes {most.count} in one request.]".strip()
+        content = f"{content}\n\n[Pictures belong here and were not sent ({over}): your server takes {limits.most} in one request.]".strip()
     for image in message.images[over:]:
         try:
             if not image.data:
                 part = ArtefactPart(name=image.name, media_type=image.media_type, size=0, sha256=image.sha256)
                 data = await artefacts.read(workflow_id, part)
                 image = image.model_copy(update={"data": base64.b64encode(data).decode()})
-            images.append(await fitted(image, most))
+            images.append(await fitted(image, limits))
         except (StorageError, UnfitPicture) as error:
             log.warning("a picture cannot be sent: %s", error.code)
             content = f"{content}\n\n[The picture {image.name!r} was attached here; its file is missing or damaged.]".strip()
