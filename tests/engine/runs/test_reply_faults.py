@@ -421,6 +421,17 @@ async def test_a_model_that_refuses_pictures_is_told_of_them_and_that_is_remembe
         assert PICTURE.data not in str(server.requests[-1].json)
 
 
+@pytest.mark.parametrize("kind", SERVERS)
+async def test_a_temperature_is_sent_when_a_person_set_it_and_else_not(kind: str, tmp_path: Path) -> None:
+    async with world(kind, tmp_path) as (server, atelier):
+        server.script(*[Reply(text="Well.")] * 2)
+        await run(atelier)
+        await run(atelier, temperature=0.3, enable_thinking=False)
+        first, second = [str(request.json) for request in server.requests if is_chat(request)]
+        assert "temperature" not in first
+        assert "temperature': 0.3" in second
+
+
 async def test_a_model_in_a_loop_is_stopped_unless_a_person_says_otherwise(tmp_path: Path) -> None:
     passage = "Let me look into the file once more, and then go on. "
     async with world("openai", tmp_path) as (server, atelier):

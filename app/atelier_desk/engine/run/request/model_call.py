@@ -392,7 +392,6 @@ class ModelCall:
                 ChatMessage(role=Role.SYSTEM, content=prompt.SUMMARY_INSTRUCTIONS),
                 ChatMessage(role=Role.USER, content=text),
             ),
-            temperature=0.0,
             max_tokens=reply_tokens,
             enable_thinking=False,
             context_window=window,
