@@ -6,13 +6,12 @@ They differ in what they add, leave out and refuse; comments name the server a b
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import aclosing
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import PurePosixPath
 from typing import Any, ClassVar
 from urllib.parse import quote, urlsplit
 
-from atelier_desk.domain.chat import ChatDelta, ChatMessage, ChatRequest, Role
+from atelier_desk.domain.chat import ChatMessage, ChatRequest, Role
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.llm.errors import Where
@@ -39,11 +38,6 @@ _NO_SYSTEM = re.compile(
     r"|(does not|doesn't|do not) support (the )?['\"]?(system|developer)\b",
     re.IGNORECASE,
 )
-_BY_RESPONSES = re.compile(r"gpt-([6-9]|\d\d)")
-"""OpenAI's models whose tools work with reasoning by the Responses API alone. A service that sells others' models names an owner before the
-model, and translates."""
-_NO_PAGE = (404, 405, 501)
-"""What servers answer that do not have a page."""
 EMPTY_REASONING = "no reasoning_content"
 """Among the fields a model refused: an assistant message without ``reasoning_content``. DeepSeek wants it of all, whoever wrote them."""
 
@@ -71,44 +65,6 @@ class OpenAICompatibleProvider(HttpProvider):
             *MESSAGE_FIELDS,
         }
     )
-
-    def __init__(self, *given: Any, **options: Any) -> None:
-        """See ``HttpProvider``."""
-        super().__init__(*given, **options)
-        self._given, self._options = given, options
-        self._responses: OpenAICompatibleProvider | None = None
-        self._has_responses = self.kind == OpenAICompatibleProvider.kind
-
-    async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
-        """See ``HttpProvider.stream``. Models that call tools by the Responses API alone are asked there, where the server has it."""
-        if self._has_responses and _BY_RESPONSES.match(request.model):
-            begun = False
-            try:
-                async with aclosing(self._by_responses().stream(request)) as deltas:
-                    async for delta in deltas:
-                        begun = True
-                        yield delta
-                return
-            except ProviderError as error:
-                if begun or error.status not in _NO_PAGE:
-                    raise
-                self._has_responses = False
-        async with aclosing(super().stream(request)) as deltas:
-            async for delta in deltas:
-                yield delta
-
-    def _by_responses(self) -> OpenAICompatibleProvider:
-        if self._responses is None:
-            from atelier_desk.llm.responses.provider import ResponsesProvider
-
-            self._responses = ResponsesProvider(*self._given, **self._options)
-        return self._responses
-
-    async def aclose(self) -> None:
-        """See ``HttpProvider``."""
-        await super().aclose()
-        if self._responses is not None:
-            await self._responses.aclose()
 
     @staticmethod
     def base_url(configured: str) -> str:

@@ -49,7 +49,7 @@ register(
         kind="openai",
         title=N_("OpenAI-compatible"),
         name="OpenAI",
-        create=server("atelier_desk.llm.openai_compatible", "OpenAICompatibleProvider"),
+        create=server("atelier_desk.llm.responses.newer_models", "CompatibleProvider"),
         order=30,
         url="https://api.openai.com/v1",
         any_server=True,
