@@ -31,8 +31,8 @@ async def with_pictures(request: ChatRequest, artefacts: Artefacts, workflow_id:
     return request.model_copy(update={"messages": tuple(reversed(messages))})
 
 
-async def fitted(image: ImagePart, limits: PictureLimits) -> ImagePart:
-    """A picture as a server takes it.
+async def fitted(image: ImagePart, limits: PictureLimits, *, kept: bool = False) -> ImagePart:
+    """A picture as a server takes it. ``kept``: it was made ready when it was attached.
 
     Raises:
         UnfitPicture: it is damaged, or cannot be made to fit.
@@ -41,7 +41,7 @@ async def fitted(image: ImagePart, limits: PictureLimits) -> ImagePart:
         data = base64.b64decode(image.data, validate=True)
     except (binascii.Error, ValueError):
         raise UnfitPicture("broken") from None
-    ready = await in_tool_thread(prepared, data, limits)
+    ready = await in_tool_thread(prepared, data, limits, kept=kept)
     if ready.data is data:
         return image.model_copy(update={"media_type": ready.media_type})
     return image.model_copy(update={"media_type": ready.media_type, "data": base64.b64encode(ready.data).decode()})
@@ -55,11 +55,12 @@ async def _filled(message: ChatMessage, artefacts: Artefacts, workflow_id: str, 
         content = f"{content}\n\n[Pictures belong here and were not sent ({over}): your server takes {limits.most} in one request.]".strip()
     for image in message.images[over:]:
         try:
-            if not image.data:
+            kept = not image.data
+            if kept:
                 part = ArtefactPart(name=image.name, media_type=image.media_type, size=0, sha256=image.sha256)
                 data = await artefacts.read(workflow_id, part)
                 image = image.model_copy(update={"data": base64.b64encode(data).decode()})
-            images.append(await fitted(image, limits))
+            images.append(await fitted(image, limits, kept=kept))
         except (StorageError, UnfitPicture) as error:
             log.warning("a picture cannot be sent: %s", error.code)
             content = f"{content}\n\n[The picture {image.name!r} was attached here; its file is missing or damaged.]".strip()
