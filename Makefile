@@ -16,7 +16,7 @@ SUITABLE := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))
 EXTRAS ?=
 BOOTSTRAP = packaging/bootstrap.py --extras "$(EXTRAS)" $(VENV)
 
-.PHONY: environment check-setup platforms setup run test unit lint size format translations catalogues bench growth chaos fuzz slow peers sentence-transformers mutants e2e screenshots dist clean help
+.PHONY: environment check-setup platforms setup run test unit lint size format translations catalogues bench growth chaos fuzz slow peers sentence-transformers mutants e2e screenshots models dist clean help
 
 help:
 	@echo "make setup        a virtual environment in $(VENV) with everything Atelier needs"
@@ -31,6 +31,7 @@ help:
 	@echo "make e2e          drive the real window          make screenshots"
 	@echo "make translations bring the catalogues up to date with the code"
 	@echo "make platforms    which systems have all wheels  make check-setup PIP=25.3"
+	@echo "make models       refresh the list of hosted models (FROM=checkout of models.dev)"
 	@echo "make dist         wheel and source archive       make clean"
 
 setup: environment catalogues
@@ -153,7 +154,12 @@ screenshots: setup
 	@mkdir -p $(OUT)/screenshots
 	QT_QPA_PLATFORM=xcb xvfb-run -a -s "-screen 0 1600x1000x24" $(BIN)/python packaging/screenshots.py $(OUT)/screenshots
 
+# FROM: a checkout of https://github.com/anomalyco/models.dev, pulled. Part of making a release: the list is shipped.
+models: setup
+	$(BIN)/python packaging/model_list.py "$(FROM)"
+
 dist: setup
+	@$(BIN)/python packaging/model_list.py --age
 	$(BIN)/python -m pip wheel --no-deps --wheel-dir dist .
 	@ls dist
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
 import sys
+import time
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from threading import Thread
+from typing import IO, Any
 
 from atelier_desk.children import reader_environment
 
@@ -17,6 +21,10 @@ MOST = 192 * 1024 * 1024
 """Bytes of its answer: seven large pictures; a reader that a file has taken over may write without end."""
 
 
+_LOOK_S = 0.1
+"""How often it is looked whether the work was stopped."""
+
+
 async def answer_of(module: str, arguments: tuple[str, ...], data: bytes, *, limit_s: float = LIMIT_S) -> dict[str, Any]:
     """The JSON object that ``python -P -m module`` makes of the data; ``{"error": "timeout"}`` or
     ``{"error": "broken"}`` when it makes none.
@@ -24,6 +32,43 @@ async def answer_of(module: str, arguments: tuple[str, ...], data: bytes, *, lim
     Cancelling ends the process.
     """
     out = await output_of(module, arguments, data, limit_s=limit_s)
+    return _answer(out)
+
+
+def answer_in_thread(
+    module: str, arguments: tuple[str, ...], data: bytes, *, limit_s: float = LIMIT_S, stopped: Callable[[], object] = bool
+) -> dict[str, Any]:
+    """The same for the work of a thread: it blocks. ``stopped`` is looked at all the time, and ends the process as the time limit does."""
+    pipe, until = subprocess.PIPE, time.monotonic() + limit_s
+    out: bytes | None = None
+    order = _order(module, arguments)
+    with subprocess.Popen(order, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, env=reader_environment()) as process:
+        # By a thread: ``communicate`` that is asked again after its timeout gives the process nothing more, and both would wait.
+        assert process.stdin is not None
+        feeder = Thread(target=_feed, args=(process.stdin, data))
+        process.stdin = None
+        feeder.start()
+        try:
+            while out is None and not stopped() and time.monotonic() < until:
+                with suppress(subprocess.TimeoutExpired):
+                    out = process.communicate(timeout=_LOOK_S)[0]
+        finally:
+            process.kill()
+            feeder.join()
+    return _answer(out)
+
+
+def _feed(pipe: IO[bytes], data: bytes) -> None:
+    with suppress(OSError), pipe:  # it may end before it has read all
+        pipe.write(data)
+
+
+def _order(module: str, arguments: tuple[str, ...]) -> tuple[str, ...]:
+    # -P as the frozen program knows it, which has no Python beside it.
+    return (sys.executable, "-P", "-m", module, *arguments)
+
+
+def _answer(out: bytes | None) -> dict[str, Any]:
     if out is None:
         return {"error": "timeout"}
     try:
@@ -63,9 +108,8 @@ async def _fed(process: asyncio.subprocess.Process, data: bytes) -> None:
 async def output_of(module: str, arguments: tuple[str, ...], data: bytes, *, limit_s: float = LIMIT_S) -> bytes | None:
     """The bytes it writes; None when its time was over."""
     pipe = asyncio.subprocess.PIPE
-    # -P as the frozen program knows it, which has no Python beside it.
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-P", "-m", module, *arguments, stdin=pipe, stdout=pipe, stderr=asyncio.subprocess.DEVNULL, env=reader_environment()
+        *_order(module, arguments), stdin=pipe, stdout=pipe, stderr=asyncio.subprocess.DEVNULL, env=reader_environment()
     )
     try:
         async with asyncio.timeout(limit_s):

@@ -19,7 +19,7 @@ from atelier_desk.engine.pictures import picture_of
 from atelier_desk.engine.run.reducer.state import with_files
 from atelier_desk.engine.runs.attaching import excerpts
 from atelier_desk.engine.runs.messages import check_message
-from tests.support.pictures import gif_header, jpeg_header, png, webp_header
+from tests.support.pictures import broken_inside, gif_header, jpeg_header, picture, png, webp_header
 
 
 @pytest.mark.parametrize(
@@ -41,9 +41,9 @@ def test_text_is_read_in_the_encoding_it_is_in(content: bytes, text: str, encodi
     ("content", "media_type"),
     [
         (png(30, 20), "image/png"),
-        (jpeg_header(30, 20), "image/jpeg"),
-        (gif_header(30, 20), "image/gif"),
-        (webp_header(30, 20), "image/webp"),
+        (picture("JPEG"), "image/jpeg"),
+        (picture("GIF"), "image/gif"),
+        (picture("WEBP"), "image/webp"),
     ],
 )
 def test_pictures_are_known_by_how_they_begin_whatever_their_name(tmp_path: Path, content: bytes, media_type: str) -> None:
@@ -64,6 +64,35 @@ def test_a_picture_without_its_end_is_refused(tmp_path: Path, content: bytes) ->
     (tmp_path / "half.png").write_bytes(content)
     with pytest.raises(UsageError, match=r"half\.png is damaged"):
         attachments.read(tmp_path / "half.png")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "becomes"),
+    [
+        ("turned.jpg", picture("JPEG", 40, 20, orientation=6), ("turned.png", "image/png", 20, 40)),
+        ("large.png", png(3_000, 300), ("large.jpg", "image/jpeg", 2048, 205)),
+        ("a.bmp", picture("BMP"), ("a.png", "image/png", 30, 20)),
+        ("scan.TIFF", picture("TIFF"), ("scan.png", "image/png", 30, 20)),
+        ("favicon.ico", picture("ICO", 32, 32, mode="RGBA"), ("favicon.png", "image/png", 32, 32)),
+    ],
+)
+def test_a_picture_is_made_ready_when_it_is_attached(tmp_path: Path, name: str, content: bytes, becomes: tuple[object, ...]) -> None:
+    (tmp_path / name).write_bytes(content)
+    found = attachments.read(tmp_path / name)
+    assert (found.name, found.media_type, found.width, found.height) == becomes
+    assert attachments.of_bytes(found.name, found.data).data == found.data, "once is enough"
+
+
+@pytest.mark.parametrize("content", [broken_inside(), jpeg_header(9, 9), gif_header(9, 9), webp_header(9, 9)])
+def test_a_picture_that_cannot_be_decoded_is_refused_as_damaged(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "a.png").write_bytes(content)
+    with pytest.raises(UsageError, match=r"The picture a\.png is damaged: it cannot be opened"):
+        attachments.read(tmp_path / "a.png")
+
+
+def test_a_text_that_begins_like_a_bitmap_is_text(tmp_path: Path) -> None:
+    (tmp_path / "cars.txt").write_text("BMW makes cars, and this is a text of some length.")
+    assert attachments.read(tmp_path / "cars.txt").media_type == "text/plain"
 
 
 @given(st.sampled_from([png(), jpeg_header(9, 9), gif_header(9, 9), webp_header(9, 9)]), st.integers(0, 60), st.binary(max_size=8))

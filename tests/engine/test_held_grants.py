@@ -271,7 +271,7 @@ project: id name root loaded embedded cut leaving created_at updated_at ingested
 model: provider name label context_window max_output_tokens supports_tools supports_vision supports_thinking
     embedding starter price_input price_output price_cache_read price_cache_write size_bytes source
 setting: language theme font_scale notifications tray quick_key_on quick_key notification_answers remind_minutes
-    first_start_done default_agent_id name_by_model workflows_running inactivity_s embedder.dimension
+    first_start_done default_agent_id name_by_model stop_repetition workflows_running inactivity_s embedder.dimension
     embedder_paused memories_off memories_at_end memories_pinned memories_apart fsync approvals.timeout_s
     approvals.always_confirm_high web.search web.scripts media.sees media.images_model media.models max_depth
     audit_days checkpoint_days checkpoint_mb project_answers skills_off favourite_models recent_models

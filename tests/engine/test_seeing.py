@@ -19,6 +19,7 @@ from atelier_desk.engine.seeing import Seer
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.engine.conftest import Opener
 from tests.support.clock import ManualClock
+from tests.support.pictures import png
 from tests.support.runs import agent as agent_of
 
 
@@ -53,21 +54,21 @@ def seer(eye: Eye, model: str = "house/eye/large") -> Seer:
 
 async def test_the_chosen_model_gets_the_picture_and_the_question() -> None:
     eye = Eye("A red ", "bicycle.")
-    assert await seer(eye).describe(b"bytes", "image/png", "What is it?") == "A red bicycle."
+    assert await seer(eye).describe(PNG, "image/png", "What is it?") == "A red bicycle."
     (request,) = eye.asked
     assert (request.model, request.messages[0].content) == ("eye/large", "What is it?")
-    assert base64.b64decode(request.messages[0].images[0].data) == b"bytes"
+    assert base64.b64decode(request.messages[0].images[0].data) == PNG
 
 
 async def test_silence_and_no_choice_are_told() -> None:
     with pytest.raises(ProviderError):
-        await seer(Eye()).describe(b"x", "image/png", "")
+        await seer(Eye()).describe(PNG, "image/png", "")
     with pytest.raises(ToolError) as failed:
-        await seer(Eye("x"), model="").describe(b"x", "image/png", "")
+        await seer(Eye("x"), model="").describe(PNG, "image/png", "")
     assert failed.value.code == "not_configured"
 
 
-PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
+PNG = png()
 
 
 async def described(open_atelier: Opener, folder: Path, eye: Eye, **changes: Any) -> tuple[Any, list[Any], ScriptedModel]:

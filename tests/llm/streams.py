@@ -58,6 +58,7 @@ def provider(
 def ask(*messages: ChatMessage | str, **fields: Any) -> ChatRequest:
     """A request; a plain text is a user message."""
     items = tuple(ChatMessage(role=Role.USER, content=m) if isinstance(m, str) else m for m in messages or ("Hello",))
+    fields = {"temperature": 0.7, **fields}
     return ChatRequest(**{"model": "test-model", "messages": items, **fields})
 
 

@@ -17,7 +17,7 @@ from tests.support.clock import ManualClock
 
 @pytest.mark.parametrize(
     ("kind", "name"),
-    [("openai", "OpenAICompatibleProvider"), ("mistral", "MistralProvider"), ("ollama", "OllamaProvider"), ("local", "LocalProvider")],
+    [("openai", "CompatibleProvider"), ("mistral", "MistralProvider"), ("ollama", "OllamaProvider"), ("local", "LocalProvider")],
 )
 def test_kinds(kind: str, name: str, tmp_path: Path, clock: ManualClock) -> None:
     config = ProviderConfig(name="Mine", kind=kind)

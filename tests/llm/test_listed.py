@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from atelier_desk.domain.errors import ProviderError, StorageError
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig
 from atelier_desk.llm import listed
-from atelier_desk.llm.listed import Facts, ModelList, _known, fetch, newest, read, store
+from atelier_desk.llm.listed import SHIPPED, Facts, ModelList, fetch, known_models, newest, newest_relative, read, store
 from atelier_desk.llm.presets import LISTED_NOT, PRESETS, name_for, preset_of, presets
 from tests.support.clock import ManualClock
 from tests.support.servers.base import FakeServer, Request, Response
@@ -149,7 +149,7 @@ JSON = st.recursive(
 
 @given(JSON)
 def test_no_entry_can_break_the_list(entry: Any) -> None:
-    found = _known({"groq": {"models": {"odd": entry, "llama": told()}}})
+    found = known_models({"groq": {"models": {"odd": entry, "llama": told()}}})
     assert "llama" in found["groq"]
     for facts in found["groq"].values():
         assert facts.context_window is None or facts.context_window > 0
@@ -158,7 +158,7 @@ def test_no_entry_can_break_the_list(entry: Any) -> None:
 
 @pytest.mark.parametrize("name", ["half \ud800", "two\nlines", "zero\0", "", "x" * 513])
 def test_names_that_cannot_be_kept_or_shown_are_left_out(name: str, tmp_path: Path) -> None:
-    found = _known({"groq": {"models": {name: told(), "llama": told()}}})
+    found = known_models({"groq": {"models": {name: told(), "llama": told()}}})
     assert list(found["groq"]) == ["llama"]
     store(tmp_path / "list.json", ModelList(date(2030, 1, 1), found))
 
@@ -177,3 +177,37 @@ async def test_a_fetch_can_be_given_up() -> None:
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
+
+
+@pytest.mark.parametrize(
+    ("service", "model", "relative"),
+    [
+        ("openai", "gpt-6", "gpt-5.5"),
+        ("openai", "gpt-6-astra", "gpt-5.5"),
+        ("openai", "gpt-6.1-sol", "gpt-5.5"),
+        ("openai", "gpt-6-mini", "gpt-5.4-mini"),
+        ("openai", "gpt-5.5-nova", None),
+        ("anthropic", "claude-opus-5-2", "claude-opus-4-8"),
+        ("anthropic", "claude-sonnet-5-5-20261101", "claude-sonnet-5"),
+        ("anthropic", "claude-haiku-5-5", "claude-haiku-4-5"),
+        ("anthropic", "claude-fable-5-2", "claude-fable-5"),
+        ("anthropic", "claude-mythos-5-2", "claude-fable-5"),
+        ("anthropic", "claude-opus-4-3", None),
+        ("google", "gemini-4-neon", "gemini-3.5-flash"),
+        ("google", "gemini-4-pro-preview", "gemini-3.1-pro-preview"),
+        ("mistral", "gpt-6", None),
+    ],
+)
+def test_a_newer_model_takes_what_the_newest_known_one_of_its_family_has(service: str, model: str, relative: str | None) -> None:
+    models = read(SHIPPED)
+    assert newest_relative(models.models[service], model) == (models.models[service][relative] if relative else None)
+    preset = next(each for each in PRESETS if each.id == service)
+    config = ProviderConfig(name="P", kind=preset.kind, base_url=preset.url)
+    info = models.applied(config, ModelInfo(provider="P", name=model))
+    if relative:
+        facts = models.models[service][relative]
+        told = (info.context_window, info.max_output_tokens, info.supports_tools, info.price_input, info.price_output)
+        assert told == (facts.context_window, facts.max_output_tokens, facts.supports_tools, facts.price_input, facts.price_output)
+    assert info.source == ("profile" if relative else "assumed"), "marked as a guess"
+    said = ModelInfo(provider="P", name=model, context_window=99_000, source="server")
+    assert models.applied(config, said).context_window == 99_000, "the server's word counts"

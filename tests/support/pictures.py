@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import struct
 import zlib
+from io import BytesIO
+
+from PIL import Image
 
 
 def png(width: int = 2, height: int = 2, *, claims: tuple[int, int] | None = None) -> bytes:
@@ -15,6 +18,24 @@ def png(width: int = 2, height: int = 2, *, claims: tuple[int, int] | None = Non
     head = struct.pack(">IIBBBBB", *(claims or (width, height)), 8, 2, 0, 0, 0)
     rows = zlib.compress(b"".join(b"\0" + b"\x20\x80\xc0" * width for _row in range(height)))
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+
+
+def picture(form: str, width: int = 30, height: int = 20, *, mode: str = "RGB", orientation: int = 0) -> bytes:
+    """A whole picture by Pillow in one of its formats, half of it coloured; ``orientation`` as a camera writes it into EXIF."""
+    made = Image.new(mode, (width, height))
+    made.paste((200,) * len(made.getbands()), (0, 0, width // 2, height))
+    out, exif = BytesIO(), Image.Exif()
+    if orientation:
+        exif[274] = orientation
+    made.save(out, form, **({"exif": exif} if orientation else {}))
+    return out.getvalue()
+
+
+def broken_inside(width: int = 64, height: int = 64) -> bytes:
+    """A PNG whose head and end are whole and whose pixels are not."""
+    whole = png(width, height)
+    at = whole.index(b"IDAT") + 4
+    return whole[: at + 8] + b"\xff" * 8 + whole[at + 16 :]
 
 
 def jpeg_header(width: int, height: int) -> bytes:

@@ -78,7 +78,8 @@ class AgentConfig(Model):
     lifecycle: Lifecycle = Lifecycle.PERMANENT
     provider: str = Field(min_length=1, max_length=64)
     model: str = Field(min_length=1, max_length=limits.MODEL_NAME)
-    temperature: float = Field(default=0.7, ge=limits.TEMPERATURE[0], le=limits.TEMPERATURE[1])
+    temperature: float | None = Field(default=None, ge=limits.TEMPERATURE[0], le=limits.TEMPERATURE[1])
+    """None leaves it to the server: some models refuse any."""
     max_tokens: int = Field(default=4096, ge=limits.MAX_TOKENS[0], le=limits.MAX_TOKENS[1])
     system_prompt: str = Field(default="You are a helpful assistant.", min_length=1, max_length=limits.SYSTEM_PROMPT)
     tools: tuple[str, ...] = ()

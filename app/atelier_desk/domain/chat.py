@@ -101,6 +101,7 @@ class ChatRequest(Model):
         raw_prompt: text the model continues as it stands, without a chat template; ``messages`` is then not sent. For the built-in
             server alone.
         context_window: tokens the model can see; Ollama must be told (``num_ctx``).
+        temperature: None leaves it to the server; one that a person set is sent.
         effort: how long a model thinks before it answers: low, medium or high; None leaves it to the server. Providers that know no
             such thing leave it out.
         retry: whether the provider tries again by itself; not where the caller does.
@@ -109,7 +110,7 @@ class ChatRequest(Model):
     model: str
     messages: tuple[ChatMessage, ...]
     tools: tuple[ToolSpec, ...] = ()
-    temperature: float = 0.7
+    temperature: float | None = None
     max_tokens: int = 4096
     stop: tuple[str, ...] = ()
     seed: int | None = None
@@ -120,6 +121,10 @@ class ChatRequest(Model):
     context_window: int | None = None
     effort: Literal["low", "medium", "high"] | None = None
     retry: bool = True
+
+    def temperature_up_to(self, hottest: float) -> float | None:
+        """The temperature where there is one, at most what an API takes."""
+        return None if self.temperature is None else min(self.temperature, hottest)
 
 
 class Usage(Model):
@@ -169,6 +174,8 @@ class FinishReason(StrEnum):
     CONTENT_FILTER = "content_filter"
     EMPTY = "empty"
     """Neither text nor a call came: the model said nothing, or only thought. The engine says so, no server does."""
+    REPETITION = "repetition"
+    """The model wrote the same passage again and again, and was stopped. The engine says so."""
 
     @property
     def whole(self) -> bool:

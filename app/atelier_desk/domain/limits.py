@@ -13,6 +13,8 @@ ATTACHED_FILE: Final = 20 * 1024 * 1024
 """Bytes of one file that goes with a message."""
 ATTACHED_PICTURE: Final = 6 * 1024 * 1024
 """Bytes of one picture that goes with a message; servers refuse larger ones."""
+PICTURE_FILE: Final = 100 * 1024 * 1024
+"""Bytes of a picture file that is scaled down to go with a message: 24 million pixels of a camera as BMP are 72 MB."""
 PICTURE_PIXELS: Final = 64_000_000
 """Pixels of a picture that is opened: one of more needs over 256 MB to be drawn, and may be made to exhaust the memory."""
 ATTACHED_ENTRIES: Final = 1_000

@@ -105,6 +105,8 @@ class Settings(Model):
     default_agent_id: str = ""
     name_by_model: bool = True
     """Ask the model for a workflow's name after its first answer; off, the first message's words are its name."""
+    stop_repetition: bool = True
+    """A reply in which the same passage comes again and again is stopped."""
     workflows_running: int = Field(default=limits.WORKFLOWS_RUNNING, ge=1, le=32)
     inactivity_s: int = Field(default=limits.INACTIVITY_S, ge=limits.INACTIVITY[0], le=limits.INACTIVITY[1])
     """Seconds without a word after which a model's reply, or a sub-agent, is ended."""

@@ -48,7 +48,8 @@ class Answer:
             approval) or ``interrupted``; the last three can go on: ``atelier.follow(answer.run_id)``.
         usage: tokens and cost of the run and its sub-agents.
         calls: tool calls of the run and its sub-agents, in the order they ended.
-        finish_reason: why the last reply is not whole: ``length`` (cut off), ``content_filter`` or ``empty``; None when it is.
+        finish_reason: why the last reply is not whole:
+            ``length`` (cut off), ``content_filter``, ``empty`` or ``repetition``; None when it is.
         data: the object it answered with, of an agent whose answers have a schema; None when there is none, or the answer does not fit.
     """
 

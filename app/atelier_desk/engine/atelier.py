@@ -548,6 +548,7 @@ class Atelier(Services):
             marks=self.workspace_files.marks,
             record_answer=self.gate.record,
             inactivity_s=settings.inactivity_s,
+            stop_repetition=settings.stop_repetition,
             fault=fault or no_fault,
         )
         self.runs = RunManager(self.environment, self._resolve_agent, slots=settings.workflows_running)

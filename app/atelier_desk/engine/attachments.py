@@ -14,6 +14,7 @@ from pathlib import Path
 from atelier_desk.domain import limits
 from atelier_desk.domain.encodings import marked
 from atelier_desk.domain.errors import LimitError, UsageError
+from atelier_desk.domain.pictures import JPEG, PNG
 from atelier_desk.domain.text import readable_name
 from atelier_desk.engine.attached_folder import folder_text
 from atelier_desk.engine.attached_text import binary, decode, looks_secret, shown_name
@@ -21,10 +22,17 @@ from atelier_desk.engine.pictures import Picture, picture_of
 from atelier_desk.engine.run.mend import mended
 from atelier_desk.figures import number
 from atelier_desk.i18n import N_
+from atelier_desk.media.heads import kind_of
+from atelier_desk.media.prepare import UnfitPicture, prepared
 from atelier_desk.tools.files.pdf import WORD_MODULE, extracted, is_pdf, shown_pages
 from atelier_desk.workspace.documents import is_mail, is_word, mail_text
 
-_PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
+_PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff")
+_ENDINGS = {JPEG: (".jpg", ".jpeg"), PNG: (".png",)}
+"""Of pictures that were converted: their name follows."""
+_NOT_TAKEN = N_("{name} is neither text nor a PDF nor a picture (PNG, JPEG, GIF, WebP, BMP, TIFF) and cannot be attached.")
+_HEAD = 32
+"""Bytes at a file's beginning by which a picture is known."""
 PDF_PAGES = 500
 PDF_CHARACTERS = 1_000_000
 
@@ -60,7 +68,7 @@ def read(path: Path, granted: tuple[str, ...] = ()) -> Prepared:
         granted: the folders agents may use; for what lies in one, ``Prepared.path`` says where.
 
     Raises:
-        UsageError: it cannot be read, is damaged, or is neither a picture a model server takes nor text nor a PDF.
+        UsageError: it cannot be read, is damaged, or is neither a picture nor text nor a PDF.
         LimitError: it is larger than any such file may be.
     """
     shown = shown_name(path.name or str(path))
@@ -71,10 +79,12 @@ def read(path: Path, granted: tuple[str, ...] = ()) -> Prepared:
             return _folder(path, shown, inside)
         if not stat.S_ISREG(found.st_mode):
             raise UsageError(N_("{path} is no file: it cannot be attached."), path=shown)
-        if found.st_size > limits.ATTACHED_FILE:
-            raise too_large(shown, limits.ATTACHED_FILE)
         with path.open("rb") as file:
-            content = file.read(limits.ATTACHED_FILE + 1)
+            most = _most(file.read(_HEAD))
+            if found.st_size > most:
+                raise too_large(shown, most)
+            file.seek(0)
+            content = file.read(most + 1)
     except OSError as error:
         raise UsageError(N_("{path} cannot be read: {reason}"), path=shown, reason=error.strerror or error) from None
     except ValueError:  # a zero byte in the name
@@ -85,8 +95,8 @@ def read(path: Path, granted: tuple[str, ...] = ()) -> Prepared:
 def of_bytes(name: str, content: bytes, *, source: str = "file", path: str = "") -> Prepared:
     """The content of a file as it goes with a message. Raises as ``read`` does."""
     shown = shown_name(name)
-    if len(content) > limits.ATTACHED_FILE:
-        raise too_large(shown, limits.ATTACHED_FILE)
+    if len(content) > _most(content[:_HEAD]):
+        raise too_large(shown, _most(content[:_HEAD]))
     picture = picture_of(shown, content)
     if picture is not None:
         return _picture(shown, content, picture, source, path)
@@ -98,10 +108,10 @@ def of_bytes(name: str, content: bytes, *, source: str = "file", path: str = "")
         return Prepared(shown, "text/plain", content, source, path, text=mended(mail_text(content)))
     if shown.lower().endswith(_PICTURES):
         # Its text would be sent without a word, and the person waits for what the model sees.
-        raise UsageError(N_("{name} is called a picture, and is none that can be opened (PNG, JPEG, GIF, WebP)."), name=shown)
+        raise UsageError(N_("{name} is called a picture, and is none that can be opened (PNG, JPEG, GIF, WebP, BMP, TIFF)."), name=shown)
     text, encoding = decode(content)
     if binary(text):
-        raise UsageError(N_("{name} is neither text nor a PDF nor a picture (PNG, JPEG, GIF, WebP) and cannot be attached."), name=shown)
+        raise UsageError(_NOT_TAKEN, name=shown)
     guess = "" if encoding == "utf-8" or marked(content) else encoding
     return Prepared(shown, "text/plain", content, source, path, text=mended(text), encoding=guess)
 
@@ -114,7 +124,7 @@ def text_file(name: str, text: str, source: str = "input") -> Prepared:
         LimitError: it is longer than a file may be.
     """
     if binary(text):
-        raise UsageError(N_("{name} is neither text nor a PDF nor a picture (PNG, JPEG, GIF, WebP) and cannot be attached."), name=name)
+        raise UsageError(_NOT_TAKEN, name=name)
     text = mended(text)
     data = text.encode()
     if len(data) > limits.ATTACHED_FILE:
@@ -124,6 +134,11 @@ def text_file(name: str, text: str, source: str = "input") -> Prepared:
 
 def too_large(name: str, most: int) -> LimitError:
     return LimitError(N_("{path} is too large to attach: at most {most} MB."), path=name, most=most // 1024**2)
+
+
+def _most(head: bytes) -> int:
+    """Bytes of a file that begins so; pictures are scaled down."""
+    return limits.PICTURE_FILE if kind_of(head) else limits.ATTACHED_FILE
 
 
 def _inside(path: Path, granted: tuple[str, ...]) -> str:
@@ -149,9 +164,20 @@ def _picture(name: str, content: bytes, picture: Picture, source: str, path: str
         )
     if not picture.whole:
         raise UsageError(N_("The picture {name} is damaged: its end is missing."), name=name)
-    if len(content) > limits.ATTACHED_PICTURE:
-        raise too_large(name, limits.ATTACHED_PICTURE)
-    return Prepared(name, picture.media_type, content, source, path, picture.width, picture.height)
+    try:
+        ready = prepared(content)
+    except UnfitPicture as unfit:
+        match unfit.code:
+            case "too_large":
+                raise too_large(name, limits.ATTACHED_PICTURE) from None
+            case "timeout":
+                say = N_("The picture {name} cannot be opened in time. Make it smaller and attach it again.")
+                raise UsageError(say, name=name) from None
+        raise UsageError(N_("The picture {name} is damaged: it cannot be opened. Save or export it anew."), name=name) from None
+    endings = _ENDINGS.get(ready.media_type, ())
+    if ready.data is not content and not name.lower().endswith(endings):
+        name = shown_name(Path(name).stem[: limits.ATTACHED_NAME - 5] + endings[0])
+    return Prepared(name, ready.media_type, ready.data, source, path, ready.width, ready.height)
 
 
 def _pdf(name: str, content: bytes, source: str, path: str) -> Prepared:

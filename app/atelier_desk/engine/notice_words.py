@@ -46,6 +46,10 @@ UNFINISHED = {
     ),
     FinishReason.CONTENT_FILTER: (N_("The reply was filtered"), N_("The model's server withheld or cut it with its content filter.")),
     FinishReason.EMPTY: (N_("The reply is empty"), N_("The model gave neither text nor a tool call.")),
+    FinishReason.REPETITION: (
+        N_("The model repeated itself"),
+        N_("It wrote the same passage again and again and was stopped. Settings → General can turn this off."),
+    ),
 }
 ONLY_THOUGHT = (N_("The model only thought"), N_("Its answer is missing: all it gave were thoughts."))
 CUT_IN_THOUGHT = (N_("The reply was cut off"), N_("The model was still thinking when it reached the most tokens a reply may have."))
@@ -53,6 +57,7 @@ GO_ON = {
     FinishReason.LENGTH: N_("Go on exactly where you stopped."),
     FinishReason.CONTENT_FILTER: N_("Go on, and leave out what the content filter held back."),
     FinishReason.EMPTY: N_("Your last reply was empty. Please answer."),
+    FinishReason.REPETITION: N_("You repeated the same passage and were stopped. Go on from there, without repeating it."),
 }
 """What is said to the model so that it goes on: an ordinary message, which every kind of server takes."""
 

@@ -11,10 +11,14 @@ from weakref import WeakValueDictionary
 
 from atelier_desk.domain.chat import ChatMessage, ChatReply, ChatRequest, ImagePart, ReplyDone, Role, TextDelta
 from atelier_desk.domain.errors import ProviderError, ToolError
+from atelier_desk.engine.run.request.pictures import fitted
 from atelier_desk.engine.run.request.replies import Length, counted
 from atelier_desk.engine.run.request.silence import watched
 from atelier_desk.i18n import N_
+from atelier_desk.llm.registry import picture_limits
 from atelier_desk.llm.tokens import dearest_input, estimate_request, priced
+from atelier_desk.media.prepare import UnfitPicture
+from atelier_desk.tools.pictures import UNFIT
 
 if TYPE_CHECKING:
     from atelier_desk.domain.clock import Clock
@@ -52,14 +56,18 @@ class Seer:
         """What the model says of a picture. What it used is the run's whose call it is (``spending``).
 
         Raises:
-            ToolError: none was chosen, or a cap of the run has no room for it.
+            ToolError: none was chosen, the picture is damaged or too large, or a cap of the run has no room for it.
             ProviderError: it cannot be reached, refuses, does not see, or says nothing.
         """
         if lacking := self.lacks():
             raise ToolError("{text}", code="not_configured", text=lacking)
         name, _slash, model = self.model.partition("/")
         server = await self._provider(name)
-        image = ImagePart(data=base64.b64encode(data).decode(), media_type=media_type)
+        try:
+            image = await fitted(ImagePart(data=base64.b64encode(data).decode(), media_type=media_type), picture_limits(server))
+        except UnfitPicture as unfit:
+            code = "too_large" if unfit.code in ("bomb", "too_large") else unfit.code if unfit.code == "timeout" else "broken"
+            raise ToolError("The picture {reason}.", code=code, reason=UNFIT.get(unfit.code, UNFIT["broken"])) from None
         message = ChatMessage(role=Role.USER, content=prompt or PROMPT, images=(image,))
         request = ChatRequest(model=model, messages=(message,), max_tokens=MAX_TOKENS)
         if spending is None:

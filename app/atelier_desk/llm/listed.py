@@ -4,13 +4,17 @@ A copy is shipped; ``fetch`` brings a newer one, which is kept in the data folde
 service: what is not in the list stays unknown, and servers on a person's own machine are never looked up. What a person typed and what the
 server says come before it.
 
-Source: https://models.dev (MIT, copyright 2025 models.dev); the shipped copy is of anomalyco/models.dev at f3fc692, 2026-07-02.
+A model of the makers' families that is newer than the list takes what their newest listed one has, as a guess (``newest_relative``).
+
+Source: https://models.dev (MIT, copyright 2025 models.dev); the shipped copy is made of a checkout of anomalyco/models.dev by
+``make models`` (``packaging/model_list.py``), as a part of making a release.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
@@ -24,7 +28,7 @@ from atelier_desk.domain.limits import MODEL_NAME
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig
 from atelier_desk.i18n import N_
 from atelier_desk.llm.presets import LISTED_NOT, PRESETS, preset_of
-from atelier_desk.llm.profiles import profile
+from atelier_desk.llm.profiles import bare_name, profile
 from atelier_desk.llm.registry import any_server_type
 
 if TYPE_CHECKING:
@@ -78,9 +82,11 @@ class ModelList:
     def applied(self, config: ProviderConfig, info: ModelInfo) -> ModelInfo:
         """A model with what the list knows: over what was assumed from its name, under what the server said. The newer of two list prices
         counts."""
-        facts = self.facts(config, info.name)
-        if facts is None or info.source in ("user", "learned"):
+        if info.source in ("user", "learned"):
             return info
+        facts = self.facts(config, info.name)
+        if facts is None:
+            return self._guessed(config, info)
         guessed: tuple[str, ...] = FIELDS if info.source != "server" else NEVER_TOLD if config.kind == any_server_type().kind else ()
         prices = profile(config.kind, info.name).prices
         if prices is not None and prices.checked > self.day.isoformat():
@@ -93,6 +99,55 @@ class ModelList:
         if update and info.source != "server":
             update["source"] = "list"
         return info.model_copy(update=update)
+
+    def _guessed(self, config: ProviderConfig, info: ModelInfo) -> ModelInfo:
+        """A model with what the newest known one of its family has, under what the server said; marked as a guess from its name."""
+        preset = preset_of(config)
+        facts = newest_relative(self.models.get(preset.id, {}), info.name) if preset is not None else None
+        if facts is None:
+            return info
+        # What the table of names says of whole families is older than what the list says of the newest one.
+        guessed = FIELDS if info.source != "server" else NEVER_TOLD if config.kind == any_server_type().kind else ()
+        known = {field: value for field, value in facts._asdict().items() if value is not None}
+        update: dict[str, object] = {field: value for field, value in known.items() if getattr(info, field) is None or field in guessed}
+        if update and info.source != "server":
+            update["source"] = "profile"
+        return info.model_copy(update=update)
+
+
+_NAMED = re.compile(r"(?P<maker>gpt|claude|gemini)(?P<line>(?:-[a-z]+)*)-(?P<version>\d{1,2}(?:[.-]\d{1,2})?)(?P<variant>(?:-[a-z]\w*)*)")
+_STAMP = re.compile(r"(-latest|-preview|-exp|-\d{2}-\d{4}|-\d{4}-\d{2}-\d{2}|-\d{6,8})+$")
+"""What comes after a name and tells no other model: days, and that it is the newest."""
+
+
+class _Name(NamedTuple):
+    """``kind`` is what is equal in the versions of one model: ``claude-opus``, ``gpt-mini``."""
+
+    maker: str
+    kind: str
+    version: tuple[int, ...]
+
+
+def _name_of(model: str) -> _Name | None:
+    match = _NAMED.fullmatch(_STAMP.sub("", bare_name(model)))
+    if match is None:
+        return None
+    version = tuple(int(part) for part in re.split(r"[.-]", match["version"]))
+    return _Name(match["maker"], f"{match['maker']}{match['line']}{match['variant']}", version)
+
+
+def newest_relative(models: Mapping[str, Facts], model: str) -> Facts | None:
+    """What the newest known model of the same kind has, else the newest of the same maker's that calls tools, the dearest of equals; None
+    where the name is of no known family, or no newer than what is known."""
+    wanted = _name_of(model)
+    if wanted is None:
+        return None
+    named = [(name, facts) for known, facts in models.items() if (name := _name_of(known)) is not None and name.maker == wanted.maker]
+    alike = [pair for pair in named if pair[0].kind == wanted.kind] or [
+        pair for pair in named if pair[1].supports_tools and pair[0].kind.count("-") == (1 if wanted.maker != "gpt" else 0)
+    ]
+    newest = max(alike, key=lambda pair: (pair[0].version, pair[1].price_output or 0.0), default=None)
+    return newest[1] if newest is not None and wanted.version > newest[0].version else None
 
 
 class _Stored(BaseModel):
@@ -192,13 +247,13 @@ async def fetch(clock: Clock, source: str = SOURCE) -> ModelList:
         ) from None  # fmt: skip
     finally:
         await http.aclose()
-    models = await asyncio.to_thread(_known, answer)
+    models = await asyncio.to_thread(known_models, answer)
     if not models:
         raise ProviderError(N_("What {url} sent is no list of models; the old one is kept."), code="bad_response", url=source)
     return ModelList(clock.now().date(), models)
 
 
-def _known(answer: Any) -> dict[str, dict[str, Facts]]:
+def known_models(answer: Any) -> dict[str, dict[str, Facts]]:
     """What can be used of the answer: models of known services that write text; whatever is not as it should be is left out."""
     found: dict[str, dict[str, Facts]] = {}
     for preset in PRESETS:

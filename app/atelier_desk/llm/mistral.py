@@ -47,9 +47,10 @@ class MistralProvider(HttpProvider):
             "model": request.model,
             "messages": [_wire(message, thinks) for message in arrange(request.messages, answer_before_user=True)],
             "stream": True,
-            "temperature": min(request.temperature, HOTTEST),
             "max_tokens": request.max_tokens,
         }
+        if request.temperature is not None:
+            body["temperature"] = request.temperature_up_to(HOTTEST)
         if request.stop:
             body["stop"] = list(request.stop)
         if request.seed is not None:

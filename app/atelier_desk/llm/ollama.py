@@ -46,8 +46,9 @@ class OllamaProvider(HttpProvider):
         options: dict[str, Any] = {
             "num_ctx": request.context_window or DEFAULT_WINDOW,
             "num_predict": request.max_tokens,
-            "temperature": request.temperature,
         }
+        if request.temperature is not None:
+            options["temperature"] = request.temperature
         if request.seed is not None:
             options["seed"] = request.seed
         if request.stop:

@@ -80,9 +80,10 @@ class OpenAICompatibleProvider(HttpProvider):
             "messages": self._messages(request, refused),
             "stream": True,
             "stream_options": {"include_usage": True},
-            "temperature": request.temperature,
             "max_tokens": request.max_tokens,
         }
+        if request.temperature is not None:
+            body["temperature"] = request.temperature
         if request.stop:
             body["stop"] = list(request.stop)
         if request.seed is not None:

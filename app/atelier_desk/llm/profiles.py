@@ -51,7 +51,7 @@ class _Family(NamedTuple):
 _FAMILIES = (
     # OpenAI
     _Family(r"gpt-oss", True, True, False, 131_072, None),
-    _Family(r"gpt-5", True, True, True, 400_000, 128_000),
+    _Family(r"gpt-([5-9]|\d\d)", True, True, True, 400_000, 128_000),
     _Family(r"gpt-4\.1", True, False, True, 1_047_576, 32_768),
     _Family(r"gpt-4o|chatgpt-4o", True, False, True, 128_000, 16_384),
     _Family(r"gpt-4-turbo", True, False, True, 128_000, 4_096),
@@ -91,13 +91,13 @@ _FAMILIES = (
     _Family(r"claude-(opus-4[-.]5|sonnet-4([-.][05])?|haiku-4[-.]5)(-|$)(?!6)", True, True, True, 200_000, 64_000),
     _Family(r"claude-opus-4([-.][01])?(-\d{8})?$", True, True, True, 200_000, 32_000),
     _Family(r"claude-sonnet-4[-.]6", True, True, True, 1_000_000, 64_000),
-    _Family(r"claude-(opus-4[-.][6-9]|(opus|sonnet|haiku)-[5-9]|fable|mythos)", True, True, True, 1_000_000, 128_000),
+    _Family(r"claude-(opus-4[-.][6-9]|[a-z]+-([5-9]|\d\d))", True, True, True, 1_000_000, 128_000),
     _Family(r"claude", True, True, True, 200_000, None),
 )
 # The patch text is OpenAI's (GPT-4.1 prompting guide, "apply_patch"), and its models were trained on it; to others it is foreign. Small
 # models mix forms up: one, the simplest, is enough for them.
 _EDIT_FORMS = (
-    (r"gpt-(oss|5|4\.1)|o[34](-|$)|codex", (TEXT, LINES, PATCH)),
+    (r"gpt-(oss|[5-9]|\d\d|4\.1)|o[34](-|$)|codex", (TEXT, LINES, PATCH)),
     (r"phi|tinyllama|llama-?2|vicuna|smollm\d?|gemma|ministral|gpt-3\.5", (TEXT,)),
     (r".*[-_:](0\.\d|[1-9](\.\d)?)b([-_.:]|$)", (TEXT,)),
 )

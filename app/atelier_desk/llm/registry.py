@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
+from atelier_desk.domain.pictures import USUAL, PictureLimits
 from atelier_desk.i18n import N_
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class ProviderType:
         needs_key: no request works without a key.
         embeds: its providers make vectors too (``HttpProvider.embeddings``).
         prices: list prices by pattern of the bare model name; ``free`` where nothing costs anything.
+        pictures: what its servers take of pictures.
         models_page, models_key: where its list of models is, and under which field; ``at_root`` when its pages begin at the server's root.
         ports, pages: where servers of the kind listen on this machine, and the pages that tell; ``recognise`` is given the objects that the
             pages answered with (empty for none).
@@ -75,6 +77,7 @@ class ProviderType:
     embeds: bool = False
     free: bool = False
     prices: tuple[tuple[str, Prices], ...] = ()
+    pictures: PictureLimits = USUAL
     models_page: str = "/models"
     models_key: str = "data"
     at_root: bool = False
@@ -121,6 +124,12 @@ def provider_types() -> list[ProviderType]:
 def find(kind: str) -> ProviderType | None:
     """The kind of this name, None for one that is not registered."""
     return _types.get(kind) or next((entry for entry in provider_types() if entry.kind == kind), None)
+
+
+def picture_limits(provider: object) -> PictureLimits:
+    """What a provider's server takes of pictures; one that is of no kind, as those that programs hand in, takes the usual."""
+    entry = find(str(getattr(provider, "kind", "")))
+    return entry.pictures if entry is not None else USUAL
 
 
 def provider_type(kind: str) -> ProviderType:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from atelier_desk.domain import limits
 from atelier_desk.llm.secrets import redact
 from atelier_desk.mcp.bounds import MOST_VALUES
+from atelier_desk.media.heads import kind_of
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult, ReadResourceResult
@@ -154,7 +155,7 @@ class _Taken:
         self._bytes += len(content)
         if self._bytes > limits.ATTACHED_FILE:
             self.left_out.append(f"{name} ({media_type}, {len(content)} bytes): too large")
-        elif media_type in PICTURES and len(content) <= limits.ATTACHED_PICTURE:
+        elif media_type in PICTURES or kind_of(content):  # scaled, converted and looked into by ``tools.pictures``
             self.pictures.append(Picture(media_type, data))
         else:
             self.files.append(File(_file_name(name, media_type, len(self.files) + 1), media_type or "application/octet-stream", content))

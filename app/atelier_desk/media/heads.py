@@ -15,8 +15,29 @@ _STARTS = frozenset((0xC0, 0xC1, 0xC2, 0xC3, 0xC5, 0xC6, 0xC7, 0xC9, 0xCA, 0xCB,
 """JPEG's frame headers (ISO 10918-1, table B.1)."""
 
 
+_BMP_HEADS = frozenset((12, 16, 40, 52, 56, 64, 108, 124))
+"""Bytes that the second header of a BMP may say it has; text that begins with "BM" says something else."""
+
+
+def kind_of(head: bytes) -> str:
+    """The media type of a picture by its first 18 bytes, empty for any other file."""
+    if head.startswith(b"\x89PNG\r\n\x1a\n"):
+        return "image/png"
+    if head.startswith(b"\xff\xd8\xff"):
+        return "image/jpeg"
+    if head[:6] in (b"GIF87a", b"GIF89a"):
+        return "image/gif"
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return "image/webp"
+    if head[:2] == b"BM" and int.from_bytes(head[14:18], "little") in _BMP_HEADS:
+        return "image/bmp"
+    if head[:4] == b"\0\0\1\0":
+        return "image/x-icon"
+    return "image/tiff" if head[:4] in (b"II*\0", b"MM\0*") else ""
+
+
 def size_of(read: Read) -> tuple[int, int] | None:
-    """Width and height of a PNG, JPEG, GIF, WebP, BMP or TIFF picture; None for what is none or does not say."""
+    """Width and height of a PNG, JPEG, GIF, WebP, BMP or TIFF picture or an icon; None for what is none or does not say."""
     head = read(0, 32)
     try:
         found = _found(head, read)
@@ -26,19 +47,22 @@ def size_of(read: Read) -> tuple[int, int] | None:
 
 
 def _found(head: bytes, read: Read) -> tuple[int, int] | None:
-    if head.startswith(b"\x89PNG\r\n\x1a\n"):
-        return _pair(">II", head, 16) if head[12:16] == b"IHDR" else None
-    if head.startswith(b"GIF8"):
-        return _pair("<HH", head, 6)
-    if head.startswith(b"\xff\xd8\xff"):
-        return _jpeg(read)
-    if head.startswith(b"RIFF") and head[8:12] == b"WEBP":
-        return _webp(head)
-    if head.startswith(b"BM"):
-        wide, high = _pair("<HH", head, 18) if head[14] == 12 else _pair("<ii", head, 18)
-        return wide, abs(high)
-    if head[:4] in (b"II*\0", b"MM\0*"):
-        return _tiff("<" if head[:1] == b"I" else ">", read)
+    match kind_of(head):
+        case "image/png":
+            return _pair(">II", head, 16) if head[12:16] == b"IHDR" else None
+        case "image/gif":
+            return _pair("<HH", head, 6)
+        case "image/jpeg":
+            return _jpeg(read)
+        case "image/webp":
+            return _webp(head)
+        case "image/bmp":
+            wide, high = _pair("<HH", head, 18) if head[14] == 12 else _pair("<ii", head, 18)
+            return wide, abs(high)
+        case "image/tiff":
+            return _tiff("<" if head[:1] == b"I" else ">", read)
+        case "image/x-icon":
+            return head[6] or 256, head[7] or 256
     return None
 
 

@@ -13,9 +13,12 @@ from pydantic import ValidationError
 from atelier_desk.domain import limits
 from atelier_desk.domain.chat import ToolSpec
 from atelier_desk.domain.errors import AtelierError, ConflictError, UsageError
+from atelier_desk.domain.parts import PicturePart
 from atelier_desk.i18n import N_
+from atelier_desk.threads import in_tool_thread
 from atelier_desk.tools.base import Call, Effect, Outcome, Risk, Tool, ToolCategory, ToolContext, ToolResult
 from atelier_desk.tools.context import Cancellation
+from atelier_desk.tools.pictures import with_ready_pictures
 from atelier_desk.tools.results import capped
 from atelier_desk.tools.sections import PLANNING, SectionRegistry, of_server
 from atelier_desk.tools.validation import InvalidArgumentsError, closest, describe_errors, validate
@@ -287,7 +290,10 @@ class ToolRegistry:
             checked = validate(tool, args)
             seconds = self.describe(tool, args).timeout_s
             async with asyncio.timeout(seconds or None) as limit:
-                return await tool.run(checked, context)
+                outcome = await tool.run(checked, context)
+            if isinstance(outcome, ToolResult) and any(isinstance(part, PicturePart) for part in outcome.parts):
+                return await in_tool_thread(with_ready_pictures, outcome, lambda: context.cancelled)
+            return outcome
         except AtelierError as error:
             return ToolResult.failure(str(error), error.code)
         except ValidationError as error:

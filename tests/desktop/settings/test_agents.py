@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from PySide6.QtWidgets import QPushButton
 
+from atelier_desk.desktop.settings.agent_form import AgentForm
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import Agent, AgentConfig, ApprovalMode, Budget, Effort, ToolMode
@@ -56,6 +57,17 @@ async def test_a_change_of_any_field_is_saved(page: Any, find: Find, atelier: En
     assert agent_id == "a1"
     assert set(config.tools) == {"TodoTool", "CalculatorTool", "mcp__x__y"}
     assert (config.tool_mode, config.budget, config.temperature) == (ToolMode.INVOKE, Budget(max_cost=1.5), 0.2)
+
+
+async def test_a_temperature_can_be_left_to_the_model(page: Any, find: Find, atelier: Engine) -> None:
+    field = find("agent-temperature")
+    assert field.text() == "left to the model"
+    field.setValue(0.0)
+    find("agent-save").click()
+    await settle()
+    assert atelier.calls("agents.save")[-1][0][0].temperature == 0.0
+    field.setValue(field.minimum())
+    assert page.findChild(AgentForm).values()["temperature"] is None
 
 
 async def test_how_long_it_thinks_is_chosen_and_taken_back(page: Any, find: Find, atelier: Engine) -> None:

@@ -29,11 +29,12 @@ from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal import run_events
-from atelier_desk.engine.notice_words import retry_words
+from atelier_desk.engine.notice_words import go_on_words, retry_words, unfinished_words
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.llm.secrets import KeyVault
 from tests.engine.conftest import Opener, Recorder
 from tests.support.clock import ManualClock
+from tests.support.pictures import png
 from tests.support.servers.anthropic import FakeAnthropic
 from tests.support.servers.base import Call, Failure, Reply, Request, Response
 from tests.support.servers.google import FakeGoogle
@@ -398,7 +399,7 @@ BLIND = {
     "google": {"error": {"code": 400, "message": "Image input modality is not enabled for models/m", "status": "INVALID_ARGUMENT"}},
     "responses": {"error": {"message": ONLY_SOME.format("input_image"), "type": "invalid_request_error"}},
 }
-PICTURE = ImagePart(media_type="image/png", data=base64.b64encode(b"\x89PNG\r\n\x1a\n").decode())
+PICTURE = ImagePart(media_type="image/png", data=base64.b64encode(png()).decode())
 
 
 @pytest.mark.parametrize("kind", BLIND)
@@ -418,6 +419,35 @@ async def test_a_model_that_refuses_pictures_is_told_of_them_and_that_is_remembe
         server.script(Reply(text="Still none."))
         assert (await run(atelier, images=(PICTURE,)))[-1].data["status"] == "completed"
         assert PICTURE.data not in str(server.requests[-1].json)
+
+
+@pytest.mark.parametrize("kind", SERVERS)
+async def test_a_temperature_is_sent_when_a_person_set_it_and_else_not(kind: str, tmp_path: Path) -> None:
+    async with world(kind, tmp_path) as (server, atelier):
+        server.script(*[Reply(text="Well.")] * 2)
+        await run(atelier)
+        await run(atelier, temperature=0.3, enable_thinking=False)
+        first, second = [str(request.json) for request in server.requests if is_chat(request)]
+        assert "temperature" not in first
+        assert "temperature': 0.3" in second
+
+
+async def test_a_model_in_a_loop_is_stopped_unless_a_person_says_otherwise(tmp_path: Path) -> None:
+    passage = "Let me look into the file once more, and then go on. "
+    async with world("openai", tmp_path) as (server, atelier):
+        server.script(Reply(text="Well. " + passage * 100), Reply(text="The rest."), Reply(text=passage * 100))
+        events = await run(atelier)
+        said = last_message(events)
+        assert (events[-1].data["status"], said["finish_reason"]) == ("completed", "repetition")
+        assert 11 <= said["content"].count(passage.strip()) <= 12, "what was written stays"
+        title, text = unfinished_words(said["finish_reason"], content=True, thought=False)
+        assert (title, "Settings" in text) == ("The model repeated itself", True)
+        words = go_on_words(said["finish_reason"])
+        after = [event async for event in atelier.run(words, agent=agent(), workflow_id=events[0].workflow_id)]
+        assert last_message(after)["content"] == "The rest."
+        await atelier.settings.set("stop_repetition", False)
+        whole = last_message(await run(atelier))
+        assert (whole["content"], whole.get("finish_reason")) == (passage * 100, "stop")
 
 
 # What one picture is refused for, in each server's own words: none of them is told to the program beforehand.

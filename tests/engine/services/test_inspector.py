@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 from typing import Any
 
@@ -22,6 +23,7 @@ from atelier_desk.llm.dialects import with_dialect
 from atelier_desk.llm.scripted import ScriptedModel, Step
 from tests.engine.conftest import Opener, Recorder
 from tests.engine.runs.test_manager import agent, calculate, start
+from tests.support.pictures import png
 
 
 def by_name(models: dict[str, ScriptedModel]) -> Any:
@@ -60,7 +62,7 @@ def spawn(id: str, name: str, prompt: str, **more: Any) -> ToolCall:
 
 
 async def test_turns_tools_and_images_are_shown_as_they_were_sent(open_atelier: Opener) -> None:
-    image = ImagePart(media_type="image/png", data="AAAA")
+    image = ImagePart(media_type="image/png", data=base64.b64encode(png()).decode())
     thought = ChatReply(content="", reasoning="hm", tool_calls=(calculate("c3", "1/0"),), usage=Usage(tokens_input=5, tokens_output=1))
     model = ScriptedModel([[calculate("c1", "12*7"), calculate("c2", "2+2")], "It is 84.", thought, "Impossible.", "Bye."])
     async with open_atelier(model) as atelier:

@@ -9,12 +9,8 @@ import pytest
 
 from atelier_desk.domain.parts import PicturePart
 from atelier_desk.tools.base import ToolResult
+from tests.support.pictures import broken_inside, png
 from tests.tools.conftest import Calls
-
-PIXEL = bytes.fromhex(
-    "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
-    + "1f15c4890000000d49444154789c6360000000000400012734270a0000000049454e44ae426082"
-)
 
 
 async def test_lines_have_numbers_and_pages_say_where_they_go_on(call: Calls, ws: Path) -> None:
@@ -80,12 +76,21 @@ async def test_binary_files_are_named_and_not_dumped(call: Calls, ws: Path) -> N
 
 
 async def test_a_picture_is_shown(call: Calls, ws: Path) -> None:
-    (ws / "a.png").write_bytes(PIXEL)
+    (ws / "a.png").write_bytes(png())
     result = await call.outcome("read_file", path="a.png")
     assert isinstance(result, ToolResult)
     (part,) = result.parts
     assert isinstance(part, PicturePart)
     assert part.image.media_type == "image/png"
+
+
+async def test_a_damaged_picture_is_an_error_and_not_shown(call: Calls, ws: Path) -> None:
+    (ws / "a.png").write_bytes(broken_inside())
+    assert await call("read_file", path="a.png") == {
+        "success": False,
+        "error": "a.png is damaged: it cannot be decoded and is not shown.",
+        "code": "broken",
+    }
 
 
 async def test_a_missing_file_names_the_closest(call: Calls, ws: Path) -> None:

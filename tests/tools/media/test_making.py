@@ -18,9 +18,10 @@ from atelier_desk.tools.services import ToolServices
 from atelier_desk.web.making import Maker
 from atelier_desk.web.reader import Web
 from tests.support.clock import ManualClock
+from tests.support.pictures import png
 from tests.tools.conftest import Calls
 
-PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
+PNG = png()
 
 
 class Painter(Maker):

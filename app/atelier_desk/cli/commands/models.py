@@ -87,6 +87,10 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
             failed += 1
             out.note(_("{provider}: {problem}", provider=name, problem=error.localized(_)), "warn")
     print_models(out, models)
+    state = await atelier.models.list_state()
+    if state.old:
+        say = N_("The list of hosted models is {days} days old: newer models and prices may be missing. atelier models refresh fetches it.")
+        out.note(_(say, days=state.age), "warn")
     return 1 if arguments.provider and failed else 0
 
 

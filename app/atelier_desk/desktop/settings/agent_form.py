@@ -87,6 +87,10 @@ def _spin(low: int, high: int, parent: QWidget) -> QSpinBox:
     return made
 
 
+_STEP = 0.1
+"""Of the temperature."""
+
+
 def _decimal(low: float, high: float, step: float, places: int, parent: QWidget) -> QDoubleSpinBox:
     made = DoubleSpinBox(parent)
     made.setRange(low, high)
@@ -132,7 +136,8 @@ class AgentForm(Translated, QWidget):
         for box in (self.provider, self.model):
             box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
             box.setMinimumContentsLength(8)
-        self.temperature = _decimal(*limits.TEMPERATURE, 0.1, 2, self)
+        coldest, hottest = limits.TEMPERATURE
+        self.temperature = _decimal(coldest - _STEP, hottest, _STEP, 2, self)  # one step below stands for none
         self.thinking = say(QCheckBox(self), TITLES["enable_thinking"])
         self.tools = ToolBoxes(self)
         self.control_note = control(
@@ -249,6 +254,8 @@ class AgentForm(Translated, QWidget):
         field = self.fields[name]
         if isinstance(field, QComboBox):
             return field.currentData() if name in CHOICES else field.currentText().strip()
+        if name == "temperature" and self.temperature.value() < limits.TEMPERATURE[0]:
+            return None
         if isinstance(field, QSpinBox | QDoubleSpinBox):
             return field.value()
         if isinstance(field, QCheckBox):
@@ -276,7 +283,7 @@ class AgentForm(Translated, QWidget):
         elif isinstance(field, QSpinBox):
             field.setValue(int(value or 0))
         elif isinstance(field, QDoubleSpinBox):
-            field.setValue(float(value or 0))
+            field.setValue(field.minimum() if value is None else float(value))
         elif isinstance(field, QCheckBox):
             field.setChecked(bool(value))
         elif isinstance(field, SchemaField):
@@ -386,6 +393,7 @@ class AgentForm(Translated, QWidget):
             field = self.fields[name]
             if isinstance(field, QSpinBox | QDoubleSpinBox):
                 field.setSpecialValueText(_("no limit"))
+        self.temperature.setSpecialValueText(_("left to the model"))
         self._say_schema()
         self.tools.retranslate()
         self.cost.retranslate()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from atelier_desk.domain.agent import AgentConfig, ToolDialect
+from atelier_desk.domain.pictures import USUAL, PictureLimits
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.llm.base import ChatModel
 
@@ -22,12 +23,14 @@ class OpenModel:
     Attributes:
         model: streams replies in the neutral form, whatever the dialect on the wire.
         plain: the same model without a dialect, for summaries.
+        pictures: what its server takes of pictures.
     """
 
     model: ChatModel
     plain: ChatModel
     info: ModelInfo
     dialect: ToolDialect
+    pictures: PictureLimits = USUAL
 
     @property
     def window(self) -> int:

@@ -29,6 +29,7 @@ class ProviderGateway:
         """See ``ModelGateway.open``."""
         from atelier_desk.llm.dialects import with_dialect
         from atelier_desk.llm.profiles import dialect_for
+        from atelier_desk.llm.registry import picture_limits
 
         provider = await self._providers.provider(agent.provider)
         info = await self._models.info(agent.provider, agent.model)
@@ -43,7 +44,7 @@ class ProviderGateway:
             embedder=self._embedder,
             language=language,
         )
-        return OpenModel(model=model, plain=provider, info=info, dialect=dialect)
+        return OpenModel(model=model, plain=provider, info=info, dialect=dialect, pictures=picture_limits(provider))
 
     async def learned(self, agent: AgentConfig, **facts: int | bool) -> None:
         """See ``ModelGateway.learned``; a person's own corrections stay as they are."""

@@ -68,6 +68,7 @@ class RunEnvironment:
         record_answer: tells the question gate how a question ended, so that its circuit breaker knows.
         calibrations: by model, how far our token estimates are from the server's counts.
         inactivity_s: seconds without a word after which a model's reply, or a sub-agent, is ended; can be changed while runs work.
+        stop_repetition: whether a model in a loop is stopped; can be changed while runs work.
         frames: prompt frames that are in the database already.
         fault: called around every tool, as the journal's is around every commit; the chaos tests kill the process in it.
     """
@@ -85,6 +86,7 @@ class RunEnvironment:
     own: tuple[str, ...] = ()
     marks: TaintMarks | None = None
     inactivity_s: float = limits.INACTIVITY_S
+    stop_repetition: bool = True
     frames: set[str] = field(default_factory=set)
     fault: FaultPoint = no_fault
     calibrations: defaultdict[str, Calibration] = field(default_factory=lambda: defaultdict(Calibration))

@@ -74,7 +74,6 @@ class BesideRequests:
         request = ChatRequest(
             model=state.agent.model,
             messages=(ChatMessage(role=Role.SYSTEM, content=instructions), ChatMessage(role=Role.USER, content=text)),
-            temperature=0.2,
             max_tokens=room,
             enable_thinking=False,
             context_window=opened.window,

@@ -125,6 +125,15 @@ class RunManager:
     def inactivity_s(self, seconds: float) -> None:
         self._env.inactivity_s = seconds
 
+    @property
+    def stop_repetition(self) -> bool:
+        """Whether a reply in which the same passage comes again and again is stopped."""
+        return self._env.stop_repetition
+
+    @stop_repetition.setter
+    def stop_repetition(self, on: bool) -> None:
+        self._env.stop_repetition = on
+
     # -- starting and talking ------------------------------------------------------------------------------------------------------
 
     async def send(

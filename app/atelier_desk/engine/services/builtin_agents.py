@@ -36,7 +36,6 @@ def builtin_agents(registry: ToolRegistry) -> list[AgentConfig]:
             name=name,
             provider=builtin_type().kind,
             model=STARTER,
-            temperature=0.2,
             system_prompt=prompt,
             tools=(*(tool.name for section in sections for tool in registry.get_tools_by_section(section)), *reach),
         )

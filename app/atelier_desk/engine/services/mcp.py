@@ -35,7 +35,6 @@ from atelier_desk.engine.services.common.mcp_rules import (
     same_place,
     title_of,
     tool_statuses,
-    with_pictures_that_can_be_shown,
 )
 from atelier_desk.engine.services.common.mcp_secrets import McpSecrets
 from atelier_desk.engine.services.common.mcp_sign_in import McpSignIn
@@ -333,8 +332,7 @@ class McpService:
                 said = N_("The call of {tool} was not made: its arguments hold a secret, which the MCP server {server} must not get.")
                 raise McpError(said, code="secret_sent", server=server, tool=tool)
             self._watch.begin()
-            answer = await mcp_desk.call(connection, serving, tool, arguments, context)
-        return answer if isinstance(answer, ServerAsks) else await in_tool_thread(with_pictures_that_can_be_shown, answer)
+            return await mcp_desk.call(connection, serving, tool, arguments, context)
 
     async def log(self, name: str) -> builtins.list[LogLine]:
         """What a server logged since the program started, the newest last; bounded."""

@@ -56,12 +56,21 @@ def with_learned(info: ModelInfo, stored: ModelInfo | None) -> ModelInfo:
     return info.model_copy(update={**facts, "source": "learned"})
 
 
+LIST_OLD_DAYS = 90
+"""Days after which the list of hosted models is said to be old: by then makers have newer models, and other prices."""
+
+
 class ListState(NamedTuple):
-    """The list of hosted models: of which day, how many models, of how many services."""
+    """The list of hosted models: of which day, how many models, of how many services, and how many days old."""
 
     day: date
     models: int
     services: int
+    age: int = 0
+
+    @property
+    def old(self) -> bool:
+        return self.age > LIST_OLD_DAYS
 
 
 class ModelService:
@@ -139,7 +148,8 @@ class ModelService:
     async def list_state(self) -> ListState:
         """Of which day the list of hosted models is, and how many are in it."""
         listed = await self.listed()
-        return ListState(listed.day, listed.count, len(listed.models))
+        age = (self._context.clock.now().date() - listed.day).days
+        return ListState(listed.day, listed.count, len(listed.models), age)
 
     async def refresh_list(self) -> ListState:
         """Fetch the list of hosted models anew and use it from now on. What a person corrected stays.

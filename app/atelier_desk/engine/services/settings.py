@@ -96,6 +96,7 @@ class SettingsService:
         self._context.runs.inactivity_s = new.inactivity_s
         if new.approvals != old.approvals:
             await self._context.runs.narrowing.apply()
+        self._context.runs.stop_repetition = new.stop_repetition
         if now.embedder != was.embedder:
             self._context.memories.start_reembed()
             await self._context.projects.follow_embedder()

@@ -80,7 +80,7 @@ class AnthropicProvider(HttpProvider):
             **turns.tools(request, conversation),
             "thinking": thought,
             "output_config": _output(request, known, refused) or None,
-            "temperature": min(request.temperature, HOTTEST) if known.temperature and not on else None,
+            "temperature": request.temperature_up_to(HOTTEST) if known.temperature and not on else None,
             "stop_sequences": [text for text in request.stop if text.strip()] or None,
             "stream": True,
         }

@@ -46,6 +46,11 @@ class CodeSpans:
         self._end_run()
         return self._fence is not None or self._inline > 0
 
+    @property
+    def fenced(self) -> bool:
+        """Whether the text seen so far ends in a fenced block, or in a fence whose line has begun."""
+        return self._fence is not None
+
     def _end_line(self) -> None:
         if self._closing:
             self._fence = None

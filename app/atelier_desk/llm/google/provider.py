@@ -90,7 +90,7 @@ class GoogleProvider(HttpProvider):
         max_tokens = min(request.max_tokens, longest)
         generation: dict[str, Any] = {
             "maxOutputTokens": max_tokens,
-            "temperature": min(request.temperature, HOTTEST) if known.temperature else None,
+            "temperature": request.temperature_up_to(HOTTEST) if known.temperature else None,
             "stopSequences": [text for text in request.stop if text][:MOST_STOPS] or None,
             "seed": request.seed,
             "thinkingConfig": thinking(request, known, refused, max_tokens),

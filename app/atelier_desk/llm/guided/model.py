@@ -40,6 +40,8 @@ _ATTACHED = re.compile(r"(?:\A|\n\n)<(?:attached|mentioned)_\w+[ >].*", re.DOTAL
 """What goes along with a message, in its frames (``engine.run.reducer.state.with_files``): its numbers and orders are not the person's."""
 LONGEST_MESSAGE = 2_000
 """Characters of a message that are looked at; the starter cannot make use of more."""
+_COOL = 0.2
+"""The temperature of small talk where none is set."""
 NEAR = 0.25
 """Below this cosine to every example a message is taken for conversation."""
 CLEAR = 0.2
@@ -176,7 +178,7 @@ class GuidedModel:
             update={
                 "messages": (system, *spoken[-_CHAT_TURNS:]),
                 "tools": (),
-                "temperature": min(turn.request.temperature, 0.3),
+                "temperature": _COOL if turn.request.temperature is None else min(turn.request.temperature, 0.3),
                 "max_tokens": min(turn.request.max_tokens, _CHAT_TOKENS),
             }
         )

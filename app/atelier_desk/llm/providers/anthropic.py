@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from atelier_desk.domain.pictures import PictureLimits
 from atelier_desk.i18n import N_
 from atelier_desk.llm.registry import ProviderType, register, server
 
@@ -16,5 +17,8 @@ register(
         hint=N_("A key from console.anthropic.com. Your messages go to Anthropic's servers."),
         model="claude-sonnet-5",
         needs_key=True,
+        # Anthropic's vision guide: 5 MB as base64, 100 in one request, 2000 pixels a side where there are more than 20; a longer side than
+        # 1568 is scaled down there before the model sees it.
+        pictures=PictureLimits(side=1568, size=5 * 1024 * 1024 * 3 // 4, most=100),
     )
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from atelier_desk.domain.pictures import USUAL
 from atelier_desk.i18n import N_
 from atelier_desk.llm.registry import ProviderType, register, server
 
@@ -18,5 +19,7 @@ register(
         needs_key=True,
         embeds=True,
         models_key="models",
+        # Google's page on image understanding: PNG, JPEG, WebP, HEIC and HEIF; 7 MB for one in a request, and no GIF.
+        pictures=USUAL,
     )
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from atelier_desk.domain.pictures import PictureLimits
 from atelier_desk.i18n import N_
 from atelier_desk.llm.prices import Prices
 from atelier_desk.llm.registry import ProviderType, register, server
@@ -40,5 +41,7 @@ register(
         needs_key=True,
         embeds=True,
         prices=PRICES,
+        # Mistral's vision page: 8 in one request, 10 MB each.
+        pictures=PictureLimits(most=8),
     )
 )

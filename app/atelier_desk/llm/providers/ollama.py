@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from atelier_desk.domain.pictures import JPEG, PNG, PictureLimits
 from atelier_desk.i18n import N_
 from atelier_desk.llm.registry import ProviderType, Recognised, register, server
 
@@ -35,5 +36,6 @@ register(
         ports=(11434,),
         pages=(VERSION, MODELS),
         recognise=recognise,
+        pictures=PictureLimits(kinds=(PNG, JPEG)),  # older versions know no WebP
     )
 )

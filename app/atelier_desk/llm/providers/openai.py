@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from atelier_desk.domain.pictures import JPEG, PNG, PictureLimits
 from atelier_desk.i18n import N_
 from atelier_desk.llm.prices import Prices
 from atelier_desk.llm.registry import ProviderType, Recognised, register, server
@@ -48,7 +49,7 @@ register(
         kind="openai",
         title=N_("OpenAI-compatible"),
         name="OpenAI",
-        create=server("atelier_desk.llm.openai_compatible", "OpenAICompatibleProvider"),
+        create=server("atelier_desk.llm.responses.newer_models", "CompatibleProvider"),
         order=30,
         url="https://api.openai.com/v1",
         any_server=True,
@@ -57,5 +58,7 @@ register(
         ports=(1234, 8080),
         pages=(LM_STUDIO, LLAMA_CPP, MODELS),
         recognise=recognise,
+        # xAI takes JPEG and PNG alone, and so does what llama.cpp reads pictures with (stb_image, which knows no WebP).
+        pictures=PictureLimits(kinds=(PNG, JPEG)),
     )
 )

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable
 from typing import Any
 
-from atelier_desk.children import reader_environment
 from atelier_desk.domain.errors import ToolError
+from atelier_desk.limited import answer_in_thread
 from atelier_desk.workspace.places import Place
 
 PAGES = 50
 """Pages of one answer."""
 LIMIT_S = 15.0
 """Seconds after which the process is ended, wherever it is."""
-LOOK_S = 0.1
-"""How often it is looked whether the call was stopped."""
 _MODULE = "atelier_desk.workspace.pdf_text"
 
 
@@ -80,35 +73,12 @@ def pdf_pages(
     }
 
 
-def _output(order: Sequence[str], data: bytes, stopped: Callable[[], object]) -> bytes | None:
-    """What a process makes of the data; None when it was ended because its time was over or the call was stopped."""
-    pipe, until = subprocess.PIPE, time.monotonic() + LIMIT_S
-    given: bytes | None = data
-    with subprocess.Popen(order, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, env=reader_environment()) as process:
-        try:
-            while not stopped() and time.monotonic() < until:
-                with suppress(subprocess.TimeoutExpired):
-                    return process.communicate(given, timeout=LOOK_S)[0]
-                given = None  # asked again it only waits on
-        finally:
-            process.kill()
-    return None
-
-
 def extracted(
     data: bytes, first: int, most: int, characters: int, stopped: Callable[[], object] = bool, module: str = _MODULE
 ) -> dict[str, Any]:
     """What the process says of a PDF, see ``workspace.pdf_text``, or of what ``module`` reads in the same form; ``{"error": "timeout"}``
     when it was ended after ``LIMIT_S`` or because ``stopped`` says so. Blocks."""
-    # -P as the frozen program knows it, which has no Python beside it.
-    out = _output((sys.executable, "-P", "-m", module, str(first), str(most), str(characters)), data, stopped)
-    if out is None:
-        return {"error": "timeout"}
-    try:
-        found: dict[str, Any] = json.loads(out)
-    except ValueError:
-        return {"error": "broken"}
-    return found
+    return answer_in_thread(module, (str(first), str(most), str(characters)), data, limit_s=LIMIT_S, stopped=stopped)
 
 
 def _read(where: Place, data: bytes, first: int, most: int, characters: int, stopped: Callable[[], object]) -> dict[str, Any]:

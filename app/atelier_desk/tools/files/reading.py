@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import base64
 import itertools
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
 from pydantic import Field
 
-from atelier_desk.domain import limits
-from atelier_desk.domain.chat import ImagePart
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.domain.parts import PicturePart
 from atelier_desk.i18n import N_
+from atelier_desk.media.heads import kind_of
+from atelier_desk.media.prepare import UnfitPicture
 from atelier_desk.threads import in_tool_thread
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
@@ -23,6 +21,7 @@ from atelier_desk.tools.call import SubjectKind
 from atelier_desk.tools.describe import About
 from atelier_desk.tools.files.base import FilePath, FileTool, near_names, seen
 from atelier_desk.tools.files.pdf import PAGES, is_pdf, pdf_pages, word_text
+from atelier_desk.tools.pictures import UNFIT, ready_picture
 from atelier_desk.workspace.diffs import digest
 from atelier_desk.workspace.documents import is_mail, is_word, mail_text
 from atelier_desk.workspace.places import Place
@@ -36,7 +35,6 @@ PAGE = 24_000
 """Characters of one answer, so that a page with its JSON stays within what a model is sent."""
 WHOLE = 20 * 1024 * 1024
 """Bytes up to which a file is read whole: its lines are counted, and a change of it is noticed. Of a larger one the page alone is read."""
-_PICTURES = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif", b"RIFF": "image/webp"}
 
 
 class ReadInput(Input):
@@ -87,9 +85,8 @@ class ReadFileTool(FileTool):
             data = root.read(where.path, WHOLE)
         except ToolError as error:
             raise self.missing(where, context) if error.code == "not_found" else error from error
-        picture = next((kind for start, kind in _PICTURES.items() if data.startswith(start)), "")
-        if picture and (picture != "image/webp" or data[8:12] == b"WEBP"):
-            return _picture(where, data, picture)
+        if kind_of(data):
+            return _picture(where, data, lambda: context.cancelled)
         if is_pdf(data):
             return ToolResult(pdf_pages(where, data, input.offset, input.limit, PAGE, lambda: context.cancelled), state=seen(where, data))
         if is_word(where.shown, data):
@@ -166,12 +163,14 @@ def _cut(line: str) -> str:
     return line if len(line) <= LINE else f"{line[:LINE]}… [{len(line) - LINE} characters more]"
 
 
-def _picture(where: Place, data: bytes, kind: str) -> ToolResult:
-    if len(data) > limits.IMPORT_FILE // 2:
-        raise ToolError("The picture {path} is too large to be shown: {size} bytes.", code="too_large", path=where.shown, size=len(data))
-    image = ImagePart(data=base64.b64encode(data).decode(), media_type=kind)
-    result = ToolResult.ok(path=where.shown, media_type=kind, size=len(data), message="The picture is shown.")
-    return ToolResult(result.data, parts=(PicturePart(title=where.shown, image=image),), state=seen(where, data))
+def _picture(where: Place, data: bytes, stopped: Callable[[], object]) -> ToolResult:
+    try:
+        part = ready_picture(where.shown, data, stopped)
+    except UnfitPicture as unfit:
+        code = unfit.code if unfit.code in ("too_large", "timeout") else "too_large" if unfit.code == "bomb" else "broken"
+        raise ToolError("{path} {reason}.", code=code, path=where.shown, reason=UNFIT.get(unfit.code, UNFIT["broken"])) from None
+    result = ToolResult.ok(path=where.shown, media_type=part.image.media_type, size=len(data), message="The picture is shown.")
+    return ToolResult(result.data, parts=(part,), state=seen(where, data))
 
 
 class ExistsInput(Input):

@@ -9,13 +9,13 @@ from pydantic import Field
 
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.i18n import N_, _
+from atelier_desk.media.heads import kind_of
 from atelier_desk.tools.base import Effect, Input, Risk, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.call import SubjectKind
 from atelier_desk.tools.describe import About
 from atelier_desk.tools.files.base import FilePath
 from atelier_desk.tools.media.base import MediaTool
-from atelier_desk.web.making import media_type
 
 MOST = 10 * 1024 * 1024
 
@@ -46,7 +46,7 @@ class DescribeImage(MediaTool):
         when="you cannot see pictures yourself and need to know what one shows.",
         when_not="you see pictures (read_file shows them), or only its text matters (read_image).",
         example={"path": "shots/window.png", "prompt": "Which button has the focus?"},
-        limits=(f"{MOST >> 20} MB; PNG, JPEG, WebP or GIF",),
+        limits=(f"{MOST >> 20} MB; PNG, JPEG, WebP, GIF, BMP or TIFF",),
     )
 
     def lacks(self) -> str:
@@ -57,9 +57,9 @@ class DescribeImage(MediaTool):
             raise ToolError("Pictures cannot be described here.", code="unsupported")
         where = self.place(input.path, context)
         data = await self.content(where, context, MOST)
-        kind = media_type(data)
+        kind = kind_of(data)
         if not kind:
-            raise ToolError("{path} is no PNG, JPEG, WebP or GIF picture.", code="not_a_picture", path=where.shown)
+            raise ToolError("{path} is no PNG, JPEG, WebP, GIF, BMP or TIFF picture.", code="not_a_picture", path=where.shown)
         context.progress(10, _("Looking at the picture"))
         text = await self.services.seer.describe(data, kind, input.prompt, context.spending)
         return ToolResult.ok(path=where.shown, description=text)

@@ -10,7 +10,7 @@ from PySide6.QtCore import QMimeData, Qt, QUrl
 from PySide6.QtGui import QImage
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.chat.compose.attachments import MAX_SIDE, Item, opened, smaller
+from atelier_desk.desktop.chat.compose.attachments import Item, opened
 from atelier_desk.desktop.chat.compose.composer import MAX_LENGTH, Composer
 from atelier_desk.desktop.chat.compose.field import LONG
 from atelier_desk.engine.attachments import text_file
@@ -160,21 +160,7 @@ def test_nothing_is_sent_while_a_file_is_read(composer: Composer) -> None:
 def test_a_picture_that_claims_to_be_gigantic_is_not_opened(tmp_path: Path) -> None:
     (tmp_path / "bomb.png").write_bytes(png(claims=(50_000, 50_000)))
     assert opened(tmp_path / "bomb.png").isNull()
-    assert smaller(tmp_path / "bomb.png") is None
     assert opened(b"no picture").isNull()
-
-
-def test_pictures_that_are_too_large_or_of_another_kind_are_made_ready(tmp_path: Path) -> None:
-    large = QImage(MAX_SIDE + 500, 300, QImage.Format.Format_RGB32)
-    large.fill(Qt.GlobalColor.red)
-    large.save(str(tmp_path / "large.png"))
-    large.scaled(20, 20).save(str(tmp_path / "small.bmp"))
-    large.scaled(20, 20).save(str(tmp_path / "small.png"))
-    made = smaller(tmp_path / "large.png")
-    assert made is not None
-    assert max(QImage.fromData(made).width(), QImage.fromData(made).height()) == MAX_SIDE
-    assert (smaller(tmp_path / "small.bmp") or b"").startswith(b"\x89PNG")
-    assert smaller(tmp_path / "small.png") is None, "it goes as it is"
 
 
 def test_quote_goes_after_the_draft(composer: Composer) -> None:

@@ -66,6 +66,7 @@ async def stored(desk: Desk, content: str, finish: str, reasoning: str = "") -> 
     ("content", "finish", "reasoning", "title"),
     [
         ("One, two,", "length", "", "The reply was cut off"),
+        ("Again. Again.", "repetition", "", "The model repeated itself"),
         ("", "empty", "", "The reply is empty"),
         ("", "empty", "I think", "The model only thought"),
         ("Half", "content_filter", "", "The reply was filtered"),
@@ -124,7 +125,7 @@ async def test_it_speaks_french(desk: Desk) -> None:
         await live(desk, "Un, deux,", "length")
         (card,) = cards(desk)
         assert card.title.text() == "La réponse a été coupée"
-        assert offered(desk)[0].text() == "Reprendre"
+        assert offered(desk)[0].text() == "Continuer"
         i18n.set_language("en")
         QApplication.sendEvent(card, QEvent(QEvent.Type.LanguageChange))
         assert card.title.text() == "The reply was cut off"

@@ -1,4 +1,4 @@
-"""Between the composer's row of attachments and the engine: files are read, pictures made ready, mentions found, and what is there told."""
+"""Between the composer's row of attachments and the engine: files are read, mentions found, and what is there told."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject
 
-from atelier_desk.desktop.chat.compose.attachments import THUMBNAIL, Item, encoded, opened, smaller
+from atelier_desk.desktop.chat.compose.attachments import THUMBNAIL, Item, encoded, opened
 from atelier_desk.desktop.chat.compose.completion import Completed, Completion
 from atelier_desk.desktop.jobs import error_text
 from atelier_desk.domain.limits import ATTACHED_FILES, PICTURE_PIXELS
@@ -123,14 +123,12 @@ class AttachmentDesk(QObject):
         self._row.refresh(item)
 
     async def _read_file(self, path: Path) -> Prepared:
-        data = await _thread(smaller, path)
-        if data is None:
-            return await self._bridge.engine.attachments.read(path, self._folders.folders)
-        return await self._bridge.engine.attachments.of_bytes(path.stem + _ending(data), data)
+        return await self._bridge.engine.attachments.read(path, self._folders.folders)
 
     async def _read_image(self, image: QImage) -> Prepared:
         data = await _thread(encoded, image)
-        return await self._bridge.engine.attachments.of_bytes(_("Picture") + _ending(data), data)
+        ending = ".png" if data.startswith(b"\x89PNG") else ".jpg"
+        return await self._bridge.engine.attachments.of_bytes(_("Picture") + ending, data)
 
     async def _read_text(self, text: str) -> Prepared:
         return await self._bridge.engine.attachments.of_bytes(_("Pasted text") + ".txt", text.encode("utf-8", "replace"))
@@ -232,11 +230,6 @@ def _completed(mention: Mention) -> Completed:
     kind = N_("folder") if mention.icon == "folder" else _KINDS.get(mention.kind, mention.kind)
     detail = " · ".join(filter(None, (mention.detail, _(kind))))
     return Completed(f"@{mention.name}", mention.name, detail, mention.name, mention.icon, mention)
-
-
-def _ending(picture: bytes) -> str:
-    """Of a picture that was made here."""
-    return ".png" if picture.startswith(b"\x89PNG") else ".jpg"
 
 
 def shown_of(item: Item) -> dict[str, Any]:

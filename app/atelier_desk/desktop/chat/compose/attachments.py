@@ -13,7 +13,8 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import ElidedLabel, FlowLayout, IconButton, Translated, fill
-from atelier_desk.domain.limits import ATTACHED_PICTURE, PICTURE_PIXELS
+from atelier_desk.domain.limits import PICTURE_PIXELS
+from atelier_desk.domain.pictures import KEPT
 from atelier_desk.figures import size
 from atelier_desk.i18n import N_, _
 
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from atelier_desk.domain.attachment import Attachment
     from atelier_desk.engine.attachments import Prepared
 
-MAX_SIDE = 2048
-"""Longest side of a picture that is sent, in pixels; larger ones are made smaller."""
+MAX_SIDE = KEPT.side
+"""Longest side of a picture of the clipboard, in pixels; of files the engine takes care."""
 THUMBNAIL = 36
 """Pixels at 100 % of a chip's picture."""
 _NAME = 150
@@ -53,7 +54,8 @@ def opened(data: bytes | Path, side: int = 0) -> QImage:
 
 
 def encoded(image: QImage) -> bytes:
-    """A picture as it is sent: at most ``MAX_SIDE`` a side, JPEG unless it has transparency. Takes a moment: use a thread."""
+    """A picture without a file as it is attached: at most ``MAX_SIDE`` a side, JPEG unless it has transparency. Takes a moment: use a
+    thread."""
     if max(image.width(), image.height()) > MAX_SIDE:
         image = image.scaled(MAX_SIDE, MAX_SIDE, Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation)
     kind = "PNG" if image.hasAlphaChannel() or image.width() * image.height() < 256 * 256 else "JPEG"
@@ -62,28 +64,6 @@ def encoded(image: QImage) -> bytes:
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
     image.save(buffer, kind, 90 if kind == "JPEG" else -1)  # type: ignore[call-overload]
     return bytes(data.data())
-
-
-def smaller(path: Path) -> bytes | None:
-    """A picture file as it is sent, when it cannot go as it is: too large, turned by its camera, or of a kind no server takes. None for
-    any other file, and for a picture that cannot be opened. Takes a moment: use a thread."""
-    from PySide6.QtGui import QImageIOHandler, QImageReader
-
-    reader = QImageReader(str(path))
-    reader.setDecideFormatFromContent(True)
-    kind = bytes(reader.format().data()).decode()
-    if not kind or kind in ("svg", "svgz", "pdf") or not reader.canRead():
-        return None
-    whole = reader.size()
-    turned = reader.transformation() != QImageIOHandler.Transformation.TransformationNone
-    fits = kind in ("png", "jpeg", "jpg", "gif", "webp") and max(whole.width(), whole.height()) <= MAX_SIDE and not turned
-    try:
-        if fits and path.stat().st_size <= ATTACHED_PICTURE:
-            return None
-    except OSError:
-        return None
-    image = opened(path, MAX_SIDE)
-    return None if image.isNull() else encoded(image)
 
 
 @dataclass(eq=False)

@@ -24,7 +24,7 @@ ChangeKind = Literal["append", "update", "stream", "remove"]
 _FACTS = ("name", "media_type", "source", "path", "sha256", "width", "height", "pages", "text_sha256", "text_size", "characters")
 LOADING = "loading"
 """Reason of a ``retry`` that is none: the model is being read from the disk."""
-UNFINISHED = frozenset({"length", "content_filter", "empty"})
+UNFINISHED = frozenset({"length", "content_filter", "empty", "repetition"})
 """Reasons of a reply's end that leave it not whole."""
 
 

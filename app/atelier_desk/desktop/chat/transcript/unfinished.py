@@ -34,7 +34,7 @@ class UnfinishedCard(Translated, HeadedCard):
         self.show_head("circle-alert", "warn", title, text)
         # In a replay nothing can be said.
         self._button.setVisible(entry.actionable and self._host.bridge is not None)
-        self._button.setText(_("Go on"))
+        self._button.setText(_("Continue"))
         self._button.setToolTip(_("Ask the model to continue where it stopped"))
-        self._button.setAccessibleName(_("Go on: ask the model to continue"))
+        self._button.setAccessibleName(_("Continue: ask the model to go on"))
         self.setAccessibleName(f"{title}. {text}")

@@ -116,6 +116,11 @@ class GeneralPage(RowsPage):
                 N_("Name workflows by the model"),
                 N_("One short request after the first answer. Off: a workflow is called by the first words of its first message."),
             ),
+            Toggle(
+                "stop_repetition",
+                N_("Stop a model that repeats itself"),
+                N_("A reply in which the same passage comes 12 times in a row is stopped. Its text stays, and “Continue” goes on."),
+            ),
             Number("workflows_running", N_("Workflows at work at once"), N_("Others wait their turn."), "workflows-running"),
             Number(
                 "inactivity_s",

@@ -244,7 +244,10 @@ class ProvidersPage(SettingsPage):
         day = locale().toString(QDate(self._list.day.year, self._list.day.month, self._list.day.day), QLocale.FormatType.ShortFormat)
         figures = _("Windows in tokens, prices in $ for a million tokens.")
         source = _("What servers do not say comes from models.dev, as of {day}. What you enter always counts.", day=day)
-        return f"{figures} {source}"
+        if not self._list.old:
+            return f"{figures} {source}"
+        age = _("The list is {days} days old: newer models and prices may be missing. Refresh it.", days=self._list.age)
+        return f"{age} {figures} {source}"
 
     async def _load_models(self, name: str) -> None:
         self._found = []

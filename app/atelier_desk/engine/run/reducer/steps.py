@@ -37,6 +37,7 @@ NOT_WHOLE = {
     FinishReason.LENGTH: "This report was cut off at the model's limit of length.",
     FinishReason.CONTENT_FILTER: "This report was withheld or cut off by the model server's content filter.",
     FinishReason.EMPTY: "The agent ended with an empty reply.",
+    FinishReason.REPETITION: "This report was stopped: the agent repeated the same passage again and again.",
 }
 """What a sub-agent's parent is told of a last reply that is not whole."""
 NO_SAMPLING = (

@@ -57,6 +57,7 @@ from atelier_desk.engine.run.mend import mended
 from atelier_desk.engine.run.reducer.state import Entry, RunState
 from atelier_desk.engine.run.request import context, prompt, searching
 from atelier_desk.engine.run.request.pictures import with_pictures
+from atelier_desk.engine.run.request.repetition import Repetition
 from atelier_desk.engine.run.request.replies import Length, counted, judged, unique_calls
 from atelier_desk.engine.run.request.silence import watched
 from atelier_desk.engine.team.port import TeamPort
@@ -240,7 +241,8 @@ class ModelCall:
             self._estimated, self._info = ready.tokens, opened.info
             started = self._env.clock.monotonic()
             self._pictured = any(message.images for message in ready.request.messages)
-            reply = await self._stream(opened, await with_pictures(ready.request, self._env.repos.artefacts, state.workflow_id))
+            request = await with_pictures(ready.request, self._env.repos.artefacts, state.workflow_id, opened.pictures)
+            reply = await self._stream(opened, request)
         except ContextOverflowError as error:
             await self._overflowed(error)
         except ProviderError as error:
@@ -390,7 +392,6 @@ class ModelCall:
                 ChatMessage(role=Role.SYSTEM, content=prompt.SUMMARY_INSTRUCTIONS),
                 ChatMessage(role=Role.USER, content=text),
             ),
-            temperature=0.0,
             max_tokens=reply_tokens,
             enable_thinking=False,
             context_window=window,
@@ -412,12 +413,13 @@ class ModelCall:
     async def _stream(self, opened: OpenModel, request: ChatRequest) -> ChatReply:
         state = self._handle.current
         began, length = self._env.clock.monotonic(), Length(request.max_tokens)
+        repetition = Repetition() if self._env.stop_repetition else None
         async with aclosing(self._watched(opened.model.stream(request))) as deltas:
             async for delta in deltas:
                 self._begun = self._begun or not isinstance(delta, RetryDelta)
                 if length.over(delta):
                     log.warning("the server writes beyond the %s tokens of a reply: the stream is closed", request.max_tokens)
-                    return ChatReply(content=self.content, reasoning=self.reasoning, finish_reason=FinishReason.LENGTH)
+                    return self._stopped(FinishReason.LENGTH)
                 if isinstance(delta, TextDelta):
                     if not self.content and self.reasoning:
                         self._reasoning_ms = round((self._env.clock.monotonic() - began) * 1000)
@@ -436,8 +438,15 @@ class ModelCall:
                     await self._env.journal.append(self._handle, retried)
                 elif isinstance(delta, ReplyDone):
                     return delta.reply
+                if repetition is not None and repetition.over(delta):
+                    log.warning("the model repeats itself: the stream is closed")
+                    return self._stopped(FinishReason.REPETITION)
                 await self._keep_partial(state)
         raise ProviderError(N_("The model's answer ended without its end mark."), code="truncated", recoverable=True)
+
+    def _stopped(self, reason: FinishReason) -> ChatReply:
+        """The reply as far as it came, when its stream was closed here."""
+        return ChatReply(content=self.content, reasoning=self.reasoning, finish_reason=reason)
 
     def _watched(self, deltas: AsyncIterator[ChatDelta]) -> AsyncGenerator[ChatDelta, None]:
         """A root run's reply may not be silent for too long; a sub-agent is watched as a whole, see ``InactivityWatch``."""

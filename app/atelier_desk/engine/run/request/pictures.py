@@ -1,39 +1,67 @@
-"""The pictures of a request, which the journal has by their hash alone: read right before it is sent."""
+"""The pictures of a request, which the journal may have by their hash alone: read, and made to fit the model's server, right before it is
+sent."""
 
 from __future__ import annotations
 
 import base64
+import binascii
 import logging
 
 from atelier_desk.domain.chat import ChatMessage, ChatRequest, ImagePart
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.parts import ArtefactPart
+from atelier_desk.domain.pictures import PictureLimits
+from atelier_desk.media.prepare import UnfitPicture, prepared
 from atelier_desk.storage.folder.artefacts import Artefacts
+from atelier_desk.threads import in_tool_thread
 
 log = logging.getLogger(__name__)
 
 
-async def with_pictures(request: ChatRequest, artefacts: Artefacts, workflow_id: str) -> ChatRequest:
-    """The request with the bytes of its pictures. For one that is missing or damaged the message says so: the turn goes on."""
-    if all(image.data for message in request.messages for image in message.images):
-        return request
-    messages = [await _filled(message, artefacts, workflow_id) for message in request.messages]
-    return request.model_copy(update={"messages": tuple(messages)})
+async def with_pictures(request: ChatRequest, artefacts: Artefacts, workflow_id: str, limits: PictureLimits) -> ChatRequest:
+    """The request with the bytes of its pictures, scaled and converted to what the server takes. Where one is missing or damaged, or
+    there are more than it takes, the message says so: the turn goes on."""
+    room = limits.most or sum(len(message.images) for message in request.messages)
+    messages: list[ChatMessage] = []
+    for message in reversed(request.messages):  # the newest are sent
+        if message.images:
+            message = await _filled(message, artefacts, workflow_id, limits, room)
+            room -= len(message.images)
+        messages.append(message)
+    return request.model_copy(update={"messages": tuple(reversed(messages))})
 
 
-async def _filled(message: ChatMessage, artefacts: Artefacts, workflow_id: str) -> ChatMessage:
+async def fitted(image: ImagePart, limits: PictureLimits, *, kept: bool = False) -> ImagePart:
+    """A picture as a server takes it. ``kept``: it was made ready when it was attached.
+
+    Raises:
+        UnfitPicture: it is damaged, or cannot be made to fit.
+    """
+    try:
+        data = base64.b64decode(image.data, validate=True)
+    except (binascii.Error, ValueError):
+        raise UnfitPicture("broken") from None
+    ready = await in_tool_thread(prepared, data, limits, kept=kept)
+    if ready.data is data:
+        return image.model_copy(update={"media_type": ready.media_type})
+    return image.model_copy(update={"media_type": ready.media_type, "data": base64.b64encode(ready.data).decode()})
+
+
+async def _filled(message: ChatMessage, artefacts: Artefacts, workflow_id: str, limits: PictureLimits, room: int) -> ChatMessage:
     images: list[ImagePart] = []
     content = message.content
-    for image in message.images:
-        if image.data:
-            images.append(image)
-            continue
-        part = ArtefactPart(name=image.name, media_type=image.media_type, size=0, sha256=image.sha256)
+    over = max(0, len(message.images) - room)
+    if over:
+        content = f"{content}\n\n[Pictures belong here and were not sent ({over}): your server takes {limits.most} in one request.]".strip()
+    for image in message.images[over:]:
         try:
-            data = await artefacts.read(workflow_id, part)
-        except StorageError as error:
+            kept = not image.data
+            if kept:
+                part = ArtefactPart(name=image.name, media_type=image.media_type, size=0, sha256=image.sha256)
+                data = await artefacts.read(workflow_id, part)
+                image = image.model_copy(update={"data": base64.b64encode(data).decode()})
+            images.append(await fitted(image, limits, kept=kept))
+        except (StorageError, UnfitPicture) as error:
             log.warning("a picture cannot be sent: %s", error.code)
             content = f"{content}\n\n[The picture {image.name!r} was attached here; its file is missing or damaged.]".strip()
-            continue
-        images.append(image.model_copy(update={"data": base64.b64encode(data).decode()}))
     return message.model_copy(update={"images": tuple(images), "content": content})

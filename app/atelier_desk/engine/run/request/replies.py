@@ -21,9 +21,13 @@ def judged(reply: ChatReply) -> ChatReply:
     reason = reply.finish_reason
     if reply.tool_calls and reason is FinishReason.STOP:
         reason = FinishReason.TOOL_CALLS
-    elif not reply.tool_calls and not reply.content.strip() and reason not in (FinishReason.LENGTH, FinishReason.CONTENT_FILTER):
+    elif not reply.tool_calls and not reply.content.strip() and reason not in _STOPPED:
         reason = FinishReason.EMPTY
     return reply if reason is reply.finish_reason else reply.model_copy(update={"finish_reason": reason})
+
+
+_STOPPED = (FinishReason.LENGTH, FinishReason.CONTENT_FILTER, FinishReason.REPETITION)
+"""Why a reply may be empty: what it would have said is not known."""
 
 
 class Length:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 from atelier_desk.domain.errors import NotFoundError, UsageError
@@ -18,9 +17,6 @@ from atelier_desk.i18n import N_, _
 from atelier_desk.llm.secrets import redact
 from atelier_desk.mcp import definitions
 from atelier_desk.mcp.reading.found import is_secret
-
-if TYPE_CHECKING:
-    from atelier_desk.mcp.results import Answer
 
 HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}")
 OWN_HEADERS = frozenset({"accept", "content-type", "content-length", "host", "connection", "transfer-encoding", "mcp-session-id"})
@@ -162,25 +158,3 @@ def icon_text(data: bytes) -> str:
     except UsageError:
         return ""
     return base64.b64encode(data).decode() if found is not None and max(found.width, found.height) <= ICON_SIDE else ""
-
-
-def with_pictures_that_can_be_shown(answer: Answer) -> Answer:
-    """Pictures are looked at before anybody draws them: a few bytes can be made to fill the memory. What is none is left out."""
-    import base64
-
-    from atelier_desk.domain import limits
-    from atelier_desk.engine.pictures import picture_of
-
-    kept, left = [], list(answer.left_out)
-    for each in answer.pictures:
-        try:
-            found = picture_of("picture", base64.b64decode(each.data))
-        except UsageError:
-            found = None
-        if found is None:
-            left.append(f"a picture ({each.media_type}) that is damaged")
-        elif found.width * found.height > limits.PICTURE_PIXELS:
-            left.append(f"a picture of {found.width} × {found.height} pixels, which is too large")
-        else:
-            kept.append(replace(each, media_type=found.media_type))
-    return replace(answer, pictures=tuple(kept), left_out=tuple(left))

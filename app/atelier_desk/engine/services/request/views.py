@@ -153,7 +153,7 @@ class SentRequest:
     messages: tuple[ChatMessage, ...]
     tools: tuple[ToolSpec, ...]
     wire: tuple[ChatMessage, ...] | None
-    temperature: float
+    temperature: float | None
     limit: int
     window: int
     tokens: int

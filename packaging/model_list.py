@@ -1,0 +1,126 @@
+"""The list of hosted models that is shipped, made anew of a checkout of the models.dev repository: ``make models FROM=FOLDER``.
+
+The repository has one TOML file a model, ``providers/SERVICE/models/NAME.toml``, which may take what it does not say from
+``models/MAKER/NAME.toml`` (``base_model``, less ``base_model_omit``). Of them the facts of the services that Atelier knows are kept, as of
+what models.dev serves (``atelier_desk.llm.listed``). The day of the list is that of the checkout's newest commit.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from collections.abc import Mapping
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+from atelier_desk.engine.services.models import LIST_OLD_DAYS
+from atelier_desk.llm.listed import SHIPPED, ModelList, known_models, read, store
+from atelier_desk.llm.presets import PRESETS
+
+LEAST = 0.5
+"""Of the models of the list there is: a checkout with fewer is not whole, or has another form by now."""
+
+
+class Unusable(Exception):
+    """The folder cannot be made a list of; says why, and what to do."""
+
+
+def answer_of(folder: Path) -> dict[str, Any]:
+    """What models.dev would serve of a checkout, of the services that Atelier knows: by service, its models by name.
+
+    Raises:
+        Unusable: it is no such checkout, or a file of it cannot be read.
+    """
+    services = folder / "providers"
+    if not services.is_dir():
+        raise Unusable(f"{folder} has no folder providers: it is no checkout of the models.dev repository.")
+    found: dict[str, Any] = {}
+    for service in sorted(services / each.id for each in PRESETS if each.id):
+        files = sorted((service / "models").rglob("*.toml"))
+        models = {path.relative_to(service / "models").with_suffix("").as_posix(): path for path in files}
+        found[service.name] = {"models": {name: _whole(_read(path), folder) for name, path in models.items()}}
+    return found
+
+
+def day_of(folder: Path) -> date:
+    """The day of the checkout's newest commit.
+
+    Raises:
+        Unusable: it has none.
+    """
+    order = ["git", "-C", str(folder), "log", "-1", "--format=%cs"]
+    said = subprocess.run(order, capture_output=True, text=True, check=False)
+    try:
+        return date.fromisoformat(said.stdout.strip())
+    except ValueError:
+        raise Unusable(f"{folder} has no commit whose day could be told: clone the repository instead of copying its files.") from None
+
+
+def made(folder: Path, before: ModelList) -> ModelList:
+    """The new list.
+
+    Raises:
+        Unusable: it cannot be made, would be older than ``before``, or has lost most of its models.
+    """
+    models = known_models(answer_of(folder))
+    new = ModelList(day_of(folder), models)
+    if new.day < before.day:
+        raise Unusable(f"The checkout is of {new.day}, the shipped list of {before.day}: pull the repository first.")
+    if new.count < LEAST * before.count:
+        raise Unusable(f"Only {new.count} models were found where {before.count} are listed: the repository's form may have changed.")
+    return new
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise Unusable(f"{path} cannot be read: {error}") from None
+
+
+def _whole(model: dict[str, Any], folder: Path) -> dict[str, Any]:
+    base = model.get("base_model")
+    if not isinstance(base, str):
+        return model
+    merged = _merged(_whole(_read(folder / "models" / f"{base}.toml"), folder), model)
+    for dotted in model.get("base_model_omit", ()):
+        *above, last = dotted.split(".")
+        table: Any = merged
+        for name in above:
+            table = table.get(name, {})
+        table.pop(last, None)
+    return merged
+
+
+def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """``over`` on top of ``base``, table by table."""
+    both = {name: _merged(base[name], over[name]) for name in over if isinstance(over[name], dict) and isinstance(base.get(name), dict)}
+    return {**base, **over, **both}
+
+
+def main(arguments: list[str]) -> int:
+    if arguments == ["--age"]:
+        shipped = read(SHIPPED)
+        age = (datetime.now(UTC).date() - shipped.day).days
+        if age > LIST_OLD_DAYS:
+            print(f"The list of hosted models is {age} days old ({shipped.day}): make models FROM=FOLDER refreshes it before a release.")
+        return 0
+    if len(arguments) != 1 or not arguments[0]:
+        print("Name a checkout of https://github.com/anomalyco/models.dev: make models FROM=FOLDER", file=sys.stderr)
+        return 2
+    before = read(SHIPPED)
+    try:
+        new = made(Path(arguments[0]), before)
+    except Unusable as error:
+        print(error, file=sys.stderr)
+        return 1
+    store(SHIPPED, new)
+    old, now = ({(service, name) for service, models in each.models.items() for name in models} for each in (before, new))
+    print(f"{before.day} -> {new.day}: {new.count} models, {len(now - old)} new, {len(old - now)} gone.")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,87 @@
+"""Pictures made ready for a model: upright, no larger and of no other kind than its server takes, and whole."""
+
+from __future__ import annotations
+
+import base64
+from io import BytesIO
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from atelier_desk.domain.pictures import JPEG, KEPT, PNG, USUAL, PictureLimits
+from atelier_desk.media import prepare
+from atelier_desk.media.pictures import made
+from tests.support.pictures import broken_inside, picture, png
+
+
+def shown(data: bytes, most: PictureLimits = KEPT) -> tuple[dict[str, Any], Image.Image]:
+    found = made(data, most.side, most.size, most.kinds)
+    return found, Image.open(BytesIO(base64.b64decode(found["data"]) or data))
+
+
+@pytest.mark.parametrize("form", ["PNG", "JPEG", "GIF", "WEBP"])
+def test_what_is_ready_stays_byte_for_byte(form: str) -> None:
+    found, _image = shown(picture(form))
+    assert (found["data"], found["width"], found["height"]) == ("", 30, 20)
+
+
+@pytest.mark.parametrize("orientation", range(2, 9))
+def test_a_photograph_is_turned_as_its_camera_was_held(orientation: int) -> None:
+    found, image = shown(picture("JPEG", 400, 200, orientation=orientation))
+    size = (200, 400) if orientation >= 5 else (400, 200)
+    assert (found["width"], found["height"], image.size, image.getexif().get(274, 1)) == (*size, size, 1)
+
+
+@pytest.mark.parametrize(
+    ("data", "most", "kind", "size"),
+    [
+        (picture("BMP"), KEPT, PNG, (30, 20)),
+        (picture("TIFF", 600, 300), KEPT, JPEG, (600, 300)),
+        (picture("GIF"), USUAL, PNG, (30, 20)),
+        (picture("WEBP"), PictureLimits(kinds=(PNG, JPEG)), PNG, (30, 20)),
+        (picture("JPEG", 400, 100), PictureLimits(side=100), PNG, (100, 25)),
+        (picture("PNG", 4_000, 2_000), KEPT, JPEG, (2048, 1024)),
+        (picture("PNG", 600, 400, mode="RGBA"), PictureLimits(side=300), PNG, (300, 200)),
+        (picture("JPEG", 600, 400, mode="CMYK"), KEPT, JPEG, (600, 400)),
+        (picture("TIFF", 600, 400, mode="I;16"), KEPT, JPEG, (600, 400)),
+    ],
+)
+def test_another_kind_and_a_larger_one_are_converted(data: bytes, most: PictureLimits, kind: str, size: tuple[int, int]) -> None:
+    found, image = shown(data, most)
+    assert (found["media_type"], found["width"], found["height"], image.size) == (kind, *size, size)
+    assert Image.MIME[image.format or ""] == kind
+
+
+def test_a_file_larger_than_allowed_is_made_smaller_or_refused() -> None:
+    noise = BytesIO()
+    Image.effect_noise((400, 400), 90).convert("RGBA").save(noise, "PNG")
+    found, _image = shown(noise.getvalue(), PictureLimits(size=90_000))
+    assert (found["media_type"], len(base64.b64decode(found["data"])) <= 90_000) == (JPEG, True)
+    assert made(noise.getvalue(), 2048, 1_000, KEPT.kinds) == {"error": "too_large"}
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (broken_inside(), "broken"),
+        (picture("JPEG", 300, 300)[:700], "broken"),
+        (picture("BMP", 300, 300)[:700], "broken"),
+        (picture("WEBP", 300, 300)[:60], "broken"),
+        (png(claims=(50_000, 50_000)), "bomb"),
+        (png()[:20], "broken"),
+        (b"", "not_a_picture"),
+        (b"BMW makes cars, and this is a text", "not_a_picture"),
+    ],
+)
+def test_what_cannot_be_decoded_is_told_by_a_code(data: bytes, code: str) -> None:
+    assert made(data, KEPT.side, KEPT.size, KEPT.kinds) == {"error": code}
+    with pytest.raises(prepare.UnfitPicture) as unfit:
+        prepare.prepared(data)
+    assert unfit.value.code == code
+
+
+def test_a_picture_is_worked_on_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = prepare.prepared(picture("BMP", 31, 17))
+    monkeypatch.setattr(prepare, "answer_in_thread", lambda *_args, **_options: pytest.fail("once is enough"))
+    assert prepare.prepared(picture("BMP", 31, 17)) == prepare.prepared(first.data) == first
