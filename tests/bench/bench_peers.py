@@ -184,7 +184,6 @@ def main() -> None:
     failed = any(figures[name]["errors"] for name in OURS if name in figures)
     if options.durable or not (options.quick or options.only):
         figures["durable"] = durable_peers.measure(options.peers, options.kills)
-        durable_peers.show(figures["durable"])
         failed = failed or durable_peers.faults_of_ours(figures["durable"]) > 0
     if options.json:
         options.json.write_text(json.dumps(figures, indent=1), encoding="utf-8")

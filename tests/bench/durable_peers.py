@@ -162,37 +162,37 @@ def step_s(name: str, peers: Path, url: str) -> float:
         return (time.perf_counter() - began) / (CALLS + 1)
 
 
-def kills(names: list[str], peers: Path, url: str, count: int) -> dict[str, Kills]:
-    """``count`` kills of each, spread evenly over the steps of a run, at random moments within a step."""
-    figures = {name: Kills() for name in names}
-    rng = random.Random(20261128)
-    for name in names:
-        longest = step_s(name, peers, url)
-        for number in range(count):
-            kill_once(name, peers, url, number % CALLS, rng.uniform(0, longest), figures[name])
+def kills(name: str, peers: Path, url: str, count: int) -> Kills:
+    """``count`` kills, spread evenly over the steps of a run, at random moments within a step."""
+    figures, rng, longest = Kills(), random.Random(20261128), step_s(name, peers, url)
+    for number in range(count):
+        kill_once(name, peers, url, number % CALLS, rng.uniform(0, longest), figures)
     return figures
 
 
 def measure(peers: Path, kill_count: int) -> dict[str, Any]:
-    """All figures by framework; ``ratio`` is ours divided by theirs."""
+    """All figures by framework, each kind printed as soon as it is known; ``ratio`` is ours divided by theirs."""
     names = list(MODULES)
     with scripted_server() as url:
         figures: dict[str, Any] = {name: dict(works) for name, works in costs(names, peers, url).items()}
         for name in names:
+            if name != OURS:
+                figures[name]["ratio"] = {
+                    work: {unit: figures[OURS][work][unit] / value for unit, value in units.items()}
+                    for work, units in figures[name].items()
+                }
+        show_costs(figures)
+        for name in names:
             for work, (model, runs) in KEPT.items():
                 figures[name][work]["bytes"] = bytes_kept(name, peers, url, model, runs)
-        killed = kills(names, peers, url, kill_count) if kill_count else {}
-    for name in names:
-        if name != OURS:
-            figures[name]["ratio"] = {
-                work: {unit: figures[OURS][work][unit] / value for unit, value in units.items()} for work, units in figures[name].items()
-            }
-    for name, counted in killed.items():
-        figures[name]["kills"] = asdict(counted)
+            print(f"{name:26}" + ", ".join(f"{work}: {figures[name][work]['bytes'] / 1000:.1f} kB kept" for work in KEPT), flush=True)
+        for name in names if kill_count else ():
+            figures[name]["kills"] = asdict(kills(name, peers, url, kill_count))
+            print(f"{name:26}" + ", ".join(f"{count} {what}" for what, count in figures[name]["kills"].items()), flush=True)
     return figures
 
 
-def show(figures: dict[str, Any]) -> None:
+def show_costs(figures: dict[str, Any]) -> None:
     print(f"\n{'durable, each step synced':26}" + "".join(f"{work.name:>24}" for work in WORKS) + "   (CPU, wall ms a run)")
     for name, each in figures.items():
         print(f"{name:26}" + "".join(f"{each[work.name]['cpu_ms']:12.2f}{each[work.name]['wall_ms']:12.2f}" for work in WORKS))
@@ -201,12 +201,7 @@ def show(figures: dict[str, Any]) -> None:
             print(f"{'  ours divided by it':26}" + "".join(f"{ratio['cpu_ms']:12.2f}{ratio['wall_ms']:12.2f}" for ratio in ratios))
             for work, goals in GOALS.items():
                 reached = each["ratio"][work]["cpu_ms"]
-                print(f"    {work}: {reached:.2f}, goal {goals[name]}{'' if reached <= goals[name] else ': missed'}")
-    for name, each in figures.items():
-        print(f"{name:26}" + ", ".join(f"{work}: {each[work]['bytes'] / 1000:.1f} kB kept" for work in KEPT))
-    for name, each in figures.items():
-        if "kills" in each:
-            print(f"{name:26}" + ", ".join(f"{count} {what}" for what, count in each["kills"].items()))
+                print(f"    {work}: {reached:.2f}, goal {goals[name]}{'' if reached <= goals[name] else ': missed'}", flush=True)
 
 
 def faults_of_ours(figures: dict[str, Any]) -> int:
