@@ -63,7 +63,7 @@ KEPT = {"one tool": ("tools-1", 60), "ten tools": ("tools-10", 20)}
 
 @dataclass
 class Kills:
-    """What came of the runs that were killed once and then brought to their end. All but ``kills`` should be 0.
+    """What came of the runs that were killed once and then brought to their end. ``repeated``, ``lost`` and ``unfinished`` should be 0.
 
     ``told``: the model was told of a call that its effect is unknown, so that it can look; what that call would have done is not lost.
     """
@@ -139,6 +139,7 @@ def kill_once(name: str, peers: Path, url: str, lines: int, wait_s: float, figur
         with started(name, peers, url, folder) as child:
             child.send(finish=f"lines-{CALLS}")
             while len(lines_in(folder)) < lines:
+                child.check()
                 time.sleep(0.001)
             time.sleep(wait_s)
             child.kill()

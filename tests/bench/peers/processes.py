@@ -46,6 +46,11 @@ class Child:
         answer: dict[str, Any] = json.loads(self.line())
         return answer
 
+    def check(self) -> None:
+        """Raises ``Ended`` when the process is gone."""
+        if self._process.poll() is not None:
+            raise Ended(f"a process of the bench ended early ({self._process.returncode})")
+
     def kill(self) -> None:
         self._process.kill()
         self._process.wait()
