@@ -8,22 +8,25 @@ the disk with its journal on; what it puts off until after a run is waited for a
   100 runs at once, their errors, and how far memory rises above where it stood before them
 * importing the framework: CPU seconds and memory of a fresh process
 
-Run: ``python -m tests.bench.bench_peers [--quick] [--json FILE] [--peers PYTHON]``.
+Without --quick, the same frameworks with durable stores follow (``durable_peers``): what a run costs and keeps, and what kills leave.
+
+Run: ``python -m tests.bench.bench_peers [--quick | --durable] [--kills N] [--json FILE] [--peers PYTHON]``.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
-ROOT = Path(__file__).resolve().parents[2]
-PEERS = ROOT / ".venv-peers" / "bin" / "python"
+from tests.bench import durable_peers
+from tests.bench.peers.processes import PEERS, ROOT, Child, scripted_server
+
 OURS = ("atelier:no_fsync", "atelier:fsync")
 MODULES = {
     "pydantic-ai": ("pydantic_ai_peer", "from pydantic_ai import Agent; from pydantic_ai.models.openai import OpenAIChatModel"),
@@ -56,34 +59,6 @@ WORKS = (
     Work("short reply", "words-1", True, 20, 10),
     Work("100 at once", "tools-1", False, 200, 100, AT_ONCE),
 )
-
-
-class Child:
-    """A process that answers each line on its input with a line of JSON."""
-
-    def __init__(self, python: Path, *arguments: str) -> None:
-        environment = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
-        self._process = subprocess.Popen(
-            [str(python), "-m", *arguments], cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-
-    def line(self) -> str:
-        assert self._process.stdout is not None
-        found = self._process.stdout.readline()
-        if not found:
-            raise SystemExit(f"a process of the bench ended early ({self._process.wait()})")
-        return found
-
-    def order(self, **order: Any) -> dict[str, Any]:
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(order) + "\n")
-        self._process.stdin.flush()
-        return json.loads(self.line())
-
-    def close(self) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait()
 
 
 def python_of(name: str, peers: Path) -> Path:
@@ -144,18 +119,15 @@ def figures_of(found: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
 
 def measure(names: list[str], peers: Path, quick: bool) -> dict[str, dict[str, Any]]:
     figures: dict[str, dict[str, Any]] = {name: dict(each) for name, each in imported(names, peers, 1 if quick else 5).items()}
-    server = Child(Path(sys.executable), "tests.bench.peers.server")
-    children: dict[str, Child] = {}
-    try:
-        url = f"http://127.0.0.1:{int(server.line())}/v1"
+    with ExitStack() as stack:
+        url = stack.enter_context(scripted_server())
+        children: dict[str, Child] = {}
         for name in names:
             children[name] = Child(python_of(name, peers), "tests.bench.peers.child", MODULES[name][0], url)
+            stack.callback(children[name].close)
             children[name].line()
         for name, found in turns(children, 3 if quick else 7, quick).items():
             figures[name].update(figures_of(found))
-    finally:
-        for child in [*children.values(), server]:
-            child.close()
     return figures
 
 
@@ -195,6 +167,8 @@ def show(figures: dict[str, dict[str, Any]]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="fewer repetitions")
+    parser.add_argument("--durable", action="store_true", help="the frameworks with durable stores alone")
+    parser.add_argument("--kills", type=int, default=10, metavar="N", help="kill each durable framework so many times (default 10)")
     parser.add_argument("--json", type=Path, help="write the figures here")
     parser.add_argument("--peers", type=Path, default=PEERS, help="the Python of the environment with the other frameworks")
     parser.add_argument("--only", nargs="*", choices=list(MODULES), help="these alone")
@@ -202,12 +176,18 @@ def main() -> None:
     names = options.only or list(MODULES)
     if any(name not in OURS for name in names) and not options.peers.exists():
         raise SystemExit(f"{options.peers} does not exist: `make peers` makes it")
-    figures = measure(names, options.peers, options.quick)
-    add_ratios(figures)
-    show(figures)
+    figures: dict[str, Any] = {}
+    if not options.durable:
+        figures = measure(names, options.peers, options.quick)
+        add_ratios(figures)
+        show(figures)
+    failed = any(figures[name]["errors"] for name in OURS if name in figures)
+    if options.durable or not (options.quick or options.only):
+        figures["durable"] = durable_peers.measure(options.peers, options.kills)
+        failed = failed or durable_peers.faults_of_ours(figures["durable"]) > 0
     if options.json:
         options.json.write_text(json.dumps(figures, indent=1), encoding="utf-8")
-    if any(figures[name]["errors"] for name in OURS if name in figures):
+    if failed:
         raise SystemExit("a run of ours failed")
 
 

@@ -131,3 +131,9 @@ def test_which_forms_of_an_edit_a_model_is_offered() -> None:
     for forms, models in offered.items():
         for model in models:
             assert profile("", model).edit_forms == forms, model
+
+
+def test_a_model_of_any_provider_needs_no_list_of_the_providers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each request asks, and the list reads a folder."""
+    monkeypatch.setattr("atelier_desk.llm.registry.provider_types", lambda: pytest.fail("listed"))
+    assert profile("", "gpt-4o-mini").supports_tools

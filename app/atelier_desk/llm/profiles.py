@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import NamedTuple
 
 from atelier_desk.domain.agent import AgentConfig, ToolDialect
@@ -109,15 +110,21 @@ def bare_name(model: str) -> str:
     return model.replace("\\", "/").rsplit("/", 1)[-1].lower().removesuffix(".gguf")
 
 
-def profile(kind: ProviderKind, model: str) -> Profile:
-    """What is assumed of a model of a provider of this kind."""
-    name = bare_name(model)
+@lru_cache(maxsize=256)
+def _look_up(name: str) -> tuple[_Family | None, tuple[str, ...]]:
+    """The family and the edit forms of a bare name: each request asks for them."""
     family = next((entry for entry in _FAMILIES if re.search(rf"(^|[-_.])({entry.pattern})", name)), None)
-    known_kind = find(kind)
+    return family, next((forms for pattern, forms in _EDIT_FORMS if re.search(rf"(^|[-_.])({pattern})", name)), _USUAL_FORMS)
+
+
+def profile(kind: ProviderKind, model: str) -> Profile:
+    """What is assumed of a model of a provider of this kind; an empty kind is any, of which no prices are known."""
+    name = bare_name(model)
+    family, forms = _look_up(name)
+    known_kind = find(kind) if kind else None
     prices = None
     if known_kind is not None:
         prices = Prices(0.0, 0.0) if known_kind.free else price_of(known_kind.prices, name)
-    forms = next((forms for pattern, forms in _EDIT_FORMS if re.search(rf"(^|[-_.])({pattern})", name)), _USUAL_FORMS)
     if family is None:
         return Profile(prices=prices, edit_forms=forms)
     known = Profile(family.tools, family.thinking, family.vision, family.window, family.max_output, prices, edit_forms=forms)

@@ -65,7 +65,7 @@ def unpack(value: str | bytes) -> str:
 
 def packed(table: str, row: Mapping[str, Any]) -> dict[str, Any]:
     """A row as it is stored."""
-    return {name: pack(value) if name in COLUMNS.get(table, ()) and isinstance(value, str) else value for name, value in row.items()}
+    return {**row, **{name: pack(value) for name in COLUMNS.get(table, ()) if isinstance(value := row.get(name), str)}}
 
 
 def unpacked(table: str, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -74,7 +74,7 @@ def unpacked(table: str, row: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         ValueError: a column is damaged.
     """
-    return {name: unpack(value) if name in COLUMNS.get(table, ()) and isinstance(value, bytes) else value for name, value in row.items()}
+    return {**row, **{name: unpack(value) for name in COLUMNS.get(table, ()) if isinstance(value := row.get(name), bytes)}}
 
 
 def readable(table: str, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -86,7 +86,7 @@ def readable(table: str, row: Mapping[str, Any]) -> dict[str, Any]:
         except ValueError:
             return ""
 
-    return {name: text(value) if name in COLUMNS.get(table, ()) and isinstance(value, bytes) else value for name, value in row.items()}
+    return {**row, **{name: text(value) for name in COLUMNS.get(table, ()) if isinstance(value := row.get(name), bytes)}}
 
 
 _FIRST = b"\x01"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -12,24 +11,44 @@ from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.secrets import KeyVault
 
+QUESTION = "What is 6*7?"
+
+
+def agent(model: str, tool: str = "CalculatorTool") -> AgentConfig:
+    return AgentConfig(name="Bench", provider="bench", model=model, tools=(tool,), system_prompt="Be brief.", tool_dialect="native")
+
 
 class AtelierEngine:
-    def __init__(self, atelier: Atelier, stack: AsyncExitStack) -> None:
+    def __init__(self, atelier: Atelier, stack: AsyncExitStack, folder: Path) -> None:
         self._atelier = atelier
         self._stack = stack
+        self._folder = folder
 
     async def run(self, model: str, stream: bool) -> str:
         """Atelier always streams: both columns are the same run."""
-        agent = AgentConfig(
-            name="Bench", provider="bench", model=model, tools=("CalculatorTool",), system_prompt="Be brief.", tool_dialect="native"
-        )
         text = ""
-        async for event in self._atelier.run("What is 6*7?", agent=agent):
+        async for event in self._atelier.run(QUESTION, agent=agent(model)):
             if event.chunk_type is ChunkType.MESSAGE and event.data["role"] == "assistant":
                 text = event.data["content"]
             elif event.chunk_type is ChunkType.ERROR:
                 raise RuntimeError(event.data["message"])
         return text
+
+    async def finish(self, model: str) -> str:
+        """As at a start of the program: every run that was cut off goes on."""
+        from tests.chaos.worker import AppendLine
+
+        atelier = self._atelier
+        atelier.registry.register(AppendLine(self._folder / "effects"))
+        workflow = next(iter(await atelier.workflows.list()), None) or await atelier.workflows.create("the run")
+        if workflow.head_run_id is None:
+            run_ids = [await atelier.runs.send(workflow.id, QUESTION, agent=agent(model, AppendLine.name))]
+        else:
+            run_ids = await atelier.runs.resume_all()
+        for run_id in run_ids:
+            await atelier.runs.wait(run_id)
+        messages = [event.data async for event in atelier.runs.replay(workflow.id) if event.chunk_type is ChunkType.MESSAGE]
+        return str(messages[-1]["content"])
 
     async def settle(self) -> None:
         await self._atelier.store.drain()
@@ -38,11 +57,10 @@ class AtelierEngine:
         await self._stack.aclose()
 
 
-async def create(url: str, variant: str = "no_fsync") -> AtelierEngine:
+async def create(url: str, folder: Path, variant: str = "no_fsync") -> AtelierEngine:
     stack = AsyncExitStack()
-    folder = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
-    opened = Atelier.open(Path(folder), fsync=variant == "fsync", vault=KeyVault(environ={}))
+    opened = Atelier.open(folder / "data", fsync=variant == "fsync", vault=KeyVault(environ={}))
     atelier = await stack.enter_async_context(opened)
     await atelier.providers.save(ProviderConfig(name="bench", kind="openai", base_url=url))
     atelier.runs.slots = 1000
-    return AtelierEngine(atelier, stack)
+    return AtelierEngine(atelier, stack, folder)

@@ -1,9 +1,10 @@
 """One framework in a process of its own: does what it is told on standard input and says what that cost.
 
 A line in is JSON: ``{"model": "tools-1", "stream": true, "runs": 20, "at_once": 1}``. A line out is JSON with ``cpu_ms`` and ``wall_ms`` a
-run, ``errors``, and the memory in MB before and at its highest.
+run, ``errors``, and the memory in MB before and at its highest. A framework with a durable store also takes ``{"finish": "lines-10"}``: the
+one run of the folder, begun or brought to its end; the line out is its ``answer``.
 
-Run: ``python -m tests.bench.peers.child NAME URL``.
+Run: ``python -m tests.bench.peers.child NAME URL [FOLDER]``; without a folder a temporary one.
 """
 
 from __future__ import annotations
@@ -13,14 +14,16 @@ import importlib
 import json
 import resource
 import sys
+import tempfile
 import time
+from pathlib import Path
 from typing import Any, Protocol
 
 from tests.bench.peers.server import ANSWER
 
 
 class Framework(Protocol):
-    """What a peer's module makes with ``create(url)``."""
+    """What a peer's module makes with ``create(url, folder)``, or ``create(url, folder, variant)``."""
 
     async def run(self, model: str, stream: bool) -> str:
         """Do a run and return the answer's text."""
@@ -76,16 +79,31 @@ async def measure(framework: Framework, order: dict[str, Any]) -> dict[str, Any]
     }
 
 
-async def work(name: str, url: str) -> None:
+class DurableFramework(Framework, Protocol):
+    async def finish(self, model: str) -> str:
+        """Begin the one run of the folder, or bring to its end what an earlier process left of it, by the framework's own means.
+
+        Returns the answer's text; its tool appends lines to ``effects`` in the folder.
+        """
+        ...
+
+
+async def finish(framework: DurableFramework, order: dict[str, Any]) -> dict[str, Any]:
+    return {"answer": await framework.finish(order["finish"])}
+
+
+async def work(name: str, url: str, folder: Path) -> None:
     module, _, variant = name.partition(":")
-    framework: Framework = await importlib.import_module(f"tests.bench.peers.{module}").create(url, *([variant] if variant else []))
+    framework: Any = await importlib.import_module(f"tests.bench.peers.{module}").create(url, folder, *([variant] if variant else []))
     try:
         print(json.dumps({"ready": True}), flush=True)
         while line := await asyncio.to_thread(sys.stdin.readline):
-            print(json.dumps(await measure(framework, json.loads(line))), flush=True)
+            order = json.loads(line)
+            print(json.dumps(await (finish if "finish" in order else measure)(framework, order)), flush=True)
     finally:
         await framework.aclose()
 
 
 if __name__ == "__main__":
-    asyncio.run(work(sys.argv[1], sys.argv[2]))
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as temporary:
+        asyncio.run(work(sys.argv[1], sys.argv[2], Path(sys.argv[3] if len(sys.argv) > 3 else temporary)))

@@ -1,14 +1,16 @@
-"""langgraph with langchain-openai: the prebuilt agent, without a checkpointer."""
+"""langgraph with langchain-openai: the prebuilt agent; without a checkpointer here, langgraph_sqlite_peer.py adds one."""
 
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import Any
 
 from langchain_openai import ChatOpenAI
 from langgraph.prebuilt import create_react_agent
 
 STEPS = 200
+QUESTION = "What is 6*7?"
 
 
 def CalculatorTool(operation: str, expression: str) -> str:
@@ -17,6 +19,9 @@ def CalculatorTool(operation: str, expression: str) -> str:
 
 
 class LangGraph:
+    saver: Any = None
+    durability: Any = None
+
     def __init__(self, url: str) -> None:
         warnings.simplefilter("ignore")
         self._url = url
@@ -26,16 +31,22 @@ class LangGraph:
         key = (model, stream)
         if key not in self._graphs:
             chat = ChatOpenAI(model=model, base_url=self._url, api_key="none", streaming=stream, stream_usage=stream)
-            self._graphs[key] = create_react_agent(chat, [CalculatorTool], prompt="Be brief.")
+            self._graphs[key] = create_react_agent(chat, [self._tool(model)], prompt="Be brief.", checkpointer=self.saver)
         return self._graphs[key]
+
+    def _tool(self, _model: str) -> Any:
+        return CalculatorTool
+
+    def _config(self) -> Any:
+        return {"recursion_limit": STEPS}
 
     async def run(self, model: str, stream: bool) -> str:
         graph = self._graph(model, stream)
-        given, config = {"messages": [("user", "What is 6*7?")]}, {"recursion_limit": STEPS}
+        given, config = {"messages": [("user", QUESTION)]}, self._config()
         if not stream:
-            return (await graph.ainvoke(given, config))["messages"][-1].content
+            return (await graph.ainvoke(given, config, durability=self.durability))["messages"][-1].content
         text = ""
-        async for chunk, where in graph.astream(given, config, stream_mode="messages"):
+        async for chunk, where in graph.astream(given, config, stream_mode="messages", durability=self.durability):
             if where["langgraph_node"] == "agent" and isinstance(chunk.content, str):
                 text += chunk.content
         return text
@@ -47,5 +58,5 @@ class LangGraph:
         return None
 
 
-async def create(url: str) -> LangGraph:
+async def create(url: str, _folder: Path) -> LangGraph:
     return LangGraph(url)

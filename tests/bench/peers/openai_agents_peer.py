@@ -1,11 +1,15 @@
-"""openai-agents: an agent with one tool, its tracing off."""
+"""openai-agents: an agent with one tool, its tracing off; without a session here, openai_agents_session_peer.py adds one."""
 
 from __future__ import annotations
 
-from agents import Agent, OpenAIChatCompletionsModel, Runner, function_tool, set_tracing_disabled
+from pathlib import Path
+from typing import Any
+
+from agents import Agent, OpenAIChatCompletionsModel, Runner, Session, function_tool, set_tracing_disabled
 from openai import AsyncOpenAI
 
 TURNS = 100
+QUESTION = "What is 6*7?"
 
 
 @function_tool
@@ -23,13 +27,16 @@ class OpenAIAgents:
     def _agent(self, model: str) -> Agent:
         if model not in self._agents:
             chat = OpenAIChatCompletionsModel(model=model, openai_client=self._client)
-            self._agents[model] = Agent(name="bench", instructions="Be brief.", model=chat, tools=[CalculatorTool])
+            self._agents[model] = Agent(name="bench", instructions="Be brief.", model=chat, tools=[self._tool(model)])
         return self._agents[model]
 
-    async def run(self, model: str, stream: bool) -> str:
+    def _tool(self, _model: str) -> Any:
+        return CalculatorTool
+
+    async def run(self, model: str, stream: bool, session: Session | None = None) -> str:
         if not stream:
-            return str((await Runner.run(self._agent(model), "What is 6*7?", max_turns=TURNS)).final_output)
-        result = Runner.run_streamed(self._agent(model), "What is 6*7?", max_turns=TURNS)
+            return str((await Runner.run(self._agent(model), QUESTION, max_turns=TURNS, session=session)).final_output)
+        result = Runner.run_streamed(self._agent(model), QUESTION, max_turns=TURNS, session=session)
         async for _event in result.stream_events():
             pass
         return str(result.final_output)
@@ -41,5 +48,5 @@ class OpenAIAgents:
         await self._client.close()
 
 
-async def create(url: str) -> OpenAIAgents:
+async def create(url: str, _folder: Path) -> OpenAIAgents:
     return OpenAIAgents(url)

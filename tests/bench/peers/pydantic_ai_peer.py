@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from openai import AsyncOpenAI
 from pydantic_ai import Agent
 from pydantic_ai.models.openai import OpenAIChatModel
@@ -39,5 +41,5 @@ class PydanticAI:
         await self._client.close()
 
 
-async def create(url: str) -> PydanticAI:
+async def create(url: str, _folder: Path) -> PydanticAI:
     return PydanticAI(url)

@@ -4,6 +4,7 @@ It keeps no script of its own: the answer follows from the request alone, so any
 says what to play, and how many results of tools the request holds after its last question says how far the run is:
 
 * ``tools-N``: N turns with one call each, then the answer.
+* ``lines-N``: the same, each call appends "line 1." and so on; the answer lists in JSON the numbers of the lines that no result names.
 * ``words-N``: an answer of N words, each a delta of its own when streamed.
 
 Run: ``python -m tests.bench.peers.server``; prints its port, ends with its standard input.
@@ -32,29 +33,30 @@ def _sse(delta: dict[str, Any] | None, model: str, finish: str | None = None) ->
     return f"data: {json.dumps(chunk)}\n\n".encode()
 
 
-def _call(turn: int) -> tuple[str, str]:
-    """The id and the arguments of a turn's call; they differ from turn to turn, so that nobody takes them for a loop."""
-    return f"call_{turn}", json.dumps({"operation": "eval", "expression": f"{turn + 2}*7"})
+def _call(kind: str, turn: int) -> tuple[str, str, str]:
+    """The id, the tool and the arguments of a turn's call; they differ from turn to turn, so that nobody takes them for a loop."""
+    if kind == "lines":
+        return f"call_{turn}", "append_line", json.dumps({"line": f"line {turn + 1}."})
+    return f"call_{turn}", TOOL, json.dumps({"operation": "eval", "expression": f"{turn + 2}*7"})
 
 
 @lru_cache(maxsize=256)
-def answer(model: str, turn: int, stream: bool) -> bytes:
-    """The body of an answer: ``turn`` results of tools are known."""
+def answer(model: str, turn: int, stream: bool, text: str) -> bytes:
+    """The body of an answer: ``turn`` results of tools are known, ``text`` is the last one."""
     kind, _, count = model.partition("-")
-    calls = kind == "tools" and turn < int(count)
-    text = "word " * int(count) if kind == "words" else ANSWER
+    calls = kind != "words" and turn < int(count)
     if not stream:
         message: dict[str, Any] = {"role": "assistant", "content": None if calls else text}
         if calls:
-            identity, arguments = _call(turn)
-            message["tool_calls"] = [{"id": identity, "type": "function", "function": {"name": TOOL, "arguments": arguments}}]
+            identity, tool, arguments = _call(kind, turn)
+            message["tool_calls"] = [{"id": identity, "type": "function", "function": {"name": tool, "arguments": arguments}}]
         choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if calls else "stop"}
         whole = {"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": model, "choices": [choice], "usage": USAGE}
         return json.dumps(whole).encode()
     parts = [_sse({"role": "assistant", "content": None}, model)]
     if calls:
-        identity, arguments = _call(turn)
-        head = {"index": 0, "id": identity, "type": "function", "function": {"name": TOOL, "arguments": ""}}
+        identity, tool, arguments = _call(kind, turn)
+        head = {"index": 0, "id": identity, "type": "function", "function": {"name": tool, "arguments": ""}}
         parts.append(_sse({"tool_calls": [head]}, model))
         for start in range(0, len(arguments), PIECE):
             delta = {"index": 0, "function": {"arguments": arguments[start : start + PIECE]}}
@@ -65,10 +67,20 @@ def answer(model: str, turn: int, stream: bool) -> bytes:
     return b"".join(f"{len(part):x}\r\n".encode() + part + b"\r\n" for part in parts) + b"0\r\n\r\n"
 
 
-def _turn(messages: list[dict[str, Any]]) -> int:
+def _results(messages: list[dict[str, Any]]) -> list[str]:
     """Results of tools after the last message of a person."""
     questions = [number for number, message in enumerate(messages) if message["role"] == "user"]
-    return sum(message["role"] == "tool" for message in messages[questions[-1] if questions else 0 :])
+    latest = messages[questions[-1] if questions else 0 :]
+    return [json.dumps(message["content"]) for message in latest if message["role"] == "tool"]
+
+
+def _last_text(model: str, results: list[str]) -> str:
+    kind, _, count = model.partition("-")
+    if kind == "words":
+        return "word " * int(count)
+    if kind == "lines":
+        return json.dumps([line for line in range(1, int(count) + 1) if not any(f"line {line}." in result for result in results)])
+    return ANSWER
 
 
 def _whole(writer: asyncio.StreamWriter, body: bytes) -> None:
@@ -86,9 +98,9 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
                 _whole(writer, b'{"object": "list", "data": []}')
                 continue
             request = json.loads(given)
-            turn = _turn(request["messages"])
+            results, model = _results(request["messages"]), request["model"]
             stream = bool(request.get("stream"))
-            body = answer(request["model"], turn, stream)
+            body = answer(model, len(results), stream, _last_text(model, results))
             if stream:
                 writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n" + body)
             else:

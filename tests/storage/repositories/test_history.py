@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,9 @@ from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.memory import Memory, MemoryType
 from atelier_desk.domain.workflow import Message, MessageRole, Report, Run, Workflow
 from atelier_desk.storage.folder.datadir import DataDir
-from atelier_desk.storage.repositories import Repositories
+from atelier_desk.storage.repositories import Repositories, history
+from atelier_desk.storage.search.changes import Change
+from atelier_desk.storage.search.index import SearchIndex
 from atelier_desk.storage.store import Store
 from atelier_desk.storage.writing.commit import Commit
 from tests.support.clock import ManualClock
@@ -157,3 +160,28 @@ async def test_no_index_is_made_in_what_stands_in_the_place_of_a_moved_folder(da
     assert list(datadir.root.iterdir()) == []
     with pytest.raises(StorageError):
         await store.close()
+
+
+async def test_commits_of_a_moment_are_one_write_of_the_index_and_a_search_does_not_wait(
+    datadir: DataDir, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With an hour to gather in, neither a search nor the end of the store takes longer."""
+    monkeypatch.setattr(history, "GATHER_S", 3600)
+    written: list[int] = []
+    apply = SearchIndex.apply
+
+    def noted(index: SearchIndex, changes: Sequence[Change], state: dict[str, str] | None = None) -> None:
+        written.extend([len(changes)] if changes else [])
+        apply(index, changes, state)
+
+    async with await Store.open(datadir.database, clock=clock, fsync=False) as store:
+        repos = Repositories(store, datadir)
+        workflow = await repos.workflows.create(Workflow(name="a"))
+        await found(repos, "zebra")
+        monkeypatch.setattr(SearchIndex, "apply", noted)
+        for seq in range(1, 6):
+            await say(repos, workflow.id, "a zebra", seq)
+        assert await found(repos, "zebra") == ["message"] * 5
+        assert written == [10]
+        await say(repos, workflow.id, "one more zebra", 6)
+    assert written == [10, 2]

@@ -83,3 +83,11 @@ def test_an_empty_commit_is_no_statement_and_a_change_needs_its_workflow() -> No
     assert commit_rows.statements(Commit(), {}) == []
     with pytest.raises(ValueError, match="which"):
         commit_rows.statements(Commit(workflow={"stream_seq": 1}), {})
+
+
+def test_rows_of_all_tables_are_one_statement() -> None:
+    """Each statement costs the database as much as several rows."""
+    rows = {"runs": (run(2),), "messages": (message("m", "text"),), "tasks": (TASK,)}
+    together = commit_rows.statements(Commit(events=(event(2),), **rows), {})
+    assert len(together) == len(commit_rows.statements(Commit(events=(event(2),), runs=(run(2),)), {}))
+    assert [row["id"].table_name for row in together[-1].params["rows"]] == ["run", "message", "task"]

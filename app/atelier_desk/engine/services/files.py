@@ -187,6 +187,8 @@ class FileService:
 
     async def trusted(self, folders: Sequence[str]) -> dict[str, bool | None]:
         """By folder, what was decided of it or of the nearest folder above; None when nobody was asked."""
+        if not folders:
+            return {}
         decided = (await self._context.settings.get()).folder_trust
         return await in_tool_thread(lambda: {folder: _decided(Path(folder).resolve(), decided) for folder in folders})
 
@@ -195,6 +197,8 @@ class FileService:
 
         What is otherwise than it was the last time is announced as a ``file`` without an id. Every turn looks when it begins.
         """
+        if not folders:
+            return ()
         gone = await in_tool_thread(lambda: tuple(folder for folder in folders if not os.path.isdir(folder)))  # noqa: PTH112
         before = self._gone.intersection(folders)
         if before != set(gone):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import builtins
+import contextlib
 import logging
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -54,6 +55,8 @@ COMMIT = "commit"
 """The name of the newest commit's number in the state of the index."""
 DATABASE = "database"
 """The name of the time at which the database was made, in the state of the index."""
+GATHER_S = 0.25
+"""Seconds for which changes wait for more of them, so that the commits of a moment are one write of the index. A search does not wait."""
 _SAME_TIME = 1_000
 """Microseconds by which the place of a row may be behind its time: rows of one time follow each other."""
 
@@ -121,6 +124,7 @@ class HistoryRepository:
         self._current = False
         self._changed: set[tuple[str, str]] = set()
         self._worker: asyncio.Task[None] | None = None
+        self._now = asyncio.Event()
         self.reading: tuple[int, int] | None = None
         store.follow(self)
 
@@ -136,7 +140,8 @@ class HistoryRepository:
         if not self._current:
             self._changed.update(_key(each) for change in changes for each in _single(change))
         if self._worker is None or self._worker.done():
-            self._worker = background.start(self._take_in(), "history index")
+            self._now.clear()
+            self._worker = background.start(self._work(), "history index")
 
     async def close(self) -> None:
         """Take in what waits and close the file; called by the store."""
@@ -258,9 +263,16 @@ class HistoryRepository:
                 await in_storage_thread(self._index.clear)
 
     async def _take_in(self) -> None:
-        """Take what commits changed into the index. A failure leaves it behind the database, which the next search mends."""
-        if self._worker is not None and self._worker is not asyncio.current_task() and not self._worker.done():
+        """Have what commits changed so far in the index."""
+        if self._worker is not None and not self._worker.done():
+            self._now.set()
             await asyncio.shield(self._worker)
+
+    async def _work(self) -> None:
+        """Take what commits changed into the index. A failure leaves it behind the database, which the next search mends."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(GATHER_S):
+                await self._now.wait()
         while self._queue:
             changes, self._queue = self._queue, []
             try:

@@ -1,4 +1,4 @@
-"""A commit as statements of one transaction: events are inserted, rows are written whole, a statement a table."""
+"""A commit as statements of one transaction: events are inserted, other rows are written whole, all in one statement."""
 
 from __future__ import annotations
 
@@ -52,21 +52,25 @@ def statements(commit: Commit, last: MutableMapping[str, bytes], *, again: bool 
     removed = (Removed("message", tuple(commit.deleted_messages)),) if commit.deleted_messages else ()
     seq = (commit.workflow or {}).get("stream_seq")
     newest = (WorkflowAt(workflow_id, seq),) if workflow_id and seq is not None else ()
+    changed_rows = [
+        *(events if again else ()),
+        *(run for run in runs if run["id"].id not in new),
+        *messages,
+        *executions,
+        *_newest(tables.QUESTIONS, commit.questions),
+        *_newest(tables.APPROVALS, commit.approvals),
+        *_newest(tables.FRAMES, commit.frames),
+        *_newest(tables.TASKS, commit.tasks),
+        *_newest(tables.RULES, commit.rules),
+    ]
     written = [
-        *(_upsert(events) if again else _insert(EVENTS, events)),
+        *(() if again else _insert(EVENTS, events)),
         *_insert(tables.RUNS, [run for run in runs if run["id"].id in new]),
-        *_upsert([run for run in runs if run["id"].id not in new]),
+        *_upsert(changed_rows),
         *(Statement(_LAST_HASH, {"row": record("run", each), "hash": last[each]}) for each in sorted(alone)),
         *([Statement(_MERGE, {"row": record("workflow", workflow_id), "changes": changed}, newest)] if changed else []),
         *([Statement(_RENAME, {"row": record("workflow", workflow_id), **commit.rename._asdict()})] if commit.rename else []),
-        *_upsert(messages),
-        *_upsert(executions),
-        *_upsert(_newest(tables.QUESTIONS, commit.questions)),
-        *_upsert(_newest(tables.APPROVALS, commit.approvals)),
         *insert_all(tables.AUDIT, commit.audit),
-        *_upsert(_newest(tables.FRAMES, commit.frames)),
-        *_upsert(_newest(tables.TASKS, commit.tasks)),
-        *_upsert(_newest(tables.RULES, commit.rules)),
         *(Statement(_MATCHED, {"row": record("permission_rule", each), "at": at}) for each, at in commit.matched_rules.items()),
         *(Statement(_PIN, {"row": record("message", each), "pinned": pinned}) for each, pinned in commit.pins.items()),
         *(Statement(_DELETED_RUN, {"row": record("run", each), "at": at}) for each, at in commit.deleted_runs.items()),
@@ -99,4 +103,6 @@ def _newest(table: Table[Any], values: Iterable[Model]) -> list[dict[str, Any]]:
 
 
 def _upsert(rows: list[dict[str, Any]]) -> list[Statement]:
-    return [Statement(_UPSERT, {"rows": rows}, documents(rows[0]["id"].table_name, rows))] if rows else []
+    """Write rows of any tables in one statement: each further one would cost more than a row."""
+    changes = tuple(change for row in rows for change in documents(row["id"].table_name, (row,)))
+    return [Statement(_UPSERT, {"rows": rows}, changes)] if rows else []

@@ -1,0 +1,21 @@
+"""The tool of the kills: doing it twice shows, and so does not doing it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+
+def line_appender(folder: Path) -> Callable[[str], str]:
+    """A function to make a tool of. It appends a line to ``effects`` in the folder, on the disk before it returns."""
+
+    def append_line(line: str) -> str:
+        """Append a line."""
+        with (folder / "effects").open("a", encoding="utf-8") as file:
+            file.write(f"{line}\n")
+            file.flush()
+            os.fsync(file.fileno())
+        return f"appended: {line}"
+
+    return append_line
