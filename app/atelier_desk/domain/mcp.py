@@ -159,6 +159,22 @@ class McpTemplate(Model):
     optional: tuple[str, ...] = ()
 
 
+RejectedKind = Literal["tool", "resource", "template", "prompt"]
+
+
+class McpRejected(Model):
+    """What a server lists and nobody can use.
+
+    Attributes:
+        name: its server's name for it; empty for one without, or for the whole list.
+        why: in English.
+    """
+
+    kind: RejectedKind
+    name: str = ""
+    why: str = ""
+
+
 class McpKnown(Model):
     """What a server said of itself.
 
@@ -173,6 +189,7 @@ class McpKnown(Model):
         listed: its resources as it listed them last: ``uri``, ``name``, ``about``, ``media_type``.
         templates: addresses of resources to fill in, as it listed them last.
         offered: its prompts as it listed them last.
+        rejected: what it listed last and nobody can use, with the reasons.
     """
 
     title: str = ""
@@ -187,6 +204,7 @@ class McpKnown(Model):
     listed: tuple[dict[str, str], ...] = ()
     templates: tuple[McpTemplate, ...] = ()
     offered: tuple[McpPrompt, ...] = ()
+    rejected: tuple[McpRejected, ...] = ()
     latency_ms: int = 0
     checked_at: Timestamp | None = None
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from atelier_desk.llm.wire.routes import routed_transport
 from atelier_desk.mcp import bounds
+from atelier_desk.mcp.entries import Entries
 
 if TYPE_CHECKING:
     import httpx2
@@ -44,9 +45,17 @@ class TooLargeError(Exception):
 
 @asynccontextmanager
 async def talk(
-    url: str, headers: Mapping[str, str], answered: Answered, over: Callable[[], None], *, timeout_s: float, auth: httpx2.Auth | None = None
+    url: str,
+    headers: Mapping[str, str],
+    answered: Answered,
+    over: Callable[[], None],
+    entries: Entries,
+    *,
+    timeout_s: float,
+    auth: httpx2.Auth | None = None,
 ) -> AsyncIterator[tuple[Any, Any]]:
-    """The streams that the SDK's client wants. ``over`` is called when the server went beyond what it may send; ``answered`` says how."""
+    """The streams that the SDK's client wants. ``over`` is called when the server went beyond what it may send; ``answered`` says how,
+    ``entries`` what was left out of its lists."""
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
 
@@ -76,15 +85,16 @@ async def talk(
         streamable_http_client(url, http_client=client, max_sse_event_size=LONGEST_ANSWER) as (incoming, outgoing),
     ):
         asked = bounds.Asked()
-        yield _Heard(incoming, asked, ended), _Said(outgoing, asked)
+        yield _Heard(incoming, asked, entries, ended), _Said(outgoing, asked, entries)
 
 
 class _Stream:
     """One of the SDK's streams, which something is noted of."""
 
-    def __init__(self, stream: Any, asked: bounds.Asked) -> None:
+    def __init__(self, stream: Any, asked: bounds.Asked, entries: Entries) -> None:
         self._stream = stream
         self._asked = asked
+        self._entries = entries
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -100,8 +110,8 @@ class _Stream:
 class _Heard(_Stream):
     """What the server sends; it comes to its end when that asks for too much at once."""
 
-    def __init__(self, stream: Any, asked: bounds.Asked, ended: Callable[[str], None]) -> None:
-        super().__init__(stream, asked)
+    def __init__(self, stream: Any, asked: bounds.Asked, entries: Entries, ended: Callable[[str], None]) -> None:
+        super().__init__(stream, asked, entries)
         self._ended = ended
 
     def __aiter__(self) -> _Heard:
@@ -112,6 +122,7 @@ class _Heard(_Stream):
         if not self._asked.heard(getattr(item, "message", None)):
             self._ended("requests")
             raise StopAsyncIteration
+        self._entries.heard(getattr(item, "message", None))
         return item
 
 
@@ -119,6 +130,7 @@ class _Said(_Stream):
     """What the server is sent."""
 
     async def send(self, item: Any) -> None:
+        self._entries.said(item.message)
         await self._stream.send(item)
         self._asked.said(item.message)
 

@@ -18,7 +18,7 @@ from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
 from atelier_desk.domain.call import Presentation, Subjects
 from atelier_desk.domain.chat import ChatReply, ImagePart, TextFile, Usage
 from atelier_desk.domain.events.base import CallStatus, Dispatch, Ended, Event, LimitKind, PauseReason, Retention
-from atelier_desk.domain.events.server import InputRequired, InputSent, SampledForServer
+from atelier_desk.domain.events.server import InputRequired, InputSent, SampledForServer, ServersLacking
 from atelier_desk.domain.events.team import (
     ApprovalAskedAgain,
     ApprovalDecided,
@@ -93,6 +93,7 @@ __all__ = [
     "RunResumed",
     "RunStarted",
     "SampledForServer",
+    "ServersLacking",
     "TaskChanged",
     "TitleWritten",
     "ToolCallFinished",
@@ -521,6 +522,7 @@ EventBody = Annotated[
     | WindowLearned
     | LimitReached
     | LoopDetected
+    | ServersLacking
     | RunPaused
     | RunResumed
     | RunFailed
