@@ -60,6 +60,12 @@ async def test_it_is_started_when_it_is_needed_and_nothing_of_it_stays(plain: Ma
     assert not any(map(alive, started))
 
 
+async def test_a_byte_order_mark_before_the_first_message_is_no_part_of_it(plain: Make, clock: ManualClock) -> None:
+    async with connected(plain(mode="byte order mark").config(), clock) as connection:
+        connection.mode = "legacy"  # the first answer is the one that counts
+        assert await connection.tools() == [ECHO]
+
+
 async def test_it_gets_allowed_variables_and_its_own_secrets_alone(
     plain: Make, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

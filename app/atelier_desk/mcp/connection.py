@@ -227,7 +227,7 @@ class Connection:
         self.ping_ms = max(1, round((self._clock.monotonic() - begun) * 1000))
 
     async def _asked(self, client: Client, ask: Callable[[Client], Awaitable[T]], seconds: float, serving: Serving | None = None) -> T:
-        self._answered.status = 0
+        self._answered.forget()
         self._open += 1
         try:
             async with asyncio.timeout(seconds) as limit:
@@ -316,7 +316,7 @@ class Connection:
             self._set(McpState.IDLE)
             raise
         self._client = client
-        self._answered.status = 0
+        self._answered.forget()
         self.latency_ms, self.ping_ms = round((self._clock.monotonic() - begun) * 1000), 0
         self.used_at = self._clock.monotonic()
         self.reason = None

@@ -33,6 +33,8 @@ def explained(error: BaseException, server: str, *, ended: Ended | None = None, 
     if type(inner).__module__.startswith("mcp.client.auth"):
         said = N_("Signing in to the MCP server {server} failed: {detail}")
         return McpError(said, code="sign_in_failed", server=server, detail=_short(str(inner)))
+    if answered is not None and answered.problem is not None:
+        return answered.problem
     if answered is not None and answered.status in (401, 403):
         if answered.status == 401:
             return McpError(N_("The MCP server {server} wants you to sign in."), code="sign_in", server=server)

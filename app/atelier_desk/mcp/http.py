@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+from atelier_desk.domain.mcp import McpError
 from atelier_desk.llm.wire.routes import routed_transport
 from atelier_desk.mcp import bounds
 from atelier_desk.mcp.entries import Entries
@@ -30,13 +31,26 @@ class Answered:
 
     Attributes:
         status: the newest one that was an error, 0 for none.
+        auth: what signs the requests, None for nothing.
         why: for which the connection was ended: ``requests`` or ``values``, empty for neither.
     """
 
     def __init__(self) -> None:
-        self.status = 0
-        self.challenge = ""
         self.why = ""
+        self.auth: Any = None
+        self.forget()
+
+    def forget(self) -> None:
+        """A new request begins."""
+        self.status = 0
+        if self.auth is not None:
+            self.auth.problem = None
+
+    @property
+    def problem(self) -> McpError | None:
+        """Why the sign-in could not answer for the newest request."""
+        found: McpError | None = getattr(self.auth, "problem", None)
+        return found
 
 
 class TooLargeError(Exception):
@@ -61,6 +75,8 @@ async def talk(
 
     pace = bounds.Pace()
 
+    answered.auth = auth
+
     def ended(why: str) -> None:
         answered.why = why
         over()
@@ -68,7 +84,6 @@ async def talk(
     async def look(response: httpx2.Response) -> None:
         if response.status_code >= 400:
             answered.status = response.status_code
-            answered.challenge = response.headers.get("www-authenticate", "")[:500]
         # The client would unpack as much as there is: a few packed kilobytes can be gigabytes.
         content = _unpacked(response.stream, response.headers.pop("content-encoding", ""))
         events = "text/event-stream" in response.headers.get("content-type", "")
