@@ -265,3 +265,11 @@ async def test_an_answer_takes_a_failure_back(plain: Make, clock: ManualClock, m
         server.say(answers={})
         await connection.ping()
         assert (connection.failures, connection.reason, connection.state) == (0, None, McpState.READY)
+
+
+@pytest.mark.parametrize("older", [True, False])
+async def test_a_server_can_be_talked_to_in_the_older_protocol(older: bool, plain: Make, clock: ManualClock) -> None:
+    server = plain()
+    async with connected(server.config(older_protocol=older), clock) as connection:
+        assert await connection.tools() == [ECHO]
+    assert ("server/discover" in server.notes) is not older, "the newest revision is not even asked for"

@@ -378,7 +378,7 @@ class Connection:
             transport = stdio.talk(await in_tool_thread(self._order, values, denials), ended, closing.set, self.entries)
         return Client(
             transport,
-            mode=self.mode,
+            mode="legacy" if server.older_protocol else self.mode,
             cache=None,
             client_info=Implementation(name="atelier", title="Atelier", version=_version()),
             message_handler=self._heard,

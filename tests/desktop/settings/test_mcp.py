@@ -293,3 +293,11 @@ async def test_what_a_server_lists_and_nobody_can_use_is_named(page: Any, atelie
     assert "tool odd" in page.left_out.text()
     assert "inputSchema is missing" in page.left_out.text()
     assert "\u202e" not in page.left_out.text(), "signs that are not seen are shown"
+
+
+async def test_the_older_protocol_is_chosen_in_the_form(page: Any) -> None:
+    assert page.form.config().older_protocol is False
+    page.form.older.click()
+    assert page.form.config().older_protocol is True
+    page.form.show_config(FILES.model_copy(update={"older_protocol": True}))
+    assert page.form.older.isChecked()

@@ -445,3 +445,19 @@ async def test_servers_that_are_off_or_gone_are_named_and_good_ones_are_not(open
         both = FREE.model_copy(update={"mcp_servers": ("plain", "gone")})
         found = told_of_servers([event async for event in atelier.run("Go", agent=both)])
         assert [(each["server"], each["code"]) for each in found] == [("plain", "off"), ("gone", "unknown")]
+
+
+async def test_a_number_that_was_written_as_text_reaches_the_server_as_one_and_counts_as_mended(open_atelier: Opener, plain: Make) -> None:
+    server = plain(tools=[tool("environment", n={"type": "integer"}, id={"type": "string"})])
+    steps = [[ToolCall(id="c1", name="mcp__plain__environment", arguments={"n": "3", "id": "007"})], "Done."]
+    async with open_atelier(ScriptedModel(steps)) as atelier:
+        await added(atelier, server)
+        events = [event async for event in atelier.run("Go", agent=agent(tools=(), mcp_servers=("plain",), approval=ApprovalMode.AUTO))]
+        # Not as the model wrote it: a person looks at it, also where such calls are allowed.
+        (asked,) = await atelier.approvals.pending()
+        assert (asked.arguments, asked.reason) == ({"n": 3, "id": "007"}, "repaired")
+        await atelier.approvals.approve(asked.id)
+        (run,) = {event.run_id for event in events if event.run_id}
+        await atelier.runs.wait(run)
+        (call,) = await atelier.mcp.calls("plain")
+        assert (call.error, call.arguments) == ("", {"n": 3, "id": "007"})
