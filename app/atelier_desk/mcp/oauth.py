@@ -99,7 +99,7 @@ class Kept:
     async def get_client_info(self) -> OAuthClientInformationFull | None:
         from mcp.shared.auth import OAuthClientInformationFull
 
-        if self._server.client_id:
+        if self._server.client_id and (self._secret or not document_of(self._server)):
             # Who registered by hand is that client, whatever was registered before.
             how = {"token_endpoint_auth_method": "client_secret_basic" if self._secret else "none"}
             secret = {"client_secret": self._secret} if self._secret else {}
@@ -116,6 +116,13 @@ class Kept:
     def redirect(self) -> str:
         """Where the browser comes back to; servers compare it with what was registered."""
         return f"http://127.0.0.1:{self.said.get('port', 0)}{PATH}"
+
+
+def document_of(server: McpServer) -> str | None:
+    """The client id when it is the address of a document about the client (CIMD): servers that read such take it without registering."""
+    from mcp.client.auth.utils import is_valid_client_metadata_url
+
+    return server.client_id if is_valid_client_metadata_url(server.client_id) else None
 
 
 class Callback:

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 
 import httpx2
 from mcp.client.auth import OAuthClientProvider
-from mcp.client.auth.utils import extract_field_from_www_auth, extract_scope_from_www_auth, is_valid_client_metadata_url
+from mcp.client.auth.utils import extract_field_from_www_auth, extract_scope_from_www_auth
 from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata
 
 from atelier_desk.domain.mcp import McpError
 from atelier_desk.domain.text import shorten
 from atelier_desk.i18n import N_
+from atelier_desk.mcp.oauth import document_of
 
 if TYPE_CHECKING:
     from atelier_desk.domain.mcp import McpServer
@@ -44,8 +45,7 @@ class Provider(OAuthClientProvider):
         show: Callable[[str], Awaitable[None]],
         came_back: Callable[[], Awaitable[AuthorizationCodeResult]],
     ) -> None:
-        # A client id that is an address names a document about the client, which servers that can read it take without registering.
-        document = server.client_id if is_valid_client_metadata_url(server.client_id) else None
+        document = document_of(server)
         super().__init__(server.url, metadata, kept, redirect_handler=show, callback_handler=came_back, client_metadata_url=document)
         self._server, self._kept, self._reach = server, kept, reach
         self.problem: McpError | None = None
