@@ -300,3 +300,12 @@ def test_a_client_with_a_secret_says_who_it_is_as_the_server_takes_it(supported:
     from atelier_desk.mcp import oauth_provider
 
     assert oauth_provider.method(supported) == method
+
+
+async def test_a_server_of_the_newest_revision_alone_wants_a_sign_in_too(open_atelier: Opener, browser: list[str]) -> None:
+    accounts = Accounts()
+    accounts.strict = True  # who is refused is asked in the older way next, which it does not know
+    async with guarded(accounts) as url, open_atelier() as atelier:
+        await add(atelier, url)
+        assert (await atelier.mcp.test("guarded")).code == "sign_in"
+        assert browser == []

@@ -115,6 +115,10 @@ async def main(url: str) -> None:
         await client.begin()
         tools = await (await atelier.mcp.connection("suite")).tools()
         calls = [(each["name"], each["arguments"]) for each in context.get("toolCalls") or ()]
+        if scenario == "json-schema-2020-12-preservation":
+            # What was read of one tool is sent to the other, which compares it.
+            schemas = {str(each["name"]): each["inputSchema"] for each in tools}
+            calls = [("json_schema_echo", {"schema": schemas["json_schema_2020_12_tool"]})]
         for name, arguments in calls or [(str(each["name"]), fitting(each["inputSchema"])) for each in tools]:
             await client.call(name, arguments)
 

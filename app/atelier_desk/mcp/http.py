@@ -31,6 +31,7 @@ class Answered:
 
     Attributes:
         status: the newest one that was an error, 0 for none.
+        unauthorized: it wanted a sign-in since its newest good answer; another way of asking may have been refused for another reason.
         auth: what signs the requests, None for nothing.
         why: for which the connection was ended: ``requests`` or ``values``, empty for neither.
     """
@@ -43,6 +44,7 @@ class Answered:
     def forget(self) -> None:
         """A new request begins."""
         self.status = 0
+        self.unauthorized = False
         if self.auth is not None:
             self.auth.problem = None
 
@@ -84,6 +86,9 @@ async def talk(
     async def look(response: httpx2.Response) -> None:
         if response.status_code >= 400:
             answered.status = response.status_code
+            answered.unauthorized |= response.status_code == 401
+        elif str(response.request.url) == url:
+            answered.unauthorized = False
         # The client would unpack as much as there is: a few packed kilobytes can be gigabytes.
         content = _unpacked(response.stream, response.headers.pop("content-encoding", ""))
         events = "text/event-stream" in response.headers.get("content-type", "")

@@ -40,6 +40,7 @@ class Accounts:
     Attributes:
         lifetime: what is said of how long a token holds; None for nothing.
         token_status: the token endpoint answers with this; 0 as it should.
+        strict: only the newest revision is answered at all.
         wants: a scope without which the MCP server refuses everything.
     """
 
@@ -55,6 +56,7 @@ class Accounts:
         self.lifetime: int | None = 3600
         self.token_status = 0
         self.wants = ""
+        self.strict = False
 
     async def get_client(self, client_id: str) -> Any:
         return self.clients.get(client_id)
@@ -125,7 +127,9 @@ async def guarded(accounts: Accounts) -> AsyncIterator[str]:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         path = scope.get("path")
         token = dict(scope.get("headers") or ()).get(b"authorization", b"").decode().removeprefix("Bearer ")
-        if path == "/token" and accounts.token_status:
+        if path == "/mcp" and accounts.strict and dict(scope.get("headers") or ()).get(b"mcp-protocol-version") is None:
+            await _answered(send, 400)
+        elif path == "/token" and accounts.token_status:
             await _answered(send, accounts.token_status)
         elif path == "/mcp" and accounts.wants and token in accounts.access and accounts.wants not in accounts.access[token].scopes:
             await _answered(send, 403, f'Bearer error="insufficient_scope", scope="{accounts.wants}"')
