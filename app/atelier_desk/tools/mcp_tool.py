@@ -73,7 +73,7 @@ class McpTool(Tool):
     def definition(self) -> ToolSpec:
         return ToolSpec(name=self.name, description=self.told, parameters=self.schema)
 
-    def read(self, arguments: dict[str, Any]) -> dict[str, Any]:
+    def read_arguments(self, arguments: dict[str, Any]) -> dict[str, Any]:
         found: dict[str, Any] = readings.read(self.schema, arguments)
         return found
 
