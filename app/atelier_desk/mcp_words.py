@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atelier_desk.domain.mcp import McpState
-from atelier_desk.i18n import N_
+from atelier_desk.i18n import N_, _
 
 STATES = {
     McpState.OFF: N_("off"),
@@ -27,3 +27,16 @@ HINTS = {
     "openWorldHint": N_("says that it reaches others"),
 }
 """What a server claims of a tool: shown, never trusted."""
+REJECTED = {
+    "tool": (N_("tool {name}: {why}"), N_("its tools: {why}")),
+    "resource": (N_("resource {name}: {why}"), N_("its resources: {why}")),
+    "template": (N_("resource template {name}: {why}"), N_("its resource templates: {why}")),
+    "prompt": (N_("prompt {name}: {why}"), N_("its prompts: {why}")),
+}
+"""What a server lists and nobody can use, by its kind: one with a name, and one without or the whole list."""
+
+
+def rejected_words(kind: str, name: str, why: str) -> str:
+    """One entry of a server that cannot be used; ``why`` is in English, as the protocol's own words are."""
+    named, unnamed = REJECTED[kind]
+    return _(named, name=name, why=why) if name else _(unnamed, why=why)

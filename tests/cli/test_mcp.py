@@ -178,3 +178,15 @@ def test_resources_are_listed_and_read(cli: Cli, plain: Make) -> None:
     assert cli("mcp", "read", "plain", "note://{day}", "--value", "day=today", "--json").json["uri"] == "note://today"
     missing = cli("mcp", "read", "plain", "note://{day}")
     assert (missing.status, "needs day" in missing.err) == (2, True)
+
+
+def test_a_program_beside_the_person_is_found_from_anywhere(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "bin").mkdir()
+    for name in ("bin/server", "data.json"):
+        (tmp_path / name).write_text("#!/bin/sh\n")
+    monkeypatch.chdir(tmp_path)
+    cli("mcp", "add", "near", "--no-test", "--older-protocol", "--command", "bin/server", "./data.json", "data.json", "./none", "-x/y")
+    (row,) = cli("mcp", "list", "--json").json
+    assert row["config"]["command"] == str(tmp_path / "bin/server")
+    assert row["config"]["args"] == [str(tmp_path / "data.json"), "data.json", "./none", "-x/y"], "what is not written as a path is none"
+    assert row["config"]["older_protocol"] is True

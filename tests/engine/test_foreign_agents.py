@@ -97,7 +97,7 @@ def test_an_agent_of_cline_and_of_cursor() -> None:
         ("---\nname: a\n---\n", "a.md", "no instructions"),
         ("---\nname: [\n---\nx", "a.md", "no YAML"),
         ("name = ", "a.toml", "no TOML"),
-        ("---\nname: a\n---\n" + "x" * 10_001, "a.md", "at most"),
+        ("---\nname: a\n---\n" + "x" * 100_001, "a.md", "at most"),
     ],
 )
 def test_a_file_that_is_none_says_why(text: str, name: str, word: str) -> None:
@@ -116,3 +116,40 @@ def test_any_file_is_read_or_refused(text: str, name: str) -> None:
     for each in (text, f"---\nname: {text}\ntools: {text}\nmodel: {text}\nmaxTurns: {text}\n---\n{text}"):
         with contextlib.suppress(UsageError):
             assert read(each, name, HERE).config.system_prompt
+
+
+COPILOT = [
+    ("search", ("search_files", "glob_files", "list_directory")),
+    ("codebase", ("search_files", "glob_files")),
+    ("search/codebase", ("search_files", "glob_files")),
+    ("search/textSearch", ("search_files",)),
+    ("edit", ("edit_file", "write_file")),
+    ("editFiles", ("edit_file", "write_file")),
+    ("edit/editFiles", ("edit_file", "write_file")),
+    ("edit/createFile", ("write_file",)),
+    ("read/readFile", ("read_file",)),
+    ("runCommands", ("run_command",)),
+    ("execute", ("run_command",)),
+    ("execute/runInTerminal", ("run_command",)),
+    ("runCommands/runInTerminal", ("run_command",)),
+    ("runTests", ("run_command",)),
+    ("todo", ("TodoTool",)),
+    ("todos", ("TodoTool",)),
+    ("agent", ("SpawnAgentTool",)),
+    ("agent/runSubagent", ("SpawnAgentTool",)),
+    ("github/search", ()),
+    ("playwright/*", ()),
+    ("problems", ()),
+]
+
+
+@pytest.mark.parametrize(("written", "tools"), COPILOT)
+def test_tools_of_copilot_are_translated_and_those_of_servers_are_not_taken_for_them(written: str, tools: tuple[str, ...]) -> None:
+    found = read(f"---\nname: a\ndescription: d\ntools: ['{written}']\n---\nWork.", "a.agent.md", HERE)
+    assert set(found.config.tools) == set(tools)
+    assert (f"No tool here corresponds to: {written}" in notes(found)) is not bool(tools), "what was not taken is named"
+
+
+def test_long_instructions_are_taken_whole() -> None:
+    text = "Work. " * 16_000
+    assert read(f"---\nname: a\ndescription: d\n---\n{text}", "a.md", HERE).config.system_prompt == text.strip()

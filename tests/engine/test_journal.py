@@ -53,6 +53,7 @@ from atelier_desk.domain.events.run import (
     RunResumed,
     RunStarted,
     SampledForServer,
+    ServersLacking,
     TaskChanged,
     TitleWritten,
     ToolCallFinished,
@@ -62,6 +63,7 @@ from atelier_desk.domain.events.run import (
     WindowLearned,
     event_body_adapter,
 )
+from atelier_desk.domain.events.server import ServerProblem
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.domain.question import QuestionOption, QuestionSpec, QuestionStatus, QuestionType, UserQuestion
 from atelier_desk.domain.task import Task
@@ -127,6 +129,7 @@ def every_event(workflow_id: str, run_id: str) -> list[EventBody]:
         QueueChanged(order=(f"{run_id}-too", f"{run_id}-waits"), edited={f"{run_id}-too": "sooner"}),
         QueuedSent(message_id=f"{run_id}-too"),
         LoopDetected(tool="t", count=3, action="warn", digest="d"),
+        ServersLacking(problems=(ServerProblem(server="s", code="failed", detail="it ended"),)),
         Injected(reason="loop_warning", content="stop it"),
         LimitReached(limit=LimitKind.COST, value=2.0, cap=1.0),
         RunPaused(reason=PauseReason.LIMIT),

@@ -52,7 +52,7 @@ async def test_an_agent_works_and_what_it_left_is_read(open_atelier: Opener) -> 
         assert [each["name"] for each in reports["reports"]] == ["count"]
         assert report == "# Twelve"
         assert "Nobody" in unknown
-        assert "less than or equal to 50" in wrong
+        assert wrong == "search_memory: limit must be at most 50."
 
 
 async def test_what_has_to_be_allowed_waits_for_the_person(open_atelier: Opener, plain: Make) -> None:

@@ -60,6 +60,12 @@ async def test_it_is_started_when_it_is_needed_and_nothing_of_it_stays(plain: Ma
     assert not any(map(alive, started))
 
 
+async def test_a_byte_order_mark_before_the_first_message_is_no_part_of_it(plain: Make, clock: ManualClock) -> None:
+    async with connected(plain(mode="byte order mark").config(), clock) as connection:
+        connection.mode = "legacy"  # the first answer is the one that counts
+        assert await connection.tools() == [ECHO]
+
+
 async def test_it_gets_allowed_variables_and_its_own_secrets_alone(
     plain: Make, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -259,3 +265,11 @@ async def test_an_answer_takes_a_failure_back(plain: Make, clock: ManualClock, m
         server.say(answers={})
         await connection.ping()
         assert (connection.failures, connection.reason, connection.state) == (0, None, McpState.READY)
+
+
+@pytest.mark.parametrize("older", [True, False])
+async def test_a_server_can_be_talked_to_in_the_older_protocol(older: bool, plain: Make, clock: ManualClock) -> None:
+    server = plain()
+    async with connected(server.config(older_protocol=older), clock) as connection:
+        assert await connection.tools() == [ECHO]
+    assert ("server/discover" in server.notes) is not older, "the newest revision is not even asked for"

@@ -96,7 +96,7 @@ def registered(accounts: Accounts, **fields: Any) -> None:
 async def test_a_client_that_was_registered_by_hand_is_used_with_its_secret(open_atelier: Opener, browser: list[str], secret: str) -> None:
     accounts = Accounts()
     how = (
-        {"token_endpoint_auth_method": "client_secret_post", "client_secret": secret} if secret else {"token_endpoint_auth_method": "none"}
+        {"token_endpoint_auth_method": "client_secret_basic", "client_secret": secret} if secret else {"token_endpoint_auth_method": "none"}
     )
     registered(accounts, **how)
     async with guarded(accounts) as url, open_atelier() as atelier:
@@ -222,3 +222,90 @@ async def test_a_sign_in_that_leads_inside_ends_before_anything_is_asked_there(
             health = await atelier.mcp.sign_in("guarded")
     assert (health.ok, health.code, inside, browser) == (False, "sign_in_failed", [], [])
     assert within in health.message
+
+
+async def said_by(atelier: Atelier) -> str:
+    """The answer of a call, or the code of its error."""
+    connection = await atelier.mcp.connection("guarded")
+    try:
+        result: Any = await connection.call("hello", {})
+    except McpError as error:
+        return error.code
+    return str(result.content[0].text)
+
+
+@pytest.mark.parametrize("lifetime", [3600, None])
+async def test_a_token_that_ended_early_is_renewed_before_anybody_is_asked(
+    lifetime: int | None, open_atelier: Opener, browser: list[str]
+) -> None:
+    accounts = Accounts()
+    accounts.lifetime = lifetime
+    async with guarded(accounts) as url, open_atelier() as atelier:
+        await add(atelier, url)
+        assert (await atelier.mcp.sign_in("guarded")).ok
+        accounts.access.clear()
+        assert await said_by(atelier) == "hello"
+        assert (accounts.refreshed, len(browser)) == (1, 1)
+        # It is refused, too: the call says that a sign-in is needed, and the sign-in of before opens no browser now.
+        accounts.access.clear()
+        accounts.refresh.clear()
+        assert await said_by(atelier) == "sign_in"
+        assert len(browser) == 1
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+async def test_a_token_endpoint_that_is_down_ends_no_sign_in(status: int, open_atelier: Opener, browser: list[str]) -> None:
+    accounts = Accounts()
+    async with guarded(accounts) as url, open_atelier() as atelier:
+        await add(atelier, url)
+        assert (await atelier.mcp.sign_in("guarded")).ok
+        accounts.access.clear()
+        accounts.token_status = status
+        assert await said_by(atelier) == "unreachable"
+        health = await atelier.mcp.restart("guarded")
+        assert f"HTTP {status}" in health.message
+        accounts.token_status = 0
+        assert await said_by(atelier) == "hello"
+        assert len(browser) == 1
+
+
+async def test_more_rights_are_asked_for_when_somebody_signs_in_again(open_atelier: Opener, browser: list[str]) -> None:
+    accounts = Accounts()
+    async with guarded(accounts) as url, open_atelier() as atelier:
+        await add(atelier, url, scopes="read")
+        assert (await atelier.mcp.sign_in("guarded")).ok
+        assert parse_qs(urlsplit(browser[-1]).query)["scope"] == ["read"], "what was entered is asked for"
+        accounts.wants = "write"
+        assert await said_by(atelier) == "sign_in"
+        assert len(browser) == 1, "nobody is sent to a browser in the middle of a call"
+        row = await atelier.mcp.get("guarded")
+        assert "(write)" in row.reason
+        assert "Sign in again" in row.reason
+        assert (await atelier.mcp.sign_in("guarded")).ok
+        assert set(parse_qs(urlsplit(browser[-1]).query)["scope"][0].split()) == {"read", "write"}
+        assert await said_by(atelier) == "hello"
+        assert (await kept_of(atelier))["challenge"] == ""
+
+
+@pytest.mark.parametrize(
+    ("supported", "method"),
+    [
+        (None, "client_secret_basic"),
+        (["client_secret_basic", "client_secret_post"], "client_secret_basic"),
+        (["client_secret_post"], "client_secret_post"),
+        (["private_key_jwt"], "client_secret_basic"),
+    ],
+)
+def test_a_client_with_a_secret_says_who_it_is_as_the_server_takes_it(supported: list[str] | None, method: str) -> None:
+    from atelier_desk.mcp import oauth_provider
+
+    assert oauth_provider.method(supported) == method
+
+
+async def test_a_server_of_the_newest_revision_alone_wants_a_sign_in_too(open_atelier: Opener, browser: list[str]) -> None:
+    accounts = Accounts()
+    accounts.strict = True  # who is refused is asked in the older way next, which it does not know
+    async with guarded(accounts) as url, open_atelier() as atelier:
+        await add(atelier, url)
+        assert (await atelier.mcp.test("guarded")).code == "sign_in"
+        assert browser == []

@@ -73,6 +73,7 @@ def described(row: McpStatus) -> dict[str, object]:
         "title": known.title,
         "version": known.version,
         "protocol": known.protocol,
+        "rejected": [each.model_dump() for each in known.rejected],
         "config": row.config.model_dump(mode="json"),
     }
 
@@ -96,6 +97,8 @@ def tell_health(out: Output, name: str, health: McpHealth) -> None:
         health.tools, name=name, time=figures.duration(health.latency_ms), protocol=health.protocol,
     )  # fmt: skip
     line(out, text)
+    for each in health.left_out:
+        out.note(_("Left out: {what}", what=each), "warn")
 
 
 def tell_waiting(out: Output, row: McpStatus) -> None:

@@ -9,7 +9,16 @@ from atelier_desk.cli.approval_words import call_words, short
 from atelier_desk.domain.call import Presentation
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import StreamEvent
-from atelier_desk.engine.notice_words import COMPACTIONS, LIMITS, misfit_words, nudge_words, retry_words, too_little, unfinished_words
+from atelier_desk.engine.notice_words import (
+    COMPACTIONS,
+    LIMITS,
+    misfit_words,
+    nudge_words,
+    retry_words,
+    servers_words,
+    too_little,
+    unfinished_words,
+)
 from atelier_desk.figures import cost, duration, number
 from atelier_desk.i18n import N_, _
 from atelier_desk.tools.failure_words import explain
@@ -66,6 +75,9 @@ def notice(event: StreamEvent, begun: Calls | None = None) -> Said:
         case payloads.Misfit():
             title, text = misfit_words(str(said.details.get("problem", "")))
             return _("{title}. {text}", title=title, text=text), "warn"
+        case payloads.ServersLacking():
+            title, text = servers_words(said.details)
+            return f"{title}\n{text}", "warn"
         case payloads.Notice():
             return _run_notice(said), "dim"
         case _:

@@ -147,7 +147,8 @@ class ApprovalRequest(Model):
             ``tools``; delegate ``target_agent_id``, ``target_agent_name``, ``prompt_preview``, ``prompt_length``; parallel ``task_count``,
             ``tasks``. ``always_in`` is where a yes for ever holds, ``{"scope", "scope_id"}``: see ``holds``.
         presentation: the call in words for people; ``subjects`` what it touches.
-        arguments: the call's exact arguments as the model wrote them; ``edited`` what a person made of them, None when unchanged.
+        arguments: the call's exact arguments, as the model wrote them or as they were read; ``edited`` what a person made of them, None
+            when unchanged.
         seen_ms: how long the card could be seen; only that uses up ``timeout_s`` (0 = none).
         round: how often it was asked, from 1.
         decided_by: ``user``, ``timeout`` or ``stop``; ``note`` is a rejection's reason, which the agent reads.

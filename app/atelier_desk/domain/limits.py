@@ -25,7 +25,8 @@ MODEL_NAME: Final = 512
 """Characters: the names of local servers are paths, those of clouds are resource names."""
 PROVIDER_HEADERS: Final = 20
 """Headers of the owner's that a model server is sent with each request."""
-SYSTEM_PROMPT: Final = 10_000
+SYSTEM_PROMPT: Final = 100_000
+"""Characters of an agent's instructions. Of 944 files of agents in public repositories 160 have more than 10 000, and none this many."""
 ANSWER_SCHEMA: Final = 20_000
 """Characters of the JSON Schema of an agent's answers."""
 WORKFLOW_INSTRUCTIONS: Final = 5_000

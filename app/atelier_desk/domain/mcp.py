@@ -59,6 +59,8 @@ class McpServer(Model):
         client_id: registered with its sign-in server by hand; empty registers one by itself. The secret of one that has one is in the
             keyring.
         scopes: what is asked for at sign-in; empty asks for what the server names.
+        older_protocol: it is talked to in a revision before 2026-07-28, whatever it offers: some frameworks ask people for something only
+            there.
         keyring: what tells its entries of the keyring from those of a server of this name in another data folder; given when it is stored.
         roots: folders that the server may be told of, where a run that calls it was granted them, or folders within them.
         source: the program whose file it was read from; empty when it was entered here.
@@ -77,6 +79,7 @@ class McpServer(Model):
     sandbox: bool = False
     timeout_s: float = Field(default=TIMEOUT_S, ge=1, le=3_600)
     enabled: bool = True
+    older_protocol: bool = False
     tools_off: tuple[CallName, ...] = Field(default=(), max_length=MOST_TOOLS)
     client_id: str = Field(default="", max_length=2_048)
     scopes: str = Field(default="", max_length=2_048)
@@ -159,6 +162,22 @@ class McpTemplate(Model):
     optional: tuple[str, ...] = ()
 
 
+RejectedKind = Literal["tool", "resource", "template", "prompt"]
+
+
+class McpRejected(Model):
+    """What a server lists and nobody can use.
+
+    Attributes:
+        name: its server's name for it; empty for one without, or for the whole list.
+        why: in English.
+    """
+
+    kind: RejectedKind
+    name: str = ""
+    why: str = ""
+
+
 class McpKnown(Model):
     """What a server said of itself.
 
@@ -173,6 +192,7 @@ class McpKnown(Model):
         listed: its resources as it listed them last: ``uri``, ``name``, ``about``, ``media_type``.
         templates: addresses of resources to fill in, as it listed them last.
         offered: its prompts as it listed them last.
+        rejected: what it listed last and nobody can use, with the reasons.
     """
 
     title: str = ""
@@ -187,6 +207,7 @@ class McpKnown(Model):
     listed: tuple[dict[str, str], ...] = ()
     templates: tuple[McpTemplate, ...] = ()
     offered: tuple[McpPrompt, ...] = ()
+    rejected: tuple[McpRejected, ...] = ()
     latency_ms: int = 0
     checked_at: Timestamp | None = None
 

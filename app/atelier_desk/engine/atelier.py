@@ -544,6 +544,7 @@ class Atelier(Services):
             default_agent=self._default_agent,
             folder_instructions=self.files.instructions,
             skills=self.skills,
+            server_problems=self.mcp.problems,
             own=(Path(self.datadir.root).resolve().as_posix(),),
             marks=self.workspace_files.marks,
             record_answer=self.gate.record,

@@ -16,7 +16,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode, Effort
 from atelier_desk.domain.errors import AtelierError, LimitError, UsageError
 from atelier_desk.i18n import N_
-from atelier_desk.policy.permissions.foreign import tools_for
+from atelier_desk.policy.permissions.foreign import agent_tools_for
 from atelier_desk.workspace.skills import header
 from atelier_desk.workspace.skills.header import Document
 
@@ -176,7 +176,7 @@ def _translated(names: Iterable[str], here: Surroundings, unknown: list[str]) ->
         if name.startswith("mcp__"):
             out.append(name)
             continue
-        known = [tool for tool in ((name,) if name in here.tools else tools_for(name)) if tool in here.tools]
+        known = [tool for tool in ((name,) if name in here.tools else agent_tools_for(name)) if tool in here.tools]
         out += known
         if not known and name != "*":
             unknown.append(written)

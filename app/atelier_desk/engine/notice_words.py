@@ -109,6 +109,28 @@ def misfit_words(problem: str) -> tuple[str, str]:
     return _("The answer does not fit its form"), _("It stands as it is. What does not fit: {problem}", problem=problem)
 
 
+SERVER_PROBLEMS = {
+    "unknown": N_("{server}: there is no such server"),
+    "off": N_("{server}: it is switched off"),
+    "failed": N_("{server}: {detail}"),
+    "nothing": N_("{server}: it offers no tools, resources or prompts"),
+    "left_out": N_("{server} offers what cannot be used: {detail}"),
+}
+"""By the code of a ``ServerProblem``."""
+
+
+def servers_words(details: Mapping[str, Any]) -> tuple[str, str]:
+    """Title and text of what MCP servers of the agent lack, a line for each; ``details`` has the ``problems`` of the event."""
+    lines, whole = [], False
+    for each in details.get("problems") or ():
+        code = str(each.get("code"))
+        text = SERVER_PROBLEMS.get(code, "{server}: {detail}")
+        lines.append(_(text, server=each.get("server", ""), detail=each.get("detail", "")))
+        whole = whole or code != "left_out"
+    title = _("MCP servers of the agent are not available") if whole else _("Some tools of MCP servers cannot be used")
+    return title, "\n".join(lines)
+
+
 def too_little(kind: str, value: float, cap: float) -> str:
     """Why a run stopped before its cap: a request is sent only when what is left is enough for it. Empty when the cap is used up."""
     return _("What is left is not enough for the next request.") if kind in ("tokens", "cost") and value < cap else ""

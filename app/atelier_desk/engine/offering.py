@@ -15,6 +15,8 @@ from pydantic import Field
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import AtelierError
+from atelier_desk.i18n import spoken
+from atelier_desk.tools import argument_words
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
@@ -33,9 +35,23 @@ _Workflow = Annotated[str, Field(description="The id of a conversation that run_
 def offered(atelier: Atelier, version: str) -> MCPServer:
     """The server with its tools."""
     from mcp.server.mcpserver import MCPServer
+    from mcp.server.mcpserver.exceptions import ToolError
     from mcp_types import ToolAnnotations
+    from pydantic import ValidationError
 
-    server = MCPServer("atelier", title="Atelier", version=version, instructions=INSTRUCTIONS, log_level="WARNING")
+    class Server(MCPServer):
+        async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+            try:
+                return await super().call_tool(name, arguments, context)
+            except ToolError as error:
+                if not isinstance(error.__cause__, ValidationError):
+                    raise
+                # The SDK says it in the words of the library that checks, with an address in the web for each.
+                with spoken("en"):
+                    problems = argument_words.explain(error.__cause__)
+                raise ToolError(f"{name}: {problems}") from None
+
+    server = Server("atelier", title="Atelier", version=version, instructions=INSTRUCTIONS, log_level="WARNING")
     reading = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 
     async def run_agent(

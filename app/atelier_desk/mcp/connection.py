@@ -19,6 +19,7 @@ from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.mcp import START_S, McpError, McpPrompt, McpServer, McpState, McpTemplate
 from atelier_desk.i18n import N_
 from atelier_desk.mcp import errors, http, listing, stdio, templates
+from atelier_desk.mcp.entries import Entries
 from atelier_desk.mcp.resolving import Resolved
 from atelier_desk.mcp.serving import Answers, Serving, responses
 from atelier_desk.policy.circuit_breaker import CircuitBreaker
@@ -60,6 +61,7 @@ class Connection:
         ping_ms: what the newest answer to the question whether it is there took; 0 when it was not asked yet.
         used_at: when it was asked for something last, by the clock.
         pid: of the program, 0 for none.
+        entries: what of its lists cannot be used, of the newest start.
     """
 
     start_s = START_S
@@ -108,6 +110,7 @@ class Connection:
         self._closing = asyncio.Event()
         self._ended = stdio.Ended()
         self._answered = http.Answered()
+        self.entries = Entries()
 
     @property
     def pid(self) -> int:
@@ -225,7 +228,7 @@ class Connection:
         self.ping_ms = max(1, round((self._clock.monotonic() - begun) * 1000))
 
     async def _asked(self, client: Client, ask: Callable[[Client], Awaitable[T]], seconds: float, serving: Serving | None = None) -> T:
-        self._answered.status = 0
+        self._answered.forget()
         self._open += 1
         try:
             async with asyncio.timeout(seconds) as limit:
@@ -254,15 +257,15 @@ class Connection:
 
     async def resources(self) -> list[dict[str, str]]:
         """The resources it lists; see ``listing.resources``. Raises ``McpError``."""
-        return await self.request(listing.resources)
+        return await self.request(lambda client: listing.resources(client, self.entries))
 
     async def prompts(self) -> list[McpPrompt]:
         """The prompts it lists; see ``listing.prompts_of``. Raises ``McpError``."""
-        return await self.request(listing.prompts_of)
+        return await self.request(lambda client: listing.prompts_of(client, self.entries))
 
     async def templates(self) -> list[McpTemplate]:
         """The templates of resources it lists; see ``templates.templates``. Raises ``McpError``."""
-        return await self.request(templates.templates)
+        return await self.request(lambda client: templates.templates(client, self.entries))
 
     async def client(self) -> Client:
         """The SDK's client of a running server. Raises ``McpError``."""
@@ -296,7 +299,7 @@ class Connection:
 
     async def _start(self) -> Client:
         self._closing = asyncio.Event()
-        self._ended, self._answered = stdio.Ended(), http.Answered()
+        self._ended, self._answered, self.entries = stdio.Ended(), http.Answered(), Entries()
         started: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
         self._set(McpState.STARTING)
         self.answers.told = None
@@ -316,7 +319,7 @@ class Connection:
             self._set(McpState.IDLE)
             raise
         self._client = client
-        self._answered.status = 0
+        self._answered.forget()
         self.latency_ms, self.ping_ms = round((self._clock.monotonic() - begun) * 1000), 0
         self.used_at = self._clock.monotonic()
         self.reason = None
@@ -370,13 +373,15 @@ class Connection:
         values = await self._resolve(server)
         if server.transport == "http":
             auth = await self._auth(server) if self._auth is not None else None
-            transport: Any = http.talk(values.url, values.headers, self._answered, closing.set, timeout_s=server.timeout_s, auth=auth)
+            transport: Any = http.talk(
+                values.url, values.headers, self._answered, closing.set, self.entries, timeout_s=server.timeout_s, auth=auth
+            )
         else:
             denials = self._holds = await self._denials()
-            transport = stdio.talk(await in_tool_thread(self._order, values, denials), ended, closing.set)
+            transport = stdio.talk(await in_tool_thread(self._order, values, denials), ended, closing.set, self.entries)
         return Client(
             transport,
-            mode=self.mode,
+            mode="legacy" if server.older_protocol else self.mode,
             cache=None,
             client_info=Implementation(name="atelier", title="Atelier", version=_version()),
             message_handler=self._heard,

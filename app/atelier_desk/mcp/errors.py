@@ -33,8 +33,10 @@ def explained(error: BaseException, server: str, *, ended: Ended | None = None, 
     if type(inner).__module__.startswith("mcp.client.auth"):
         said = N_("Signing in to the MCP server {server} failed: {detail}")
         return McpError(said, code="sign_in_failed", server=server, detail=_short(str(inner)))
-    if answered is not None and answered.status in (401, 403):
-        if answered.status == 401:
+    if answered is not None and answered.problem is not None:
+        return answered.problem
+    if answered is not None and (answered.unauthorized or answered.status == 403):
+        if answered.unauthorized:
             return McpError(N_("The MCP server {server} wants you to sign in."), code="sign_in", server=server)
         return McpError(
             N_("The MCP server {server} refuses this access (HTTP 403). Check its key or sign in anew."), code="forbidden", server=server

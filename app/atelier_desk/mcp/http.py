@@ -7,8 +7,10 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+from atelier_desk.domain.mcp import McpError
 from atelier_desk.llm.wire.routes import routed_transport
 from atelier_desk.mcp import bounds
+from atelier_desk.mcp.entries import Entries
 
 if TYPE_CHECKING:
     import httpx2
@@ -29,13 +31,28 @@ class Answered:
 
     Attributes:
         status: the newest one that was an error, 0 for none.
+        unauthorized: it wanted a sign-in since its newest good answer; another way of asking may have been refused for another reason.
+        auth: what signs the requests, None for nothing.
         why: for which the connection was ended: ``requests`` or ``values``, empty for neither.
     """
 
     def __init__(self) -> None:
-        self.status = 0
-        self.challenge = ""
         self.why = ""
+        self.auth: Any = None
+        self.forget()
+
+    def forget(self) -> None:
+        """A new request begins."""
+        self.status = 0
+        self.unauthorized = False
+        if self.auth is not None:
+            self.auth.problem = None
+
+    @property
+    def problem(self) -> McpError | None:
+        """Why the sign-in could not answer for the newest request."""
+        found: McpError | None = getattr(self.auth, "problem", None)
+        return found
 
 
 class TooLargeError(Exception):
@@ -44,13 +61,23 @@ class TooLargeError(Exception):
 
 @asynccontextmanager
 async def talk(
-    url: str, headers: Mapping[str, str], answered: Answered, over: Callable[[], None], *, timeout_s: float, auth: httpx2.Auth | None = None
+    url: str,
+    headers: Mapping[str, str],
+    answered: Answered,
+    over: Callable[[], None],
+    entries: Entries,
+    *,
+    timeout_s: float,
+    auth: httpx2.Auth | None = None,
 ) -> AsyncIterator[tuple[Any, Any]]:
-    """The streams that the SDK's client wants. ``over`` is called when the server went beyond what it may send; ``answered`` says how."""
+    """The streams that the SDK's client wants. ``over`` is called when the server went beyond what it may send; ``answered`` says how,
+    ``entries`` what was left out of its lists."""
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
 
     pace = bounds.Pace()
+
+    answered.auth = auth
 
     def ended(why: str) -> None:
         answered.why = why
@@ -59,7 +86,9 @@ async def talk(
     async def look(response: httpx2.Response) -> None:
         if response.status_code >= 400:
             answered.status = response.status_code
-            answered.challenge = response.headers.get("www-authenticate", "")[:500]
+            answered.unauthorized |= response.status_code == 401
+        elif str(response.request.url) == url:
+            answered.unauthorized = False
         # The client would unpack as much as there is: a few packed kilobytes can be gigabytes.
         content = _unpacked(response.stream, response.headers.pop("content-encoding", ""))
         events = "text/event-stream" in response.headers.get("content-type", "")
@@ -76,15 +105,16 @@ async def talk(
         streamable_http_client(url, http_client=client, max_sse_event_size=LONGEST_ANSWER) as (incoming, outgoing),
     ):
         asked = bounds.Asked()
-        yield _Heard(incoming, asked, ended), _Said(outgoing, asked)
+        yield _Heard(incoming, asked, entries, ended), _Said(outgoing, asked, entries)
 
 
 class _Stream:
     """One of the SDK's streams, which something is noted of."""
 
-    def __init__(self, stream: Any, asked: bounds.Asked) -> None:
+    def __init__(self, stream: Any, asked: bounds.Asked, entries: Entries) -> None:
         self._stream = stream
         self._asked = asked
+        self._entries = entries
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -100,8 +130,8 @@ class _Stream:
 class _Heard(_Stream):
     """What the server sends; it comes to its end when that asks for too much at once."""
 
-    def __init__(self, stream: Any, asked: bounds.Asked, ended: Callable[[str], None]) -> None:
-        super().__init__(stream, asked)
+    def __init__(self, stream: Any, asked: bounds.Asked, entries: Entries, ended: Callable[[str], None]) -> None:
+        super().__init__(stream, asked, entries)
         self._ended = ended
 
     def __aiter__(self) -> _Heard:
@@ -112,6 +142,7 @@ class _Heard(_Stream):
         if not self._asked.heard(getattr(item, "message", None)):
             self._ended("requests")
             raise StopAsyncIteration
+        self._entries.heard(getattr(item, "message", None))
         return item
 
 
@@ -119,6 +150,7 @@ class _Said(_Stream):
     """What the server is sent."""
 
     async def send(self, item: Any) -> None:
+        self._entries.said(item.message)
         await self._stream.send(item)
         self._asked.said(item.message)
 

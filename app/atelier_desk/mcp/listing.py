@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from atelier_desk.domain.mcp import MOST_TOOLS, McpPrompt
 from atelier_desk.mcp import errors, prompts
+from atelier_desk.mcp.entries import Entries
 
 if TYPE_CHECKING:
     from mcp import Client
 
 MOST_PAGES = 50
 """Pages of one list; a server whose list never ends is cut off."""
-MOST_NAME = 256
-"""Characters of a tool's name."""
 MOST_URI = 2_000
 """Characters of a resource's address."""
 MOST_DEFINED = 4 * 1024 * 1024
@@ -44,7 +43,7 @@ async def pages(ask: Callable[..., Awaitable[L]]) -> AsyncGenerator[L, None]:
 
 
 async def tools(client: Client, server: str) -> list[dict[str, Any]]:
-    """All tools as the server defines them, in its order, at most ``MOST_TOOLS``; of several with one name the first.
+    """All usable tools as the server defines them, in its order, at most ``MOST_TOOLS``; ``Entries`` left the others out.
 
     Raises:
         McpError: the definitions are more than ``MOST_DEFINED``.
@@ -56,8 +55,6 @@ async def tools(client: Client, server: str) -> list[dict[str, Any]]:
     async with aclosing(pages(client.list_tools)) as listed:
         async for page in listed:
             for tool in page.tools:
-                if not tool.name or len(tool.name) > MOST_NAME or tool.name in found:
-                    continue
                 found[tool.name] = tool.model_dump(mode="json", by_alias=True, exclude_none=True)
                 room -= len(json.dumps(found[tool.name], ensure_ascii=False))
                 if room < 0:
@@ -67,7 +64,7 @@ async def tools(client: Client, server: str) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-async def resources(client: Client) -> list[dict[str, str]]:
+async def resources(client: Client, entries: Entries) -> list[dict[str, str]]:
     """The resources, at most ``MOST_TOOLS``: ``uri``, ``name``, ``about``, ``media_type``; of several with one address the first."""
     if client.server_capabilities.resources is None:
         return []
@@ -76,7 +73,9 @@ async def resources(client: Client) -> list[dict[str, str]]:
         async for page in listed:
             for each in page.resources:
                 uri = str(each.uri)
-                if len(uri) <= MOST_URI:
+                if len(uri) > MOST_URI:
+                    entries.reject("resource", each.name, f"its address has more than {MOST_URI} characters")
+                else:
                     said = {"name": each.title or each.name, "about": each.description or "", "media_type": each.mime_type or ""}
                     found.setdefault(uri, {"uri": uri, **{key: text[:300] for key, text in said.items()}})
             if len(found) >= MOST_TOOLS:
@@ -84,15 +83,19 @@ async def resources(client: Client) -> list[dict[str, str]]:
     return list(found.values())[:MOST_TOOLS]
 
 
-async def prompts_of(client: Client) -> list[McpPrompt]:
+async def prompts_of(client: Client, entries: Entries) -> list[McpPrompt]:
     """The prompts, at most ``MOST_PROMPTS``; of several that are called the same the first."""
     if client.server_capabilities.prompts is None:
         return []
     found: dict[str, McpPrompt] = {}
     async with aclosing(pages(client.list_prompts)) as listed:
         async for page in listed:
-            for each in filter(None, map(prompts.listed, page.prompts)):
-                found.setdefault(each.call, each)
+            for each in page.prompts:
+                made = prompts.listed(each)
+                if made is None:
+                    entries.reject("prompt", each.name, "its name or its arguments are more than a person could enter")
+                else:
+                    found.setdefault(made.call, made)
             if len(found) >= prompts.MOST_PROMPTS:
                 break
     return list(found.values())[: prompts.MOST_PROMPTS]

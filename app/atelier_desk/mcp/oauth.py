@@ -12,7 +12,7 @@ import logging
 import secrets
 import time
 import webbrowser
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, parse_qs, urlsplit
 
@@ -37,7 +37,11 @@ PATH = "/callback"
 
 
 class Kept:
-    """What the keyring has of a server's sign-in, as the SDK's ``TokenStorage`` wants it. Nothing of it is in an error or a log."""
+    """What the keyring has of a server's sign-in, as the SDK's ``TokenStorage`` wants it. Nothing of it is in an error or a log.
+
+    Attributes:
+        asking: waits for the person who signs in; None when nobody does, as later, when the connection is used.
+    """
 
     def __init__(self, server: McpServer, vault: KeyVault) -> None:
         self._server, self._vault = server, vault
@@ -45,6 +49,7 @@ class Kept:
         self._secret = ""
         self.said: dict[str, Any] = {}
         self.provider: Any = None
+        self.asking: Callback | None = None
 
     async def load(self) -> None:
         """Read it from the keyring."""
@@ -94,9 +99,9 @@ class Kept:
     async def get_client_info(self) -> OAuthClientInformationFull | None:
         from mcp.shared.auth import OAuthClientInformationFull
 
-        if self._server.client_id:
+        if self._server.client_id and (self._secret or not document_of(self._server)):
             # Who registered by hand is that client, whatever was registered before.
-            how = {"token_endpoint_auth_method": "client_secret_post" if self._secret else "none"}
+            how = {"token_endpoint_auth_method": "client_secret_basic" if self._secret else "none"}
             secret = {"client_secret": self._secret} if self._secret else {}
             return OAuthClientInformationFull.model_validate(
                 {"client_id": self._server.client_id, "redirect_uris": [self.redirect], **how, **secret}
@@ -113,6 +118,13 @@ class Kept:
         return f"http://127.0.0.1:{self.said.get('port', 0)}{PATH}"
 
 
+def document_of(server: McpServer) -> str | None:
+    """The client id when it is the address of a document about the client (CIMD): servers that read such take it without registering."""
+    from mcp.client.auth.utils import is_valid_client_metadata_url
+
+    return server.client_id if is_valid_client_metadata_url(server.client_id) else None
+
+
 class Callback:
     """Waits on a port of this machine for the browser to come back; one answer, then it is closed."""
 
@@ -123,8 +135,10 @@ class Callback:
 
     def expect(self, state: str) -> None:
         """The mark of the sign-in that was begun: any page that a browser shows can ask this port, and only who was sent to sign in knows
-        it. Before that, and without one, nothing is taken."""
+        it. Before that, and without one, nothing is taken. Who is sent again brings another answer."""
         self._state = state
+        if self._answer.done():
+            self._answer = asyncio.get_running_loop().create_future()
 
     async def open(self, port: int) -> int:
         """Listen on the port, or on another when it is taken; gives the one it is."""
@@ -215,18 +229,18 @@ def open_browser(url: str) -> None:
     webbrowser.open(url)
 
 
-async def auth(
-    server: McpServer, kept: Kept, *, asking: Callback | None = None, told: Callable[[str], object] | None = None
-) -> httpx2.Auth:
-    """What signs the requests. Without ``asking`` nobody is sent to a browser: a sign-in that is over is an error then.
+async def auth(server: McpServer, kept: Kept, *, told: Callable[[str], object] | None = None) -> httpx2.Auth:
+    """What signs the requests. While ``kept.asking`` waits for a person a browser is opened; else a sign-in that is over is an error.
 
     Args:
         told: gets the address of the page before it is opened.
     """
-    from mcp.client.auth import OAuthClientProvider
     from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata, OAuthMetadata
 
+    from atelier_desk.mcp.oauth_provider import Provider
+
     async def show(url: str) -> None:
+        asking = kept.asking
         if asking is None:
             if kept.signed_in:
                 # Not even a refresh helped: the server may have forgotten the client, which a browser would be told with a dead end.
@@ -239,6 +253,7 @@ async def auth(
         await in_tool_thread(open_browser, url)
 
     async def came_back() -> AuthorizationCodeResult:
+        asking = kept.asking
         assert asking is not None
         try:
             values = await asking.answer()
@@ -264,21 +279,7 @@ async def auth(
     )
     reach = Reach(server)
 
-    class Provider(OAuthClientProvider):
-        async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-            flow = super().async_auth_flow(request)
-            try:
-                asked = await anext(flow)
-                while True:
-                    await reach.check(str(asked.url))
-                    response = yield asked
-                    asked = await flow.asend(response)
-            except StopAsyncIteration:
-                return
-            finally:
-                await flow.aclose()
-
-    made = Provider(server.url, metadata, kept, redirect_handler=show, callback_handler=came_back)
+    made = Provider(server, metadata, kept, reach, show, came_back)
     kept.provider = made
     if kept.said.get("metadata"):
         made.context.oauth_metadata = OAuthMetadata.model_validate(kept.said["metadata"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
 import logging
 import re
 from collections.abc import AsyncIterator, Callable
@@ -10,6 +11,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from atelier_desk.mcp import bounds
+from atelier_desk.mcp.entries import Entries
 from atelier_desk.workspace.processes.process import Guarded, Order
 from atelier_desk.workspace.processes.talking import LineTooLongError, Talking
 
@@ -34,8 +36,9 @@ class Ended:
 
 
 @asynccontextmanager
-async def talk(order: Order, ended: Ended, over: Callable[[], None]) -> AsyncIterator[tuple[Any, Any]]:
-    """The streams that the SDK's client wants. ``over`` is called when the program closes its output; ``ended`` says how it ended.
+async def talk(order: Order, ended: Ended, over: Callable[[], None], entries: Entries) -> AsyncIterator[tuple[Any, Any]]:
+    """The streams that the SDK's client wants. ``over`` is called when the program closes its output; ``ended`` says how it ended,
+    ``entries`` what was left out of its lists.
 
     Raises:
         OSError: it cannot be started.
@@ -55,6 +58,7 @@ async def talk(order: Order, ended: Ended, over: Callable[[], None]) -> AsyncIte
         noise = 0
         try:
             async for line in program.lines():
+                line = line.removeprefix(codecs.BOM_UTF8)  # some programs on Windows begin with one, as in a file
                 if not line.strip():
                     continue
                 await bounds.count(line)
@@ -75,6 +79,7 @@ async def talk(order: Order, ended: Ended, over: Callable[[], None]) -> AsyncIte
                 if not asked.heard(message.message):
                     ended.why = "requests"
                     break
+                entries.heard(message.message)
                 await into.send(message)
         except LineTooLongError:
             ended.why = "too_long"
@@ -89,6 +94,7 @@ async def talk(order: Order, ended: Ended, over: Callable[[], None]) -> AsyncIte
     async def write() -> None:
         try:
             async for message in out_of:
+                entries.said(message.message)
                 text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
                 await program.write(text.encode() + b"\n")
                 asked.said(message.message)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.mcp import McpTemplate
 from atelier_desk.i18n import N_
+from atelier_desk.mcp.entries import Entries
 from atelier_desk.mcp.listing import pages
 
 if TYPE_CHECKING:
@@ -24,15 +25,19 @@ LONGEST = 2_000
 """Characters of an address, and of a value."""
 
 
-async def templates(client: Client) -> list[McpTemplate]:
+async def templates(client: Client, entries: Entries) -> list[McpTemplate]:
     """Those that a server lists and that can be filled in; of several with one address the first."""
     if client.server_capabilities.resources is None:
         return []
     found: dict[str, McpTemplate] = {}
     async with aclosing(pages(client.list_resource_templates)) as listed:
         async for page in listed:
-            for each in filter(None, map(_template, page.resource_templates)):
-                found.setdefault(each.uri, each)
+            for each in page.resource_templates:
+                made = _template(each)
+                if made is None:
+                    entries.reject("template", each.name or each.uri_template, "its address has no parts that can be filled in")
+                else:
+                    found.setdefault(made.uri, made)
             if len(found) >= MOST_TEMPLATES:
                 break
     return list(found.values())[:MOST_TEMPLATES]

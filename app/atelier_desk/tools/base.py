@@ -161,6 +161,10 @@ class Tool(ABC):
         """What must be set up before it can be used, in words for the model; empty when it can be. It is not offered meanwhile."""
         return ""
 
+    def read_arguments(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The arguments as they are meant, before they are checked; the very same object when they are. Others count as mended."""
+        return arguments
+
     def stands_for(self, input: Any) -> tuple[str, dict[str, Any]] | None:
         """The tool and arguments that a call only names, for a tool that calls others."""
         return None

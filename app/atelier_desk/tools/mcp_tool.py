@@ -13,7 +13,7 @@ from atelier_desk.domain.call import Subjects
 from atelier_desk.domain.chat import ImagePart, ToolSpec
 from atelier_desk.domain.mcp import McpServer
 from atelier_desk.domain.parts import PicturePart
-from atelier_desk.mcp import definitions
+from atelier_desk.mcp import definitions, readings
 from atelier_desk.mcp.results import Answer
 from atelier_desk.tools.base import Call, Effect, Input, NewArtefact, Outcome, Risk, ServerAsks, Tool, ToolCategory, ToolContext, ToolResult
 from atelier_desk.tools.call import summary_of
@@ -72,6 +72,10 @@ class McpTool(Tool):
 
     def definition(self) -> ToolSpec:
         return ToolSpec(name=self.name, description=self.told, parameters=self.schema)
+
+    def read_arguments(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        found: dict[str, Any] = readings.read(self.schema, arguments)
+        return found
 
     def describe(self, input: Any) -> Call:
         return Call(

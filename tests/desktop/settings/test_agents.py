@@ -134,7 +134,7 @@ async def test_what_is_wrong_is_said_under_its_field(page: Any, find: Find, atel
     await settle()
     assert atelier.calls("agents.save") == []
     assert find("agent-error-name").text() == "must not be blank"
-    assert find("agent-error-system-prompt").text() == "is too long: 10,001 of 10,000 characters"
+    assert find("agent-error-system-prompt").text() == "is too long: 100,001 of 100,000 characters"
     assert find("agent-note").isVisible()
     find("agent-name").setText("Researcher")
     find("agent-system-prompt").setPlainText("Be brief.")

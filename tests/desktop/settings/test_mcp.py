@@ -19,7 +19,7 @@ from atelier_desk.desktop.settings.window import SIZE, SettingsWindow
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.format import moment
 from atelier_desk.domain.errors import ConflictError
-from atelier_desk.domain.mcp import McpKnown, McpServer, McpState
+from atelier_desk.domain.mcp import McpKnown, McpRejected, McpServer, McpState
 from atelier_desk.domain.permission import Action
 from atelier_desk.domain.workflow import ToolExecution
 from atelier_desk.engine.services.common.mcp_status import McpHealth, McpStatus, McpToolStatus
@@ -281,3 +281,23 @@ async def test_the_newest_calls_are_dated_as_everything_else_in_the_readers_lang
     await page.load()
     assert find("mcp-calls").item(0).toolTip().startswith(f"read · {moment(at)}")
     assert "2026-11-23" not in find("mcp-calls").item(0).toolTip()
+
+
+async def test_what_a_server_lists_and_nobody_can_use_is_named(page: Any, atelier: Engine) -> None:
+    assert page.left_out.isHidden()
+    rejected = McpRejected(kind="tool", name="odd\u202e", why="inputSchema is missing")
+    atelier.set("mcp", "list", [dataclasses.replace(ROWS[0], known=McpKnown(rejected=(rejected,)))])
+    await page.load()
+    await settle()
+    assert not page.left_out.isHidden()
+    assert "tool odd" in page.left_out.text()
+    assert "inputSchema is missing" in page.left_out.text()
+    assert "\u202e" not in page.left_out.text(), "signs that are not seen are shown"
+
+
+async def test_the_older_protocol_is_chosen_in_the_form(page: Any) -> None:
+    assert page.form.config().older_protocol is False
+    page.form.older.click()
+    assert page.form.config().older_protocol is True
+    page.form.show_config(FILES.model_copy(update={"older_protocol": True}))
+    assert page.form.older.isChecked()

@@ -226,8 +226,8 @@ async def test_definitions_that_cannot_be_used_are_left_out_with_the_reason(open
         await atelier.mcp.stop("plain")
         plain(tools=[{"name": "no object", "inputSchema": {"type": "array"}}])
         health = await atelier.mcp.test("plain")
-        assert (health.ok, health.code) == (False, "protocol")
-        assert "plain" in health.message
+        assert (health.ok, health.tools) == (True, 0)
+        assert health.left_out == ("tool no object: inputSchema.type is not what the protocol allows there",)
 
 
 async def test_a_tool_that_is_switched_off_and_a_server_that_is(open_atelier: Opener, plain: Make) -> None:
@@ -395,3 +395,69 @@ async def test_the_parts_of_an_address_are_filled_in_with_what_its_server_propos
         assert (prepared.text, prepared.name) == ("print()", "plain: a%20b.py")
         await atelier.mcp.switch("plain", False)
         assert await atelier.mcp.propose("plain", uri, "owner", "a", {}) == [], "who types is not told of what went wrong there"
+
+
+def told_of_servers(events: list[Any]) -> list[dict[str, Any]]:
+    return [each for event in events if event.chunk_type is ChunkType.SERVERS_LACKING for each in event.data["details"]["problems"]]
+
+
+async def test_an_odd_tool_is_named_in_the_test_and_in_the_run_and_the_good_one_is_used(open_atelier: Opener, plain: Make) -> None:
+    server = plain(tools=[ECHO, {"name": "odd"}, tool("away", x={"$ref": "#/$defs/none"})])
+    async with open_atelier(ScriptedModel(SAYS)) as atelier:
+        await atelier.mcp.save(server.config(), new=True)
+        health = await atelier.mcp.test("plain")
+        assert health.tools == 2
+        assert [each.split(":")[0] for each in health.left_out] == ["tool odd", "tool away"]
+        assert [each.name for each in (await atelier.mcp.get("plain")).known.rejected] == ["odd"]
+        events = [event async for event in atelier.run("Go", agent=FREE)]
+        [problem] = told_of_servers(events)
+        assert (problem["server"], problem["code"]) == ("plain", "left_out")
+        assert "inputSchema is missing" in problem["detail"]
+        assert next(event.data for event in events if event.chunk_type is ChunkType.TOOL_END)["success"]
+
+
+@pytest.mark.parametrize(
+    ("said", "code", "detail"),
+    [
+        ({"mode": "dies"}, "failed", "no licence was found"),
+        ({"tools": []}, "nothing", ""),
+        ({"tools": [{"name": "odd"}]}, "nothing", "odd"),
+    ],
+)
+async def test_a_server_that_gives_an_agent_nothing_is_named_in_its_run(
+    said: dict[str, Any], code: str, detail: str, open_atelier: Opener, plain: Make
+) -> None:
+    async with open_atelier(ScriptedModel(["Done.", "Done."])) as atelier:
+        await atelier.mcp.save(plain(**said).config(), new=True)
+        events = [event async for event in atelier.run("Go", agent=FREE)]
+        [problem] = told_of_servers(events)
+        assert (problem["server"], problem["code"]) == ("plain", code)
+        assert detail in problem["detail"]
+        kinds = [each.message.kind for each in await atelier.workflows.transcript(events[0].workflow_id)]
+        assert kinds.count("servers_lacking") == 1
+
+
+async def test_servers_that_are_off_or_gone_are_named_and_good_ones_are_not(open_atelier: Opener, plain: Make) -> None:
+    async with open_atelier(ScriptedModel(["Done.", "Done."])) as atelier:
+        await added(atelier, plain())
+        assert told_of_servers([event async for event in atelier.run("Go", agent=FREE)]) == []
+        await atelier.mcp.switch("plain", False)
+        both = FREE.model_copy(update={"mcp_servers": ("plain", "gone")})
+        found = told_of_servers([event async for event in atelier.run("Go", agent=both)])
+        assert [(each["server"], each["code"]) for each in found] == [("plain", "off"), ("gone", "unknown")]
+
+
+async def test_a_number_that_was_written_as_text_reaches_the_server_as_one_and_counts_as_mended(open_atelier: Opener, plain: Make) -> None:
+    server = plain(tools=[tool("environment", n={"type": "integer"}, id={"type": "string"})])
+    steps = [[ToolCall(id="c1", name="mcp__plain__environment", arguments={"n": "3", "id": "007"})], "Done."]
+    async with open_atelier(ScriptedModel(steps)) as atelier:
+        await added(atelier, server)
+        events = [event async for event in atelier.run("Go", agent=agent(tools=(), mcp_servers=("plain",), approval=ApprovalMode.AUTO))]
+        # Not as the model wrote it: a person looks at it, also where such calls are allowed.
+        (asked,) = await atelier.approvals.pending()
+        assert (asked.arguments, asked.reason) == ({"n": 3, "id": "007"}, "repaired")
+        await atelier.approvals.approve(asked.id)
+        (run,) = {event.run_id for event in events if event.run_id}
+        await atelier.runs.wait(run)
+        (call,) = await atelier.mcp.calls("plain")
+        assert (call.error, call.arguments) == ("", {"n": 3, "id": "007"})

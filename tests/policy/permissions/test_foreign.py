@@ -101,3 +101,10 @@ TABLE = st.dictionaries(
 def test_any_table_is_read_line_by_line(key: str, table: dict[str, object]) -> None:
     for line in read(json.dumps({key: table})):
         assert (line.problem is None) == bool(line.rules)
+
+
+def test_a_file_with_comments_is_read() -> None:
+    text = '\ufeff{\n  // what is forbidden\n  "permissions": {"deny": ["Read(.env)",], /* for now */ },\n}'
+    assert [line.source for line in read(text)] == ["deny: Read(.env)"]
+    with pytest.raises(UsageError, match="line 3"):
+        read('{\n // a comment of one line\n  "permissions": nothing}')

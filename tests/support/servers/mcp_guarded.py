@@ -35,7 +35,14 @@ async def served(app: Any, port: int = 0) -> AsyncIterator[str]:
 
 
 class Accounts:
-    """An authorization server's memory; whoever asks is signed in at once."""
+    """An authorization server's memory; whoever asks is signed in at once.
+
+    Attributes:
+        lifetime: what is said of how long a token holds; None for nothing.
+        token_status: the token endpoint answers with this; 0 as it should.
+        strict: only the newest revision is answered at all.
+        wants: a scope without which the MCP server refuses everything.
+    """
 
     def __init__(self) -> None:
         self.clients: dict[str, Any] = {}
@@ -46,6 +53,10 @@ class Accounts:
         self.deny = False
         self.asked = 0
         self.refreshed = 0
+        self.lifetime: int | None = 3600
+        self.token_status = 0
+        self.wants = ""
+        self.strict = False
 
     async def get_client(self, client_id: str) -> Any:
         return self.clients.get(client_id)
@@ -95,7 +106,13 @@ class Accounts:
         access, refresh = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
         self.access[access] = AccessToken(token=access, client_id=client.client_id, scopes=scopes)
         self.refresh[refresh] = RefreshToken(token=refresh, client_id=client.client_id, scopes=scopes)
-        return OAuthToken(access_token=access, refresh_token=refresh, expires_in=3600)
+        return OAuthToken(access_token=access, refresh_token=refresh, expires_in=self.lifetime)
+
+
+async def _answered(send: Any, status: int, challenge: str = "") -> None:
+    headers = [(b"www-authenticate", challenge.encode())] if challenge else []
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": b"{}"})
 
 
 @asynccontextmanager
@@ -108,7 +125,16 @@ async def guarded(accounts: Accounts) -> AsyncIterator[str]:
     made: list[Any] = []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
-        await made[0](scope, receive, send)
+        path = scope.get("path")
+        token = dict(scope.get("headers") or ()).get(b"authorization", b"").decode().removeprefix("Bearer ")
+        if path == "/mcp" and accounts.strict and dict(scope.get("headers") or ()).get(b"mcp-protocol-version") is None:
+            await _answered(send, 400)
+        elif path == "/token" and accounts.token_status:
+            await _answered(send, accounts.token_status)
+        elif path == "/mcp" and accounts.wants and token in accounts.access and accounts.wants not in accounts.access[token].scopes:
+            await _answered(send, 403, f'Bearer error="insufficient_scope", scope="{accounts.wants}"')
+        else:
+            await made[0](scope, receive, send)
 
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

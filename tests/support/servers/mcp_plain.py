@@ -40,6 +40,8 @@ def main() -> None:
     if mode == "endless line":
         while True:
             sys.stdout.write("x" * 65536)
+    if mode == "byte order mark":
+        sys.stdout.write("\ufeff")
     if mode == "shouts":
         for _number in range(2_000):
             sys.stderr.write("e" * 1_000 + "\n")

@@ -31,6 +31,37 @@ def test_a_value_that_begins_like_yaml_and_is_none_is_text(value: str) -> None:
     assert (found.text("argument-hint"), found.words("allowed-tools"), found.mended) == (value, ("Read", "Grep"), True)
 
 
+NEARLY: dict[str, tuple[str, dict[str, str]]] = {
+    "no blank after the colon": ("name:reviewer\ndescription:Reviews", {"name": "reviewer", "description": "Reviews"}),
+    "a tab before a field": ("name: a\n\tmodel: x", {"name": "a", "model": "x"}),
+    "a line that goes on": (
+        "description: Use when: asked\nand this goes on\nmodel: x",
+        {"description": "Use when: asked and this goes on"},
+    ),
+    "a block that is not indented": ("description: |\nfirst\nsecond\nmodel: x", {"description": "first second", "model": "x"}),
+    "an apostrophe in single quotes": ("description: 'it's fine: yes'", {"description": "it's fine: yes"}),
+    "a colon within a list": ("handoffs:\n  - label: Go: on\n    agent: b\nmodel: x", {"model": "x"}),
+    "an address": ("name: a: b\nhomepage: https://example.org/x", {"homepage": "https://example.org/x"}),
+}
+
+
+@pytest.mark.parametrize("name", NEARLY)
+def test_what_is_nearly_yaml_is_read(name: str) -> None:
+    header, wanted = NEARLY[name]
+    found = read(f"---\n{header}\n---\nB")
+    assert {field: found.text(field) for field in wanted} == wanted
+    assert (found.mended, found.body) == (True, "B")
+
+
+@pytest.mark.parametrize(
+    "text", ["```chatagent\n---\nname: a\n---\nB\n```\n", "\n\n---\nname: a\n---\nB", "~~~~md\n---\nname: a\n---\nB\n~~~~"]
+)
+def test_a_header_in_a_block_of_code_or_below_blank_lines_is_one(text: str) -> None:
+    found = read(text)
+    assert (found.text("name"), found.body) == ("a", "B")
+    assert read("```sh\nls\n```").body == "```sh\nls\n```", "other blocks are text"
+
+
 @pytest.mark.parametrize(
     ("text", "word"),
     [

@@ -86,6 +86,9 @@ def _register_add(group: Adder) -> None:
     added.add_argument("--scopes", metavar="'A B'", default="", help=_("what is asked for at sign-in; what the server names without it"))
     added.add_argument("--folder", metavar="DIR", default="", help=_("where the program starts; your home without it"))
     added.add_argument("--sandbox", action="store_true", help=_("let it write only in its folder, and read no secrets"))
+    added.add_argument(
+        "--older-protocol", action="store_true", help=_("talk to it in a protocol revision before 2026-07-28, whatever it offers")
+    )
     added.add_argument("--timeout", metavar="S", type=number(float, least=1), default=30.0, help=_("seconds a call may take (30)"))
     added.add_argument("--agent", metavar="NAME", action="append", help=_("give its tools to this agent (repeatable)"))
     added.add_argument("--no-test", action="store_true", help=_("do not start it"))
@@ -131,13 +134,14 @@ async def add_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
         if not await atelier.mcp.keeps_secrets():
             raise UsageError(N_("This machine has no keyring to keep the client's secret in."), code="no_keyring")
         secrets["client:secret"] = arguments.client_secret
-    line_ = arguments.line or [""]
+    line_ = [_from_here(word, first=place == 0) for place, word in enumerate(arguments.line or [""])]
     fields: dict[str, Any] = (
         {"transport": "http", "url": arguments.url} if arguments.url is not None else {"command": line_[0], "args": tuple(line_[1:])}
     )
     config = checks.build(
         McpServer, _("MCP server"), name=arguments.name, env=env, headers=headers, folder=arguments.folder, sandbox=arguments.sandbox,
-        timeout_s=arguments.timeout, client_id=arguments.client_id, scopes=arguments.scopes, **fields,
+        timeout_s=arguments.timeout, older_protocol=arguments.older_protocol,
+        client_id=arguments.client_id, scopes=arguments.scopes, **fields,
     )  # fmt: skip
     await need_mcp_keyring(atelier, (key for key in secrets if key != "client:secret"), checked(config).headers)
     agents = [await atelier.agents.by_name(name) for name in arguments.agent or ()]
@@ -154,6 +158,21 @@ async def add_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
     if not agents and not out.json:
         out.note(_("No agent has its tools yet. To give them: atelier mcp give {name} AGENT", name=config.name))
     return 0
+
+
+def _from_here(word: str, *, first: bool) -> str:
+    """A word of a command whose path begins at the folder the person is in: the server starts elsewhere, and would not find it.
+
+    Args:
+        first: it is the program, for which a path in any form is one; of the others only what is written as one.
+    """
+    import os
+    from pathlib import Path
+
+    separators = [each for each in (os.sep, os.altsep) if each]
+    written = tuple(f"{dots}{each}" for dots in (".", "..") for each in separators)
+    path = any(each in word for each in separators) if first else word.startswith(written)
+    return str(Path(word).absolute()) if path and not word.startswith("~") and Path(word).exists() else word
 
 
 async def remove(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:

@@ -122,6 +122,12 @@ class McpForm(QWidget):
         self._boxed = control(
             label("", "muted", self, wrap=True), "mcp-sandbox-about", N_("It writes only in its folder, and reads no secrets.")
         )
+        self.older = control(QCheckBox(self), "mcp-older-protocol", N_("Older protocol"))
+        self._older = control(
+            label("", "muted", self, wrap=True),
+            "mcp-older-protocol-about",
+            N_("For servers that ask you questions only in protocol revisions before 2026-07-28."),
+        )
         self.enabled = control(QCheckBox(self), "mcp-enabled", N_("In use"))
         column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=12)
         self._cells: dict[QWidget, QWidget] = {}
@@ -137,10 +143,15 @@ class McpForm(QWidget):
         )
         for row in rows:
             column.addLayout(fill(QHBoxLayout(), *((self._cell(field, title), stretch) for field, title, stretch in row), spacing=16))
-        fill(column, fill(QVBoxLayout(), self.sandbox, self._boxed, spacing=2), self.enabled)
+        fill(
+            column,
+            fill(QVBoxLayout(), self.sandbox, self._boxed, spacing=2),
+            fill(QVBoxLayout(), self.older, self._older, spacing=2),
+            self.enabled,
+        )
         for line in (self.name, self.line, self.url, self.folder, self.client_id, self.client_secret, self.scopes):
             line.textEdited.connect(lambda _text: self.changed.emit())
-        for box in (self.sandbox, self.enabled):
+        for box in (self.sandbox, self.older, self.enabled):
             box.clicked.connect(lambda _on: self.changed.emit())
         self.timeout.valueChanged.connect(lambda _value: self.changed.emit())
         self.env.changed.connect(self.changed)
@@ -178,6 +189,7 @@ class McpForm(QWidget):
         self.timeout.setValue(round(base.timeout_s))
         self.timeout.blockSignals(False)
         self.sandbox.setChecked(base.sandbox)
+        self.older.setChecked(base.older_protocol)
         self.enabled.setChecked(base.enabled)
         for rows, values, kind in ((self.env, base.env, "env:"), (self.headers, base.headers, "header:")):
             mine = {key.removeprefix(kind): text for key, text in known.items() if key.startswith(kind)}
@@ -204,6 +216,7 @@ class McpForm(QWidget):
             "client_id": "" if stdio else self.client_id.text().strip(),
             "scopes": "" if stdio else self.scopes.text().strip(),
             "timeout_s": float(self.timeout.value()),
+            "older_protocol": self.older.isChecked(),
             "enabled": self.enabled.isChecked(),
         }
         kept = {name: getattr(self._base, name) for name in ("tools_off", "roots", "source", "keyring")}

@@ -18,7 +18,7 @@ from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
 from atelier_desk.domain.call import Presentation, Subjects
 from atelier_desk.domain.chat import ChatReply, ImagePart, TextFile, Usage
 from atelier_desk.domain.events.base import CallStatus, Dispatch, Ended, Event, LimitKind, PauseReason, Retention
-from atelier_desk.domain.events.server import InputRequired, InputSent, SampledForServer
+from atelier_desk.domain.events.server import InputRequired, InputSent, SampledForServer, ServersLacking
 from atelier_desk.domain.events.team import (
     ApprovalAskedAgain,
     ApprovalDecided,
@@ -94,6 +94,7 @@ __all__ = [
     "RunResumed",
     "RunStarted",
     "SampledForServer",
+    "ServersLacking",
     "TaskChanged",
     "TitleWritten",
     "ToolCallFinished",
@@ -552,6 +553,7 @@ EventBody = Annotated[
     | LimitReached
     | LoopDetected
     | RightsNarrowed
+    | ServersLacking
     | RunPaused
     | RunResumed
     | RunFailed

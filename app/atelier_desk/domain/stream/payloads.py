@@ -46,6 +46,7 @@ class ChunkType(StrEnum):
     CONTEXT_COMPACTED = "context_compacted"
     LIMIT_REACHED = "limit_reached"
     LOOP_DETECTED = "loop_detected"
+    SERVERS_LACKING = "servers_lacking"
     RETRY = "retry"
     NUDGE = "nudge"
     MISFIT = "misfit"
@@ -424,6 +425,10 @@ class LimitReached(Notice, chunk=ChunkType.LIMIT_REACHED):
 
 class LoopDetected(Notice, chunk=ChunkType.LOOP_DETECTED):
     pass
+
+
+class ServersLacking(Notice, chunk=ChunkType.SERVERS_LACKING):
+    """MCP servers of the agent give nothing, or not all; ``details`` has the ``problems``: ``server``, ``code``, ``detail``."""
 
 
 class Retry(Notice, chunk=ChunkType.RETRY):

@@ -23,6 +23,7 @@ from atelier_desk.domain.events.run import (
     RunFinished,
     RunPaused,
     RunResumed,
+    ServersLacking,
 )
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.workflow import RunStatus
@@ -51,7 +52,7 @@ from atelier_desk.engine.run.results import BY_USER, closed
 from atelier_desk.engine.run.tool_calls import EFFECT_UNKNOWN, ToolCalls
 from atelier_desk.engine.runs.slots import Slots
 from atelier_desk.engine.team.port import NO_ANSWER, TeamPort
-from atelier_desk.i18n import _
+from atelier_desk.i18n import _, spoken
 from atelier_desk.llm.secrets import redact
 from atelier_desk.policy import budget
 
@@ -218,6 +219,8 @@ class Driver:
         if isinstance(step, Append):
             await self._if_still(state, *step.bodies)
         elif isinstance(step, CallModel):
+            if await self._servers_lacking(state):
+                return
             self._model_call = ModelCall(self._env, self._handle, self._teams, self._follow)
             await self._in_time(state, self._model_call.perform(with_tools=step.with_tools))
         elif isinstance(step, BeginCalls):
@@ -240,6 +243,15 @@ class Driver:
                 await self._teams.answer(self._handle, child_id, NO_ANSWER, by="engine")
         elif isinstance(step, StopChildren):
             await self._teams.stop_below(self._handle)
+
+    async def _servers_lacking(self, state: RunState) -> bool:
+        """Say once, before the first reply, which MCP servers of the agent give it nothing or not all; whether something was said."""
+        servers = state.agent.mcp_servers
+        if not servers or state.servers_lacking or state.spent.iterations:
+            return False
+        with spoken(state.language):
+            problems = await self._env.server_problems(servers)
+        return bool(problems) and await self._if_still(state, ServersLacking(problems=problems))
 
     async def _unexpected(self, error: Exception) -> None:
         """A fault of ours or of a provider's that no typed error covers: the run fails visibly and can be tried again.

@@ -10,6 +10,7 @@ from typing import Protocol
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.clock import Clock
+from atelier_desk.domain.events.server import ServerProblem
 from atelier_desk.domain.instructions import FolderInstructions
 from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.domain.question import QuestionStatus
@@ -32,6 +33,11 @@ Instructions = tuple[tuple[str, ...], tuple[FolderInstructions, ...]]
 async def no_instructions(_folders: Sequence[str], _rules: Sequence[PermissionRule]) -> Instructions:
     """No folder is trusted."""
     return (), ()
+
+
+async def no_problems(_servers: Sequence[str]) -> tuple[ServerProblem, ...]:
+    """Nothing is known of any server."""
+    return ()
 
 
 class Skills(Protocol):
@@ -63,6 +69,7 @@ class RunEnvironment:
     Attributes:
         default_agent: who answers in a workflow, by its id, when nobody says who.
         folder_instructions: which of the granted folders are trusted, and what those say to agents; what the rules deny to read left out.
+        server_problems: what is wrong with MCP servers of these names, in the current language.
         own: the program's own data folder: a call that changes something in it asks every time.
         marks: the files of workspaces that were written after reading from outside.
         record_answer: tells the question gate how a question ended, so that its circuit breaker knows.
@@ -82,6 +89,7 @@ class RunEnvironment:
     default_agent: Callable[[str], Awaitable[AgentConfig]]
     folder_instructions: Callable[[Sequence[str], Sequence[PermissionRule]], Awaitable[Instructions]] = no_instructions
     skills: Skills = field(default_factory=NoSkills)
+    server_problems: Callable[[Sequence[str]], Awaitable[tuple[ServerProblem, ...]]] = no_problems
     record_answer: Callable[[str, QuestionStatus], None] = lambda workflow_id, status: None
     own: tuple[str, ...] = ()
     marks: TaintMarks | None = None

@@ -207,6 +207,8 @@ class ToolCalls:
             elif meant[0] != name:
                 via, (name, arguments) = name, meant
         tool = registry.get_tool(name)
+        if failure is None and tool is not None and (read := tool.read_arguments(arguments)) is not arguments:
+            arguments, call = read, call.model_copy(update={"repaired": True})
         if failure is None and not registry.is_control_tool(name):
             usable = enabled_names(self._env, state)
             own = usable if via else direct_names(self._env, state)

@@ -10,7 +10,6 @@ import asyncio
 import builtins
 import logging
 import math
-import os
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -27,12 +26,15 @@ from atelier_desk.domain.text import shorten
 from atelier_desk.engine.services.common import mcp_desk
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.common.mcp_content import McpContent, listed
+from atelier_desk.engine.services.common.mcp_problems import McpProblems, left_out
 from atelier_desk.engine.services.common.mcp_rules import (
     checked,
+    denied_in,
     existing_folders,
     icon_text,
     known_tool,
     same_place,
+    started,
     title_of,
     tool_statuses,
 )
@@ -43,6 +45,7 @@ from atelier_desk.engine.services.common.mcp_watch import McpWatch
 from atelier_desk.i18n import N_, _
 from atelier_desk.llm.secrets import redact
 from atelier_desk.mcp import definitions, icons, resolving
+from atelier_desk.mcp_words import rejected_words
 from atelier_desk.threads import in_storage_thread, in_tool_thread
 from atelier_desk.tools import mcp_tool
 from atelier_desk.tools.base import ServerAsks
@@ -50,6 +53,7 @@ from atelier_desk.tools.sections import Section, of_server
 from atelier_desk.workspace.denials import Denials
 
 if TYPE_CHECKING:
+    from atelier_desk.domain.events.server import ServerProblem
     from atelier_desk.domain.workflow import ToolExecution
     from atelier_desk.mcp.connection import Connection
     from atelier_desk.mcp.results import Answer
@@ -78,6 +82,7 @@ class McpService:
         self._watch = McpWatch(self._connections, context.clock)
         self._folder: Path | None = None
         self._sign = McpSignIn(self, context.vault)
+        self._problems = McpProblems(self._all, self._refresh, self._failure)
         self._secrets = McpSecrets(context.vault)
 
     # -- what there is -----------------------------------------------------------------------------------------------------------------
@@ -248,6 +253,7 @@ class McpService:
             prompts=known.prompts,
             protocol=known.protocol,
             title=known.title,
+            left_out=left_out(await self._entry(name)),
         )
 
     async def test_draft(self, config: McpServer, secrets: Mapping[str, str] | None = None) -> McpHealth:
@@ -276,6 +282,7 @@ class McpService:
                 prompts=offered.prompts is not None,
                 protocol=client.protocol_version,
                 title=title_of(client.server_info),
+                left_out=tuple(rejected_words(each.kind, each.name, each.why) for each in connection.entries.rejected),
             )
         except McpError as error:
             return McpHealth(ok=False, message=error.localized(_), code=error.code)
@@ -302,6 +309,10 @@ class McpService:
             await self._entry(name)
         await self._watch.check()
         return [row for row in await self.list() if not names or row.name in names]
+
+    async def problems(self, names: Sequence[str]) -> tuple[ServerProblem, ...]:
+        """What is wrong with servers that an agent was given; see ``McpProblems.of``."""
+        return await self._problems.of(names)
 
     async def stop(self, name: str) -> None:
         """End a server; it is started again when an agent needs it."""
@@ -396,6 +407,10 @@ class McpService:
             raise NotFoundError(N_("There is no MCP server {name}. Servers: {names}."), name=name, names=names)
         return entries[name]
 
+    def _failure(self, name: str) -> McpError | None:
+        connection = self._connections.get(name)
+        return connection.reason if connection is not None and connection.state in (McpState.FAILED, McpState.SIGN_IN) else None
+
     async def _keep(self, entry: McpEntry) -> None:
         """Store what changed of an entry, without touching its connection."""
         await self._context.repos.mcp_servers.save(entry)
@@ -437,15 +452,8 @@ class McpService:
         return self._connections[name]
 
     async def _denied(self, folder: str) -> Denials:
-        """What rules deny to a server's program, which serves many runs: those that hold everywhere or in its folder."""
-        from atelier_desk.policy.permissions import denying
-
-        place = await in_tool_thread(_whole, folder) if folder else ""
-        held = [
-            rule for rule in await self._context.repos.rules.list()
-            if rule.scope is RuleScope.ALWAYS or (rule.scope is RuleScope.FOLDER and rule.scope_id == place)
-        ]  # fmt: skip
-        return Denials(denying.bans(held), (place,) if place else (), os.path.expanduser("~"))  # noqa: ASYNC240, PTH111
+        """What rules deny to the program of a server in this folder; see ``denied_in``."""
+        return await denied_in(folder, await self._context.repos.rules.list())
 
     def _look_again(self, name: str) -> None:
         """The server says that its tools changed; many such words at once are one look."""
@@ -490,10 +498,11 @@ class McpService:
                     "icon": await in_tool_thread(icon_text, picture),
                 }
                 if offered.resources is not None:
-                    told["listed"] = await listed(connection.resources)
-                    told["templates"] = await listed(connection.templates)
+                    told["listed"] = await listed(connection, "resource", connection.resources)
+                    told["templates"] = await listed(connection, "template", connection.templates)
                 if offered.prompts is not None or entry.known.offered:
-                    told["offered"] = await listed(connection.prompts)
+                    told["offered"] = await listed(connection, "prompt", connection.prompts)
+                told["rejected"] = connection.entries.rejected
                 if first:
                     told |= {"approved": tuple(tools), "instructions": redact(client.instructions or "")[:_INSTRUCTIONS]}
                 known = entry.known.model_copy(update=told)
@@ -558,7 +567,7 @@ class McpService:
             len(self._registered.get(entry.name, ())),
             definitions.difference(entry.known.approved or (), entry.known.seen),
             await self._secrets.missing(entry.config),
-            **_of(connection),
+            **started(connection),
         )
 
     def _temporary(self) -> Path:
@@ -570,20 +579,9 @@ class McpService:
         self._context.bus.changed("mcp", name)
 
 
-def _of(connection: Connection | None) -> dict[str, Any]:
-    """What is known of a server that was started."""
-    if connection is None:
-        return {}
-    return {"ping_ms": connection.ping_ms, "pid": connection.pid, "failures": connection.failures, "retry_s": connection.retry_s}
-
-
 LOOK_AGAIN_S = 0.5
 """Seconds between a server's word that its tools changed and a look at them."""
 LOOK_MOST_S = 60.0
 """And at most, for one that says so again and again."""
 _INSTRUCTIONS = 4_000
 """Characters of what a server tells models of itself."""
-
-
-def _whole(folder: str) -> str:
-    return os.path.realpath(Path(folder).expanduser())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import stat
@@ -12,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from atelier_desk.domain import jsonc
 from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.i18n import N_
 from atelier_desk.mcp.reading.found import Ask, FoundServer, build, mapping, rows, text_of, texts
@@ -33,7 +33,7 @@ def read(path: Path, folder: Path) -> FoundServer:
             info = archive.getinfo("manifest.json")
             if info.file_size > MOST_MANIFEST:
                 raise UsageError(N_("The manifest of {file} is too long."), file=path.name)
-            manifest = json.loads(archive.read(info))
+            manifest = jsonc.loads(archive.read(info).decode("utf-8-sig"))
     except KeyError:
         raise UsageError(N_("{file} is no bundle: it has no manifest.json."), file=path.name) from None
     except (zipfile.BadZipFile, OSError, ValueError, RecursionError, NotImplementedError, RuntimeError) as error:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from atelier_desk.domain import jsonc
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.i18n import N_
 from atelier_desk.mcp.reading import registry
@@ -185,28 +186,15 @@ def _check_slow(text: str) -> None:
 
 def _json(text: str) -> Any:
     """JSON, also with comments and commas too many; None for what is none."""
-    for candidate in (text, plain_json(text)):
-        try:
-            return json.loads(candidate)
-        except (ValueError, RecursionError):
-            continue
-    return None
-
-
-def plain_json(text: str) -> str:
-    """JSON with comments without them, and without commas before a closing bracket."""
-    # What has no end is taken to the end of the text: looking for it again from each place on would take for ever.
-    parts = re.findall(r'"(?:[^"\\]|\\.)*(?:"|\\?$)|//[^\n]*|/\*(?:.*?\*/|.*$)|[^"/]+|/', text, re.DOTALL)
-    joined = "".join(part for part in parts if not part.startswith(("//", "/*")))
-    return "".join(
-        part if part.startswith('"') else re.sub(r",(\s*[}\]])", r"\1", part)
-        for part in re.findall(r'"(?:[^"\\]|\\.)*(?:"|\\?$)|[^"]+', joined, re.DOTALL)
-    )
+    try:
+        return jsonc.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _why(text: str) -> str:
     try:
-        json.loads(plain_json(text))
+        jsonc.loads(text)
     except json.JSONDecodeError as error:
         return f"{error.msg} ({error.lineno}:{error.colno})"
     except (ValueError, RecursionError) as error:

@@ -6,12 +6,12 @@ Understood (reference "conventions", 2.4 and 4.3): ``.claude/settings.json`` and
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from atelier_desk.domain import jsonc
 from atelier_desk.domain.call import Words
 from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.domain.permission import Action, PermissionRule
@@ -40,8 +40,35 @@ _OPENCODE = {
 }  # fmt: skip
 
 
+_COPILOT: dict[str, tuple[str, ...]] = {
+    "search": ("Grep", "Glob", "LS"), "codebase": ("Grep", "Glob"), "usages": ("Grep",), "textsearch": ("Grep",), "grep_search": ("Grep",),
+    "filesearch": ("Glob",), "file_search": ("Glob",), "findfiles": ("Glob",), "findtestfiles": ("Glob",), "listdirectory": ("LS",),
+    "list_dir": ("LS",), "readfile": ("Read",), "notebookread": ("Read",), "editfiles": ("Edit",), "editnotebook": ("Edit",),
+    "insert_edit_into_file": ("Edit",), "replace_string_in_file": ("Edit",), "multi_replace_string_in_file": ("Edit",),
+    "apply_patch": ("Edit",), "createfile": ("Write",), "create_file": ("Write",), "new": ("Write",),
+    "execute": ("Bash",), "runcommands": ("Bash",), "runcommand": ("Bash",), "runinterminal": ("Bash",), "run_in_terminal": ("Bash",),
+    "terminal": ("Bash",), "powershell": ("Bash",), "runtasks": ("Bash",), "runtask": ("Bash",), "createandruntask": ("Bash",),
+    "runtests": ("Bash",), "getterminaloutput": ("Bash",), "web": ("WebFetch", "WebSearch"), "fetch": ("WebFetch",),
+    "fetch_webpage": ("WebFetch",), "todo": ("TodoWrite",), "todos": ("TodoWrite",), "manage_todo_list": ("TodoWrite",),
+    "runsubagent": ("Agent",), "custom-agent": ("Agent",), "askquestions": ("AskUserQuestion",),
+}  # fmt: skip
+"""Tools and sets of tools of Copilot's agents in VS Code and at GitHub, in the older and the newer spelling."""
+_COPILOT_SETS = frozenset({"search", "edit", "read", "execute", "runcommands", "runtasks", "web", "todo", "agent", "vscode", "new"})
+"""What stands before a slash there and is no MCP server."""
+
+
+def agent_tools_for(name: str) -> tuple[str, ...]:
+    """``tools_for`` an agent's file, where also names of Copilot stand: ``search``, ``edit/editFiles``. Rules have no such names."""
+    of, slash, own = name.casefold().rpartition("/")
+    if slash and of not in _COPILOT_SETS:
+        return ()
+    known = _COPILOT.get(own)
+    found = tools_for(name if not slash else own) if known is None else (tool for each in known for tool in tools_for(each))
+    return tuple(dict.fromkeys(found))
+
+
 def tools_for(name: str) -> tuple[str, ...]:
-    """The tools here that do what another program's tool does, in the spelling of Claude Code, opencode or Copilot; none for an unknown."""
+    """The tools here that do what another program's tool does, in the spelling of Claude Code or opencode; none for an unknown."""
     spelled = _OPENCODE.get(name.casefold(), name)
     known = {each.casefold(): tools for each, tools in _TOOLS.items()}
     return _TOOLS.get(spelled) or known.get(spelled.casefold(), ())
@@ -60,7 +87,7 @@ class Line:
 def read(text: str) -> tuple[Line, ...]:
     """Every rule of a file; ``UsageError`` when it is no file with rules. Nothing is stored."""
     try:
-        whole = json.loads(text)
+        whole = jsonc.loads(text)
     except (ValueError, RecursionError) as error:
         raise UsageError(N_("The file is not JSON: {error}"), error=str(error)) from error
     if isinstance(whole, dict) and isinstance(found := whole.get("permissions"), dict):

@@ -20,8 +20,16 @@ _BEGINS = re.compile(r"\A---[ \t]*(?:\n|\Z)")
 _HEADER = re.compile(r"\A---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*$", re.DOTALL | re.MULTILINE)
 MOST_NESTED = 100
 """Lists and mappings in brackets that a header may begin: each costs the parser more than the one before."""
-_LINE = re.compile(r"([A-Za-z][\w-]*):[ \t]+(?![|>#&!])(\S.*)")
+_LINE = re.compile(r"([ ]*(?:-[ ]+)?[A-Za-z][\w-]*):[ \t]+(?![|>#&!])(\S.*)")
 """A field with its value on its line."""
+_FIELD = re.compile(r"[A-Za-z][\w-]*:(?:[ \t]|$)")
+_WHOLE = re.compile(r"[A-Za-z][\w-]*:[ \t]+[^|>\s].*")
+"""A field with its value."""
+_TIGHT = re.compile(r"([A-Za-z][\w-]*):(?!//)([^\s:].*)")
+"""A field without the blank after its colon, and no address."""
+_APOSTROPHES = re.compile(r"'((?:[^']|(?<=\w)'(?=\w))*)'")
+"""A text in single quotes with apostrophes in its words."""
+_FENCE = re.compile(r"\A\s*(`{3,}|~{3,})[\w-]*[ \t]*\n(.*?)\n\1[ \t]*\s*\Z", re.DOTALL)
 _MARKS = tuple("\"'[{*")
 """A value that begins so is no plain text to YAML: it stays as it is where it can be read by itself."""
 
@@ -74,7 +82,7 @@ def read(text: str) -> Document:
     Raises:
         UsageError: the header does not end, is no YAML, or is no list of names and values.
     """
-    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    text = _without_fence(text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"))
     if not _BEGINS.match(text):
         return Document(body=text.strip())
     found = _HEADER.match(text)
@@ -90,10 +98,18 @@ def read(text: str) -> Document:
     try:
         return Document(_fields(header), body)
     except yaml.YAMLError as error:
+        for mended in (_quoted(header), _quoted(_straightened(header))):
+            try:
+                return Document(_fields(mended), body, mended=True)
+            except (yaml.YAMLError, UsageError):
+                continue
+        raise UsageError(N_("The header is no YAML: {detail}"), code="header", detail=_said(error)) from None
+    except UsageError:
         try:
-            return Document(_fields(_quoted(header)), body, mended=True)
+            return Document(_fields(_quoted(_straightened(header))), body, mended=True)
         except yaml.YAMLError:
-            raise UsageError(N_("The header is no YAML: {detail}"), code="header", detail=_said(error)) from None
+            pass
+        raise
 
 
 def _fields(header: str) -> dict[str, Any]:
@@ -111,6 +127,33 @@ def _fields(header: str) -> dict[str, Any]:
     return {name: each for name, each in value.items() if isinstance(name, str)}
 
 
+def _without_fence(text: str) -> str:
+    """A file that is one block of code, as Copilot writes agents into its chat, without the lines around it; and blank lines before."""
+    found = _FENCE.match(text)
+    inner = (found[2] if found is not None else text).lstrip("\n \t")
+    return inner if _BEGINS.match(inner) else text
+
+
+def _straightened(header: str) -> str:
+    """Lines as YAML has them: no tabs before a field, a blank after its colon, and what goes on below a value within it."""
+    lines: list[str] = []
+    for written in header.split("\n"):
+        text = written.lstrip(" \t")
+        line = written[: len(written) - len(text)].replace("\t", "  ") + text
+        if (tight := _TIGHT.fullmatch(line)) is not None:
+            line = f"{tight[1]}: {tight[2]}"
+        if line.startswith(" ") and lines and _FIELD.match(line.lstrip()) and _WHOLE.fullmatch(lines[-1]):
+            line = line.lstrip()  # nothing can stand below a value: it is the next field
+        begins = line.startswith(("-", "#", " ")) or not line.strip() or _FIELD.match(line) is not None
+        if begins or not lines:
+            lines.append(line)
+        elif re.search(r":[ \t]*[|>][+-]?[0-9]?[ \t]*$", lines[-1]) or lines[-1].startswith(" "):
+            lines.append(f"  {line}")
+        else:
+            lines[-1] += f" {line}"
+    return "\n".join(lines)
+
+
 def _quoted(header: str) -> str:
     return "\n".join(map(_quoted_line, header.split("\n")))
 
@@ -120,7 +163,10 @@ def _quoted_line(line: str) -> str:
     found = _LINE.fullmatch(line.rstrip())
     if found is None or (found[2].startswith(_MARKS) and (_open(found[2]) or _readable(found[2]))):
         return line
-    return f"{found[1]}: {json.dumps(found[2], ensure_ascii=False)}"
+    value = found[2]
+    if (apostrophes := _APOSTROPHES.fullmatch(value)) is not None:
+        value = apostrophes[1]
+    return f"{found[1]}: {json.dumps(value, ensure_ascii=False)}"
 
 
 def _open(value: str) -> bool:

@@ -21,7 +21,7 @@ from atelier_desk.desktop.widgets.steady import OverlayBar
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.text import visible, visible_json
-from atelier_desk.engine.notice_words import COMPACTIONS, LIMITS, misfit_words, nudge_words, retry_words
+from atelier_desk.engine.notice_words import COMPACTIONS, LIMITS, misfit_words, nudge_words, retry_words, servers_words
 from atelier_desk.i18n import N_, _
 from atelier_desk.tools import failure_words
 from atelier_desk.tools.call import summary_of
@@ -58,6 +58,7 @@ _WORDS = {
     ChunkType.CONTEXT_COMPACTED: N_("Older messages shortened"),
     ChunkType.LIMIT_REACHED: N_("Limit reached"),
     ChunkType.LOOP_DETECTED: N_("Repetition noticed"),
+    ChunkType.SERVERS_LACKING: N_("MCP servers"),
     ChunkType.ERROR: N_("Error"),
 }
 _DECIDED = {"approved": N_("Approved"), "rejected": N_("Rejected"), "cancelled": N_("Approval no longer needed")}
@@ -89,6 +90,7 @@ _ICONS: dict[ChunkType, tuple[str, Role]] = {
     ChunkType.CONTEXT_COMPACTED: ("archive", "muted"),
     ChunkType.LIMIT_REACHED: ("triangle-alert", "warn"),
     ChunkType.LOOP_DETECTED: ("rotate-ccw", "warn"),
+    ChunkType.SERVERS_LACKING: ("plug", "warn"),
     ChunkType.RETRY: ("refresh-cw", "warn"),
     ChunkType.NUDGE: ("list-todo", "muted"),
     ChunkType.MISFIT: ("triangle-alert", "warn"),
@@ -160,6 +162,8 @@ def _telling(said: payloads.Payload | None) -> str:
             return ""  # the title says it all
         case payloads.Misfit(details=details):
             return str(details.get("problem", ""))
+        case payloads.ServersLacking(details=details):
+            return servers_words(details)[1]
         case payloads.LoopDetected(details=details):
             return f"{tool_title(str(details.get('tool') or ''))} × {number(int(details.get('count') or 0))}"
         case payloads.Retry():

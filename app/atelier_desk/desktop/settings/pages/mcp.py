@@ -26,8 +26,9 @@ from atelier_desk.desktop.widgets import control, fill, label
 from atelier_desk.desktop.widgets.format import moment
 from atelier_desk.domain.mcp import McpState
 from atelier_desk.domain.permission import Action
+from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_, _, ngettext
-from atelier_desk.mcp_words import STATES
+from atelier_desk.mcp_words import STATES, rejected_words
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -45,6 +46,8 @@ ROLES: dict[McpState, Role] = {
     McpState.SIGN_IN: "warn",
 }
 CALLS = 20
+LEFT_OUT = 5
+"""Entries of a server that the result of a test names; the list of its tools names all."""
 CHECK_MS = 15_000
 
 
@@ -67,12 +70,13 @@ def health_text(health: McpHealth) -> str:
     if not health.ok:
         return health.message
     tools = ngettext("{n} tool", "{n} tools", health.tools)
-    return _(
+    text = _(
         "Works: answered in {time}, {tools}, protocol {protocol}",
         time=figures.duration(health.latency_ms),
         tools=tools,
         protocol=health.protocol,
     )
+    return "\n".join((text, *(_("Left out: {what}", what=each) for each in health.left_out[:LEFT_OUT])))
 
 
 @settings_page("mcp", order=34, icon="plug", title=N_("MCP servers"))
@@ -115,8 +119,9 @@ class McpPage(SettingsPage):
         self._tools_card = self.section(N_("TOOLS"))
         self.approve = control(QPushButton(self), "mcp-approve", N_("Approve all as they are now"), on=self._approve)
         self._tool_list = QVBoxLayout()
+        self.left_out = control(label("", "warn", self, wrap=True), "mcp-left-out")
         self._none = control(label("", "muted", self, wrap=True), "mcp-no-tools", N_("It was not started yet: test it to see its tools."))
-        fill(self._tools_card.body, fill(QHBoxLayout(), self.approve, 1), self._none, self._tool_list)
+        fill(self._tools_card.body, fill(QHBoxLayout(), self.approve, 1), self._none, self.left_out, self._tool_list)
         self._agents_card = self.section(N_("AGENTS THAT HAVE ITS TOOLS"))
         self._agent_list = QVBoxLayout()
         self._agents_card.body.addLayout(self._agent_list)
@@ -234,6 +239,7 @@ class McpPage(SettingsPage):
             return
         self.form.show_client_secret(stored=secret)
         self._show_tools(tools)
+        self._show_left_out()
         self._show_agents(row.name)
         self._show_calls(calls)
         self.roots.show_folders(row.config.roots)
@@ -254,6 +260,13 @@ class McpPage(SettingsPage):
             made.ruled.connect(self._rule)
             made.approved.connect(lambda tool: self._change(lambda name: self.bridge.engine.mcp.approve(name, (tool,))))
             self._tool_list.addWidget(made)
+
+    def _show_left_out(self) -> None:
+        row = self.current()
+        rejected = row.known.rejected if row is not None else ()
+        lines = [rejected_words(each.kind, each.name, each.why) for each in rejected]
+        self.left_out.setText("\n".join(_("Left out: {what}", what=visible(each)) for each in lines))
+        self.left_out.setVisible(bool(rejected))
 
     def _show_agents(self, name: str) -> None:
         _empty(self._agent_list)
@@ -477,6 +490,7 @@ class McpPage(SettingsPage):
     def retranslate(self) -> None:
         for row in self._tool_rows:
             row.retranslate()
+        self._show_left_out()
         self._fill_list()
 
 

@@ -30,6 +30,7 @@ from atelier_desk.domain.events.run import (
     RunResumed,
     RunStarted,
     SampledForServer,
+    ServersLacking,
     TaskChanged,
     TitleWritten,
     ToolCallFinished,
@@ -414,6 +415,14 @@ def _loop_detected(at: In, body: LoopDetected, out: Projection) -> None:
     details: dict[str, Any] = {"tool": body.tool, "count": body.count}
     out.said.append(payloads.LoopDetected(reason=body.action, details=details))
     out.messages.append(notice(at, "loop_detected", action=body.action, **details))
+
+
+@on(ServersLacking)
+def _servers_lacking(at: In, body: ServersLacking, out: Projection) -> None:
+    details: dict[str, Any] = {"problems": [each.model_dump(mode="json") for each in body.problems]}
+    row = notice(at, "servers_lacking", **details)
+    out.said.append(payloads.ServersLacking(details=details, message_id=row.id))
+    out.messages.append(row)
 
 
 @on(RunPaused)

@@ -35,6 +35,7 @@ from atelier_desk.domain.events.run import (
     RunPaused,
     RunResumed,
     RunStarted,
+    ServersLacking,
     TaskChanged,
     ToolCallFinished,
     ToolCallStarted,
@@ -296,6 +297,11 @@ def _without_pictures(state: RunState) -> RunState:
         )
 
     return evolve(state, entries=marked(state.entries), history=marked(state.history), left_out=())
+
+
+@on(ServersLacking)
+def _servers_lacking(state: RunState, body: ServersLacking, event: RunEvent) -> RunState:
+    return evolve(state, servers_lacking=True)
 
 
 @on(PicturesRefused)

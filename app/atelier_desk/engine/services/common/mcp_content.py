@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from atelier_desk.domain.errors import NotFoundError
-from atelier_desk.domain.mcp import McpEntry, McpError, McpPrompt, McpServer, McpTemplate
+from atelier_desk.domain.mcp import McpEntry, McpError, McpPrompt, McpServer, McpTemplate, RejectedKind
 from atelier_desk.domain.text import shorten
 from atelier_desk.i18n import N_
 from atelier_desk.threads import in_tool_thread
@@ -153,12 +153,13 @@ class McpContent:
         return found, text
 
 
-async def listed(ask: Callable[[], Awaitable[Sequence[T]]]) -> tuple[T, ...]:
-    """What a server lists besides its tools; one that cannot list it still has its tools."""
+async def listed(connection: Connection, kind: RejectedKind, ask: Callable[[], Awaitable[Sequence[T]]]) -> tuple[T, ...]:
+    """What a server lists besides its tools; one that cannot list it still has its tools, and what it cannot is named."""
     try:
         return tuple(await ask())
     except McpError as error:
         log.warning("%s", error)
+        connection.entries.reject(kind, "", str(error))
         return ()
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from atelier_desk.domain.errors import NotFoundError, UsageError
 from atelier_desk.domain.mcp import MOST_ROOTS, McpEntry, McpServer
+from atelier_desk.domain.permission import RuleScope
 from atelier_desk.domain.text import shorten
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.mcp_status import McpToolStatus
@@ -17,6 +19,12 @@ from atelier_desk.i18n import N_, _
 from atelier_desk.llm.secrets import redact
 from atelier_desk.mcp import definitions
 from atelier_desk.mcp.reading.found import is_secret
+from atelier_desk.threads import in_tool_thread
+from atelier_desk.workspace.denials import Denials
+
+if TYPE_CHECKING:
+    from atelier_desk.domain.permission import PermissionRule
+    from atelier_desk.mcp.connection import Connection
 
 HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}")
 OWN_HEADERS = frozenset({"accept", "content-type", "content-length", "host", "connection", "transfer-encoding", "mcp-session-id"})
@@ -128,6 +136,26 @@ def tool_statuses(entry: McpEntry) -> list[McpToolStatus]:
             )
         )
     return rows
+
+
+def started(connection: Connection | None) -> dict[str, Any]:
+    """What is known of a server that was started, by the names of ``McpStatus``."""
+    if connection is None:
+        return {}
+    return {"ping_ms": connection.ping_ms, "pid": connection.pid, "failures": connection.failures, "retry_s": connection.retry_s}
+
+
+async def denied_in(folder: str, rules: Sequence[PermissionRule]) -> Denials:
+    """What rules deny to a server's program, which serves many runs: those that hold everywhere or in its folder, when it starts."""
+    from atelier_desk.policy.permissions import denying
+
+    place = await in_tool_thread(_whole, folder) if folder else ""
+    held = [rule for rule in rules if rule.scope is RuleScope.ALWAYS or (rule.scope is RuleScope.FOLDER and rule.scope_id == place)]
+    return Denials(denying.bans(held), (place,) if place else (), os.path.expanduser("~"))  # noqa: ASYNC240, PTH111
+
+
+def _whole(folder: str) -> str:
+    return os.path.realpath(Path(folder).expanduser())
 
 
 HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")

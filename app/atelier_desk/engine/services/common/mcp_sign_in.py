@@ -15,7 +15,7 @@ from atelier_desk.threads import in_storage_thread
 if TYPE_CHECKING:
     from atelier_desk.llm.secrets import KeyVault
     from atelier_desk.mcp.connection import Connection
-    from atelier_desk.mcp.oauth import Callback, Kept
+    from atelier_desk.mcp.oauth import Kept
 
 WAIT_S = 300.0
 """Seconds a person has to sign in."""
@@ -41,7 +41,7 @@ class McpSignIn:
 
     def __init__(self, servers: Servers, vault: KeyVault) -> None:
         self._servers, self._vault = servers, vault
-        self._signing: dict[str, tuple[Kept, Callback, Told]] = {}
+        self._signing: dict[str, tuple[Kept, Told]] = {}
 
     async def sign_in(self, name: str, told: Told = None) -> McpHealth:
         """Sign in to a server in the browser, and connect. ``told`` gets the address of the page. Cancelling gives it up.
@@ -64,11 +64,14 @@ class McpSignIn:
                 kept.said = {}
             # Until it went well: an attempt that ended in the browser says nothing of why.
             await kept.note(port=port, doubtful=True)
-            health = await self._signed_in(name, kept, callback, told)
+            kept.asking = callback
+            health = await self._signed_in(name, kept, told)
             if health.ok:
-                await kept.note(doubtful=False)
+                await kept.note(doubtful=False, challenge="")
             return health
         finally:
+            # The connection goes on with what was signed in; nobody waits for a browser any more.
+            kept.asking = None
             self._signing.pop(name, None)
             await callback.close()
 
@@ -83,17 +86,17 @@ class McpSignIn:
         from atelier_desk.mcp import oauth
 
         if server.name in self._signing:
-            kept, callback, told = self._signing[server.name]
-            return await oauth.auth(server, kept, asking=callback, told=told)
+            kept, told = self._signing[server.name]
+            return await oauth.auth(server, kept, told=told)
         kept = oauth.Kept(server, self._vault)
         await kept.load()
         return await oauth.auth(server, kept) if kept.signed_in else None
 
-    async def _signed_in(self, name: str, kept: Kept, callback: Callback, told: Told) -> McpHealth:
+    async def _signed_in(self, name: str, kept: Kept, told: Told) -> McpHealth:
         health = McpHealth(ok=False)
         for _attempt in range(2):
             registered = "client" in kept.said
-            self._signing[name] = (kept, callback, told)
+            self._signing[name] = (kept, told)
             await self._servers.stop(name)
             connection = await self._servers.connection(name)
             connection.start_s, before = WAIT_S + START_S, connection.start_s
@@ -103,6 +106,6 @@ class McpSignIn:
                 connection.start_s = before
             if health.ok or health.code != "sign_in_failed" or not registered:
                 break
-            # The client may have been forgotten by the server: once more, as a new one.
-            kept.said = {"port": kept.said.get("port")}
+            # The client may have been forgotten by the server, or not be allowed what is wanted now: once more, as a new one.
+            kept.said = {name: kept.said.get(name) for name in ("port", "challenge")}
         return health

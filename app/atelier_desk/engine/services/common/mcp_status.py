@@ -72,7 +72,7 @@ class McpToolStatus:
 
 @dataclass(frozen=True, slots=True)
 class McpHealth:
-    """The result of a test; ``message`` says what went wrong, in the current language."""
+    """The result of a test; ``message`` says what went wrong, ``left_out`` what it lists and nobody can use, in the current language."""
 
     ok: bool
     latency_ms: int = 0
@@ -83,3 +83,4 @@ class McpHealth:
     title: str = ""
     message: str = ""
     code: str = ""
+    left_out: tuple[str, ...] = ()

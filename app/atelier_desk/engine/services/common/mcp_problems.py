@@ -1,0 +1,63 @@
+"""What a run must say of the MCP servers of its agent: those that give it nothing, and what of the others cannot be used."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+from atelier_desk.domain.errors import AtelierError
+from atelier_desk.domain.events.server import ServerProblem
+from atelier_desk.domain.mcp import McpEntry, McpError
+from atelier_desk.engine.services.common.mcp_content import Refresh
+from atelier_desk.engine.services.common.mcp_rules import tool_statuses
+from atelier_desk.i18n import _
+from atelier_desk.mcp_words import rejected_words
+
+MAX_NAMED = 8
+"""Tools, resources and prompts of a server that a run names; the window and ``atelier mcp test`` name all."""
+
+
+class McpProblems:
+    """Looks at the servers of an agent when its run begins.
+
+    Args:
+        entries: all servers by name.
+        refresh: starts a server and compares its tools.
+        failed: why a server's newest start failed; None for one that did not.
+    """
+
+    def __init__(
+        self, entries: Callable[[], Awaitable[Mapping[str, McpEntry]]], refresh: Refresh, failed: Callable[[str], McpError | None]
+    ) -> None:
+        self._entries, self._refresh, self._failed = entries, refresh, failed
+
+    async def of(self, names: Sequence[str]) -> tuple[ServerProblem, ...]:
+        """What is wrong with these servers, in the current language. One that was never listed is started, which can take ``START_S``."""
+        found = await asyncio.gather(*(self._of(name) for name in names))
+        return tuple(each for each in found if each is not None)
+
+    async def _of(self, name: str) -> ServerProblem | None:
+        entry = (await self._entries()).get(name)
+        if entry is None:
+            return ServerProblem(server=name, code="unknown")
+        if not entry.config.enabled:
+            return ServerProblem(server=name, code="off")
+        if entry.known.approved is None:
+            try:
+                await self._refresh(name)
+            except AtelierError as error:
+                return ServerProblem(server=name, code="failed", detail=error.localized(_))
+        elif (reason := self._failed(name)) is not None:
+            return ServerProblem(server=name, code="failed", detail=reason.localized(_))
+        known = (await self._entries())[name]
+        bad = left_out(known)
+        detail = "; ".join(bad[:MAX_NAMED]) + (" …" if len(bad) > MAX_NAMED else "")
+        if not known.known.seen and not known.known.resources and not known.known.prompts:
+            return ServerProblem(server=name, code="nothing", detail=detail)
+        return ServerProblem(server=name, code="left_out", detail=detail) if bad else None
+
+
+def left_out(entry: McpEntry) -> tuple[str, ...]:
+    """What a server lists and nobody can use, each with its reason, in the current language."""
+    unusable = [rejected_words("tool", row.tool, row.problem) for row in tool_statuses(entry) if row.problem and row.state != "gone"]
+    return (*(rejected_words(each.kind, each.name, each.why) for each in entry.known.rejected), *unusable)

@@ -1,0 +1,128 @@
+"""What signs the requests to one server: the SDK's flow, with what it leaves to its user. Loads the SDK.
+
+- A refused token is renewed once before anybody is asked: servers are restarted and end tokens before their time.
+- A token endpoint that is down says nothing of the sign-in, which stays as it is.
+- More rights are asked for when a person signs in again, never in the middle of a call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from typing import TYPE_CHECKING
+
+import httpx2
+from mcp.client.auth import OAuthClientProvider
+from mcp.client.auth.utils import extract_field_from_www_auth, extract_scope_from_www_auth
+from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata
+
+from atelier_desk.domain.mcp import McpError
+from atelier_desk.domain.text import shorten
+from atelier_desk.i18n import N_
+from atelier_desk.mcp.oauth import document_of
+
+if TYPE_CHECKING:
+    from atelier_desk.domain.mcp import McpServer
+    from atelier_desk.mcp.oauth import Kept, Reach
+
+LONGEST_CHALLENGE = 4_000
+"""Characters of a server's word on what it wants."""
+_BUSY = 429
+
+
+class Provider(OAuthClientProvider):
+    """Of one connection.
+
+    Attributes:
+        problem: why the newest request was not answered, where this is the reason: the SDK's transport would say that it was closed.
+    """
+
+    def __init__(
+        self,
+        server: McpServer,
+        metadata: OAuthClientMetadata,
+        kept: Kept,
+        reach: Reach,
+        show: Callable[[str], Awaitable[None]],
+        came_back: Callable[[], Awaitable[AuthorizationCodeResult]],
+    ) -> None:
+        document = document_of(server)
+        super().__init__(server.url, metadata, kept, redirect_handler=show, callback_handler=came_back, client_metadata_url=document)
+        self._server, self._kept, self._reach = server, kept, reach
+        self.problem: McpError | None = None
+
+    async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        flow = super().async_auth_flow(request)
+        renewed = False
+        try:
+            asked = await anext(flow)
+            if asked is request and self._kept.asking is not None and (challenge := self._kept.said.get("challenge")):
+                # Somebody signs in again because the server wants more rights: it is told what for, as if it had refused just now.
+                asked = await flow.asend(httpx2.Response(403, headers={"www-authenticate": challenge}, request=request))
+            while True:
+                await self._reach.check(str(asked.url))
+                response = yield asked
+                if asked is not request:
+                    renewed = True
+                    self._check_reachable(asked, response)
+                elif response.status_code == 401 and not renewed and self.context.can_refresh_token():
+                    renewal = await self._refresh_token()
+                    await self._reach.check(str(renewal.url))
+                    answer = yield renewal
+                    self._check_reachable(renewal, answer)
+                    if await self._handle_refresh_response(answer):
+                        self._add_auth_header(request)
+                        response = yield request
+                if asked is request:
+                    await self._check_rights(response)
+                    self._name_scopes(response)
+                asked = await flow.asend(response)
+        except StopAsyncIteration:
+            return
+        except McpError as error:
+            self.problem = error
+            raise
+        finally:
+            await flow.aclose()
+
+    def _check_reachable(self, asked: httpx2.Request, response: httpx2.Response) -> None:
+        if response.status_code < 500 and response.status_code != _BUSY:
+            return
+        if asked.method == "POST":
+            said = N_("The sign-in of the MCP server {server} is not reachable now (HTTP {status}). Nothing was lost: try again later.")
+            raise McpError(said, code="unreachable", recoverable=True, server=self._server.name, status=response.status_code)
+
+    async def _check_rights(self, response: httpx2.Response) -> None:
+        if response.status_code != 403 or extract_field_from_www_auth(response, "error") != "insufficient_scope":
+            return
+        if self._kept.asking is not None:
+            return
+        await self._kept.note(challenge=response.headers.get("www-authenticate", "")[:LONGEST_CHALLENGE])
+        scope = shorten(extract_scope_from_www_auth(response) or "-", 200)
+        said = N_("The MCP server {server} wants more rights for this ({scope}). Sign in again to give them.")
+        raise McpError(said, code="sign_in", server=self._server.name, scope=scope)
+
+    def _name_scopes(self, response: httpx2.Response) -> None:
+        """What somebody entered to be asked for takes the place of what the server names: the SDK reads it from there alone."""
+        if response.status_code == 401 and (scopes := " ".join(self._server.scopes.replace('"', " ").split())):
+            rest = response.headers.get("www-authenticate", "Bearer").removeprefix("Bearer").strip()
+            response.headers["www-authenticate"] = ", ".join(filter(None, (f'Bearer scope="{scopes}"', rest)))
+
+    async def _exchange_token_authorization_code(self, auth_code: str, code_verifier: str) -> httpx2.Request:
+        self._settle_method()
+        return await super()._exchange_token_authorization_code(auth_code, code_verifier)
+
+    async def _refresh_token(self) -> httpx2.Request:
+        self._settle_method()
+        return await super()._refresh_token()
+
+    def _settle_method(self) -> None:
+        """A client that somebody registered by hand says who it is in the way that the server takes, which is known only now."""
+        client, metadata = self.context.client_info, self.context.oauth_metadata
+        if client is not None and client.client_secret and client.client_id == self._server.client_id:
+            client.token_endpoint_auth_method = method(metadata.token_endpoint_auth_methods_supported if metadata is not None else None)
+
+
+def method(supported: list[str] | None) -> str:
+    """How a client with a secret says who it is. RFC 8414: a server that names no way takes ``client_secret_basic``."""
+    basic, post = "client_secret_basic", "client_secret_post"
+    return post if supported and post in supported and basic not in supported else basic

@@ -1,0 +1,63 @@
+"""Numbers and truth values that a model wrote as text: read where a schema allows nothing else, and left as they are everywhere else."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+MOST_EXACT = 2**53
+"""Larger whole numbers are other numbers for many servers: a text keeps all its digits, and the schema refuses it."""
+DEEPEST = 8
+"""Levels of a call's arguments that are looked through."""
+_WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,15})")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,15})(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,3})?")
+"""As JSON writes them: ``007`` is none."""
+_TRUTH = {"true": True, "True": True, "false": False, "False": False}
+_OTHER_THAN_TEXT = frozenset({"integer", "number", "boolean", "null"})
+
+
+def read(schema: Mapping[str, Any], value: Any, depth: int = 0) -> Any:
+    """The value with texts read as the schema has them; the very same object when there was nothing to read."""
+    if depth > DEEPEST or not isinstance(schema, Mapping):
+        return value
+    if isinstance(value, str):
+        return _of_text(schema, value)
+    if isinstance(value, dict) and isinstance(properties := schema.get("properties"), Mapping):
+        made = {name: read(properties[name], each, depth + 1) if name in properties else each for name, each in value.items()}
+        return made if any(made[name] is not value[name] for name in value) else value
+    if isinstance(value, list) and isinstance(items := schema.get("items"), Mapping):
+        listed = [read(items, each, depth + 1) for each in value]
+        return listed if any(new is not old for new, old in zip(listed, value, strict=True)) else value
+    return value
+
+
+def _of_text(schema: Mapping[str, Any], text: str) -> Any:
+    kinds = _kinds(schema)
+    if not kinds or not kinds <= _OTHER_THAN_TEXT:
+        return text
+    found: Any = text
+    if "boolean" in kinds and text in _TRUTH:
+        found = _TRUTH[text]
+    elif kinds & {"integer", "number"} and _WHOLE.fullmatch(text) and abs(int(text)) <= MOST_EXACT:
+        found = int(text)
+    elif "number" in kinds and _NUMBER.fullmatch(text) and not _WHOLE.fullmatch(text) and math.isfinite(float(text)):
+        found = float(text)
+    allowed = schema.get("enum")
+    return text if isinstance(allowed, list) and found not in allowed else found
+
+
+def _kinds(schema: Mapping[str, Any]) -> frozenset[str]:
+    """The types a value may have, as far as the schema says so at this place; empty when it says nothing that can be relied on."""
+    said = schema.get("type")
+    if isinstance(said, str):
+        return frozenset({said})
+    if isinstance(said, list) and all(isinstance(each, str) for each in said):
+        return frozenset(said)
+    for name in ("anyOf", "oneOf"):
+        branches = schema.get(name)
+        if isinstance(branches, list) and branches:
+            each = [_kinds(branch) if isinstance(branch, Mapping) else frozenset() for branch in branches]
+            return frozenset().union(*each) if all(each) else frozenset()
+    return frozenset()

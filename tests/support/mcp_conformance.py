@@ -1,0 +1,127 @@
+"""The program as the client under test of the protocol's conformance suite: ``python -m tests.support.mcp_conformance URL``.
+
+It does what a person with an agent would do at any server: adds it, signs in when that is asked for, lists its tools and calls each. The
+suite says in ``MCP_CONFORMANCE_CONTEXT`` which client was registered, and which calls it wants instead.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import httpx2
+
+from atelier_desk.domain.mcp import McpError, McpServer
+from atelier_desk.domain.question import QuestionSpec, QuestionStatus, Sampling, UserQuestion, form_answer
+from atelier_desk.engine import Atelier
+from atelier_desk.mcp import oauth
+
+DOCUMENT = "https://conformance-test.local/client-metadata.json"
+"""The client's own document, which the suite expects where a server takes such."""
+MOST_SIGN_INS = 3
+
+
+class Person:
+    """Accepts what forms propose; see ``mcp.serving.Desk``."""
+
+    roots: Sequence[str] = ()
+    model = "none"
+
+    async def refusal(self) -> str | None:
+        return None
+
+    async def ask(self, spec: QuestionSpec) -> UserQuestion:
+        given = form_answer(spec.form.defaults() if spec.form is not None else {})
+        return UserQuestion(
+            workflow_id="w", run_id="r", call_id="c", spec=spec, status=QuestionStatus.ANSWERED,
+            selected_options=given.selected_options, text_response=given.text_response,
+        )  # fmt: skip
+
+    async def sample(self, server: str, sampling: Sampling) -> Mapping[str, Any]:
+        return {"role": "assistant", "content": {"type": "text", "text": "Blue."}, "model": self.model}
+
+
+def visit(url: str) -> None:
+    """In the place of the browser, a person who signs in wherever they are sent."""
+    httpx2.get(url, follow_redirects=True, timeout=30)
+
+
+def fitting(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments for the required parameters of a tool."""
+    samples: dict[str, Any] = {"integer": 3, "number": 2, "boolean": True, "array": [], "object": {}}
+    properties = schema.get("properties") or {}
+    return {name: samples.get(str(properties.get(name, {}).get("type")), "text") for name in schema.get("required") or ()}
+
+
+class Client:
+    def __init__(self, atelier: Atelier) -> None:
+        self._atelier, self._left = atelier, MOST_SIGN_INS
+
+    async def begin(self) -> None:
+        """Connect, signing in when that is asked for."""
+        health = await self._atelier.mcp.test("suite")
+        while not health.ok and health.code == "sign_in" and self._left:
+            self._left -= 1
+            health = await self._atelier.mcp.sign_in("suite")
+        if not health.ok:
+            raise SystemExit(f"{health.code}: {health.message}")
+
+    async def call(self, tool: str, arguments: dict[str, Any]) -> None:
+        """Call a tool, answering what its server asks for."""
+        given: dict[str, Any] | None = None
+        state: str | None = None
+        while True:
+            connection = await self._atelier.mcp.connection("suite")
+            with connection.answers.serving(Person()) as serving:
+                try:
+                    result: Any = await connection.call(tool, arguments, serving=serving, given=given, state=state)
+                except McpError as error:
+                    if error.code != "sign_in":
+                        print(f"{tool}: {error}", file=sys.stderr)
+                        return
+                    await self.begin_again()
+                    continue
+                if not hasattr(result, "input_requests"):
+                    return
+                answers, questions, _note = await connection.answers.sorted(result.input_requests or {}, serving.desk)
+                for spec in questions:
+                    assert spec.asker is not None
+                    answers[spec.asker.key] = (await serving.desk.ask(spec)).elicited
+                given, state = answers, result.request_state
+
+    async def begin_again(self) -> None:
+        if not self._left:
+            raise SystemExit("it wants a sign-in again and again")
+        self._left -= 1
+        health = await self._atelier.mcp.sign_in("suite")
+        if not health.ok:
+            raise SystemExit(f"{health.code}: {health.message}")
+
+
+async def main(url: str) -> None:
+    setattr(oauth, "open_browser", visit)  # noqa: B010
+    context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
+    scenario = os.environ.get("MCP_CONFORMANCE_SCENARIO", "")
+    own = DOCUMENT if scenario == "auth/basic-cimd" else ""
+    config = McpServer(name="suite", transport="http", url=url, client_id=context.get("client_id") or own)
+    secret = context.get("client_secret")
+    async with Atelier.open(temporary=True) as atelier:
+        await atelier.mcp.save(config, {"client:secret": secret} if secret else None, new=True)
+        client = Client(atelier)
+        await client.begin()
+        tools = await (await atelier.mcp.connection("suite")).tools()
+        calls = [(each["name"], each["arguments"]) for each in context.get("toolCalls") or ()]
+        if scenario == "json-schema-2020-12-preservation":
+            # What was read of one tool is sent to the other, which compares it.
+            schemas = {str(each["name"]): each["inputSchema"] for each in tools}
+            calls = [("json_schema_echo", {"schema": schemas["json_schema_2020_12_tool"]})]
+        for name, arguments in calls or [(str(each["name"]), fitting(each["inputSchema"])) for each in tools]:
+            await client.call(name, arguments)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1]))
