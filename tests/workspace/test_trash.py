@@ -197,6 +197,21 @@ def test_a_deletion_whose_disk_is_not_connected_waits(files: WorkspaceFiles, ws:
     assert undo(files, [change])[0].problem is None
 
 
+def test_what_a_deletion_left_beside_its_place_goes_though_it_was_recorded(files: WorkspaceFiles, ws: Path) -> None:
+    """A kill between the record and the end of deleting from the other disk."""
+    (ws / "d").mkdir()
+    (ws / "d" / "a").write_text("x")
+    change = files.delete(AUTHOR, at(ws, "d"))
+    files.kept.begin(change.model_copy(update={"temporary": ".atelier-1.tmp"}))
+    (ws / ".atelier-1.tmp").mkdir()
+    (ws / ".atelier-1.tmp" / "a").write_text("x")
+    files.recover()
+    assert names(ws) == []
+    assert files.kept.pending() == []
+    assert undo(files, [change])[0].problem is None
+    assert names(ws) == ["d", "d/a"]
+
+
 def test_kills_at_some_steps_across_disks(tmp_path: Path) -> None:
     for figures in (kill_at_steps(tmp_path, tmp_path, 131), kill_deletions(tmp_path, tmp_path, 71)):
         assert figures.cut_off

@@ -374,6 +374,8 @@ class WorkspaceFiles:
             for change in self.kept.pending():
                 try:
                     if not change.undoes and self.kept.record(change).exists():
+                        if change.action == "deleted":
+                            self._delete_beside(change)
                         self.kept.drop(change)  # the kill came after it was done, and the file may have changed since
                     else:
                         self._settle(change)
@@ -381,6 +383,15 @@ class WorkspaceFiles:
                     if change.id not in self._unsettled:
                         log.warning("a change of files was cut off and cannot be looked at: %s", change.path, exc_info=True)
                     self._unsettled.add(change.id)
+
+    def _delete_beside(self, change: Change) -> None:
+        """Delete what lies beside the place of something that is in the trash of another disk, see ``_give_up``."""
+        try:
+            with self.root(change.root).located(change.path, follow=False) as (folder, _name):
+                transfer.delete(folder, change.temporary)
+        except ToolError as error:
+            if error.code not in ("not_found", "not_a_folder"):
+                raise
 
     def _settle(self, change: Change) -> None:
         if change.action == "deleted":
