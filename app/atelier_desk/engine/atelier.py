@@ -455,9 +455,8 @@ class Atelier(Services):
         from atelier_desk.storage.repositories import Repositories
         from atelier_desk.storage.store import Store
 
-        self._redacting = logs.add_redactor(redact)
+        self._redacting, self.vault = logs.add_redactor(redact), vault or KeyVault()
         self.datadir = DataDir(Path(data_dir).absolute() if data_dir else default_data_dir()).ensure()  # noqa: ASYNC240 - no I/O waits here
-        self.vault = vault or KeyVault()
         self.store = await Store.open(self.datadir.database, clock=self.clock, backups=self.datadir.backups, **options)
         self.repos = Repositories(self.store, self.datadir)
         await elsewhere.switch_off(self.repos, self.datadir.root, self.store)
