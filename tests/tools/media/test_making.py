@@ -112,3 +112,30 @@ async def test_what_is_not_set_up_is_not_offered(call: Calls, services: ToolServ
     assert call.registry.configured((), ("media_ops",)) == always
     services.seer.model = "local/eye"
     assert "describe_image" in call.registry.configured((), ("media_ops",))
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("generate_image", {"prompt": "x", "output_path": "folder"}),
+        ("generate_image", {"prompt": "x", "output_path": "."}),
+        ("generate_image", {"prompt": "x", "output_path": "file/cat.png"}),
+        ("generate_image", {"prompt": "x", "output_path": "way-out/cat.png"}),
+        ("generate_multiview_images", {"prompt": "x", "output_dir": "file"}),
+        ("generate_multiview_images", {"prompt": "x", "output_dir": "taken"}),
+        ("generate_3d_from_text", {"prompt": "x", "output_path": "folder.glb"}),
+        ("generate_3d_from_text", {"prompt": "x", "output_path": "a.obj"}),
+        ("generate_3d_from_image", {"image_paths": ["a.png"], "output_path": "file/a.glb"}),
+    ],
+)
+async def test_nothing_is_paid_for_what_cannot_be_kept(
+    call: Calls, services: ToolServices, ws: Path, tmp_path: Path, tool: str, arguments: dict[str, Any]
+) -> None:
+    maker = services.maker = Painter(tmp_path / "web")
+    for name in ("folder", "folder.glb", "taken/right.png"):
+        (ws / name).mkdir(parents=True)
+    (ws / "file").write_text("x")
+    (ws / "a.png").write_bytes(PNG)
+    (ws / "way-out").symlink_to(tmp_path)
+    assert not (await call(tool, **arguments))["success"]
+    assert maker.asked == []

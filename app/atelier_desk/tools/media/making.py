@@ -43,6 +43,30 @@ class _ByService(MakingTool):
             raise ToolError("Nothing can be generated here.", code="unsupported")
         return self.services.maker
 
+    def target(self, text: str, context: ToolContext) -> Place:
+        """Where a result is to be written, looked at before anything is paid.
+
+        Raises:
+            ToolError: it cannot be written there.
+        """
+        target = self.place(text, context)
+        self.check(target, context)
+        return target
+
+    def check(self, target: Place, context: ToolContext) -> None:
+        """Raises ``ToolError`` when no file can be written there: it is a folder, a link that leads out, or below a file."""
+        if not target.path:
+            raise ToolError("{path} is a folder: add the name of a file.", code="not_a_file", path=target.shown)
+        root = self.root(target, context)
+        there = root.look(target.path)
+        if there is not None and there.kind != "file":
+            raise ToolError("{path} is no file that can be replaced: choose another name.", code="not_a_file", path=target.shown)
+        above = target.path.rpartition("/")[0]
+        while above and (found := root.look(above)) is None:
+            above = above.rpartition("/")[0]
+        if above and found is not None and found.kind != "folder":
+            raise ToolError("{path} is no folder: choose another place.", code="not_a_folder", path=above)
+
     def keep(self, target: Place, data: bytes, context: ToolContext) -> list[PicturePart | FileChange]:
         """Write a result; a picture is shown too."""
         change = kept_picture(self, target, data, context)
@@ -82,7 +106,7 @@ class GenerateImage(_ByService):
         return self.services.maker.lacks_images() if self.services.maker is not None else ""
 
     async def run(self, input: ImageInput, context: ToolContext) -> ToolResult:
-        target = self.place(input.output_path, context)
+        target = await in_tool_thread(self.target, input.output_path, context)
         context.progress(5, _("Making the picture"))
         data = await self.maker.picture(input.prompt, input.aspect_ratio)
         parts = await in_tool_thread(self.keep, target, data, context)
@@ -123,10 +147,12 @@ class GenerateMultiview(_ByService):
         folder = self.place(input.output_dir, context)
         parts: list[PicturePart | FileChange] = []
         paths = []
-        for number, side in enumerate(SIDES):
+        targets = [folder.below(f"{side}.png") for side in SIDES]
+        for target in targets:
+            await in_tool_thread(self.check, target, context)
+        for number, (side, target) in enumerate(zip(SIDES, targets, strict=True)):
             context.progress(25 * number, _("Picture {number} of {count}", number=number + 1, count=len(SIDES)))
             words = f"{input.prompt}. {side} view of the whole object, centred, plain white background. {input.style}"
-            target = folder.below(f"{side}.png")
             parts += await in_tool_thread(self.keep, target, await self.maker.picture(words.strip(), "1:1"), context)
             paths.append(target.shown)
         return ToolResult({"success": True, "pictures": paths, "message": "The pictures are shown."}, parts=tuple(parts))
@@ -142,11 +168,13 @@ class _ModelTool(_ByService):
     def lacks(self) -> str:
         return self.services.maker.lacks_models() if self.services.maker is not None else ""
 
-    async def made(self, job: Job, output: str, context: ToolContext) -> ToolResult:
-        target = self.place(output, context)
+    async def glb(self, output: str, context: ToolContext) -> Place:
+        target = await in_tool_thread(self.target, output, context)
         if not target.path.lower().endswith(".glb"):
             raise ToolError("The model comes as GLB: let output_path end with .glb.", code="bad_path")
+        return target
 
+    async def made(self, job: Job, target: Place, context: ToolContext) -> ToolResult:
         def say(percent: int, stops: bool) -> None:
             text = _("Making the model") if stops else _(_GOES_ON, service=self.maker.models_by())
             context.progress(percent, text)
@@ -186,11 +214,14 @@ class Generate3dFromText(_ModelTool):
     )
 
     async def run(self, input: ModelFromTextInput, context: ToolContext) -> ToolResult:
-        return await self.made(Job(", ".join(filter(None, (input.prompt, input.style)))), input.output_path, context)
+        target = await self.glb(input.output_path, context)
+        return await self.made(Job(", ".join(filter(None, (input.prompt, input.style)))), target, context)
 
 
 class ModelFromImageInput(Input):
-    image_paths: list[FilePath] = Field(min_length=1, max_length=4, description="Pictures of one thing: front, then left, back, right.")
+    image_paths: list[FilePath] = Field(
+        min_length=1, max_length=4, description="1 to 4 pictures of one thing, in this order: front, left, back, right."
+    )
     output_path: FilePath = Field(description="Where the model is saved: a path ending with .glb.")
 
 
@@ -214,6 +245,7 @@ class Generate3dFromImage(_ModelTool):
     )
 
     async def run(self, input: ModelFromImageInput, context: ToolContext) -> ToolResult:
+        target = await self.glb(input.output_path, context)
         pictures = []
         for path in input.image_paths:
             where = self.place(path, context)
@@ -221,4 +253,4 @@ class Generate3dFromImage(_ModelTool):
             if media_type(data) not in ("image/png", "image/jpeg", "image/webp"):
                 raise ToolError("{path} is no PNG, JPEG or WebP picture.", code="not_a_picture", path=where.shown)
             pictures.append(data)
-        return await self.made(Job(pictures=tuple(pictures)), input.output_path, context)
+        return await self.made(Job(pictures=tuple(pictures)), target, context)
