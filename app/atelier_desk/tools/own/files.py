@@ -19,13 +19,11 @@ from types import ModuleType
 
 from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.i18n import N_
-from atelier_desk.tools.base import ToolCategory
 from atelier_desk.tools.custom import FunctionTool
 
 log = logging.getLogger(__name__)
 
 MAX_BYTES = 1024 * 1024
-_CATEGORIES = (ToolCategory.WORKFLOW, ToolCategory.AGENT)
 
 
 class FileStatus(StrEnum):
@@ -100,8 +98,6 @@ def _checked(name: str, tools: Mapping[FunctionTool, None]) -> tuple[FunctionToo
     if not tools:
         raise UsageError(N_("The file {name} defines no tool. Decorate a function with @tool."), name=name)
     for made in tools:
-        if made.category not in _CATEGORIES:
-            raise UsageError(N_("The tool {name} must be of category workflow or agent."), name=made.name)
         made.definition()
     return tuple(tools)
 
