@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from atelier_desk.workspace.commands.judge import File, judge
+from atelier_desk.workspace.commands.judge import File, Kind, judge
 
 HOME = "/home/ann"
 
@@ -63,3 +63,17 @@ def test_what_runs_without_asking_and_what_does_where_files_may_be_written(line:
 ])  # fmt: skip
 def test_lines_that_change_settings_of_repositories_and_nothing_else(line: str, changes: bool) -> None:
     assert judge(line, HOME).changes_repositories is changes
+
+
+@pytest.mark.parametrize("line", [
+    "strings @args", "xxd -ac in out", "tree -Lo 2 out", "date -d 'TZ=\":../x\" now'", "touch -d 'TZ=\":/x\" now' a", "date 1200",
+    "printf '%n' a", "jq 'import \"x\" as $x; .' a", "find . -newermt 'TZ=\":/x\" now'",
+])  # fmt: skip
+def test_programs_that_read_their_arguments_in_a_way_of_their_own(line: str) -> None:
+    (one,) = judge(line, HOME).commands
+    assert (one.kind, one.safe, one.contained) == (Kind.RUNS, False, False)
+
+
+def test_a_name_with_a_star_is_no_pattern_where_it_was_quoted() -> None:
+    assert not File("*/b").outside
+    assert File("*/b", globs=True).outside
