@@ -154,7 +154,7 @@ def test_workflows_are_forked_and_replayed_without_a_model(cli: Cli) -> None:
         ["workflows", "replay", "missing"],
         ["workflows", "fork", "missing", "--at", "1"],
         ["workflows", "import", "missing.json"],
-        ["workflows", "list", "--limit", "5000"],
+        ["workflows", "search", "herons", "--limit", "5000"],
         ["resume", "missing"],
         ["resume", "x", "--all"],
         ["agents", "show", "missing"],
