@@ -43,6 +43,10 @@ class Runs:
     def __init__(self, repos: Repositories, bus: EventBus) -> None:
         self._repos, self._bus = repos, bus
         self.decided: list[tuple[str, Decision]] = []
+        self.narrowing = self
+
+    async def apply(self) -> None:
+        """No run is at work."""
 
     async def decide_approval(self, approval_id: str, decision: Decision) -> None:
         asked = await self._repos.approvals.get(approval_id)
