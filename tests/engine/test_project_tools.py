@@ -102,6 +102,9 @@ async def test_what_is_not_there_is_answered_with_what_is(open_atelier: Opener, 
         assert "takes a number, not '10'" in (await agent("query_entities", entity="Scope", where={"lines": {"gt": "10"}}))["error"]
         assert "takes a list" in (await agent("query_entities", entity="Scope", where={"name": {"in": "total"}}))["error"]
         assert "nothing at" in (await agent("ingest_code", path="gone.py"))["error"]
+        some = await agent("ingest_code", files=["public/cart.py", "gone.py"], incremental=False)
+        assert (some["changed"], some["missing"]) == (1, ["gone.py"])
+        assert (await agent("load_project", path="gone"))["code"] == "not_found"
         assert "Nothing of gone.py" in (await agent("forget_path", path="gone.py"))["error"]
 
 

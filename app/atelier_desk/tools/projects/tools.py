@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -242,7 +243,10 @@ class LoadProject(_Changing):
     )
 
     async def run(self, input: PathInput, context: ToolContext) -> ToolResult:
-        project = await self.of_place(self.place(input.path, context), context)
+        where = self.place(input.path, context)
+        project = await self.of_place(where, context)
+        if not await in_tool_thread(os.path.isdir, real(where, context)):
+            raise ToolError("There is no folder {path}. See list_projects.", code="not_found", path=where.shown)
         await self.projects.change(project.id, loaded=True)
         return ToolResult({"success": True, "project": project.name, "root": project.root}, state={"project": project.id})
 
@@ -359,7 +363,10 @@ class IngestCode(_Changing):
             if (await self.of_place(where, context)).id != project.id:
                 raise ToolError("{path} lies in another project than the first file.", code="bad_path", path=where.shown)
         paths = [real(each, context) for each in places]
-        return await self.read(project, paths, context, force=not input.incremental)
+        there = await in_tool_thread(lambda: [os.path.lexists(path) for path in paths])
+        read = await self.read(project, paths, context, force=not input.incremental)
+        missing = [where.shown for where, found in zip(places, there, strict=True) if not found]
+        return replace(read, data={**read.data, "missing": missing}) if missing else read
 
 
 @builtin(order=814)
