@@ -229,6 +229,14 @@ def test_tools_are_described_and_called_like_an_agent_s(cli: Cli) -> None:
     assert cli("tools", "call", "task_abandon", '{"reason": "no"}').status == 3
 
 
+def test_a_called_tool_has_its_own_limits_and_uses_no_tokens(cli: Cli) -> None:
+    arguments = {"operation": "write", "name": "long", "content": "x" * 150_000}
+    made = cli("tools", "call", "ReportTool", json.dumps(arguments))
+    assert (made.status, json.loads(made.out)["success"]) == (0, True), made.err
+    total = cli("usage", "--json").json["total"]
+    assert (total["tokens_input"], total["tokens_output"]) == (0, 0)
+
+
 def test_states_and_risks_are_said_in_the_readers_words_and_kept_as_they_are_for_programs(cli: Cli) -> None:
     arguments = '{"operation": "ask", "question": "Colour?", "questionType": "text"}'
     assert cli("tools", "call", "UserQuestionTool", arguments).status == 5

@@ -5,6 +5,8 @@ from typing import Final
 WORKFLOW_NAME: Final = 256
 COLLECTION: Final = 64
 MESSAGE: Final = 100_000
+CALL: Final = 1_500_000
+"""Characters of a tool call by a person or a script, as JSON: a report at its own limit, each character written as an escape."""
 ATTACHED_TEXT: Final = 100_000
 """Characters a model is given of all that goes with one message, together; of more it is given excerpts."""
 ATTACHED_FILES: Final = 20

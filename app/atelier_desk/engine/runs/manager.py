@@ -22,6 +22,7 @@ from atelier_desk.domain.workflow import QUEUED, Message, Run, RunMode, Workflow
 from atelier_desk.engine import history
 from atelier_desk.engine.attachments import Prepared
 from atelier_desk.engine.choosing import other_agent
+from atelier_desk.engine.gateways.direct_call import PROVIDER as DIRECT_CALL
 from atelier_desk.engine.journal import RunHandle, run_events
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.marked_files import read_at_start
@@ -165,7 +166,8 @@ class RunManager:
             UsageError: the message is blank.
             NotFoundError: no such workflow.
         """
-        check_message(content, images, files, attachments)
+        direct = agent is not None and agent.provider == DIRECT_CALL
+        check_message(content, images, files, attachments, limits.CALL if direct else limits.MESSAGE)
         files = tuple(file.model_copy(update={"text": mended(file.text)}) for file in files)
         async with self._runs.beginning(workflow_id):
             row = await self._env.repos.workflows.get(workflow_id)

@@ -23,12 +23,13 @@ def check_message(
     images: tuple[ImagePart, ...] = (),
     files: tuple[TextFile, ...] = (),
     attachments: Sequence[Prepared | Attachment] = (),
+    most: int = limits.MESSAGE,
 ) -> None:
     """Refuse a message nobody could answer.
 
     Raises:
         UsageError: it is blank and nothing is attached.
-        LimitError: it is longer than ``limits.MESSAGE`` characters, or has too many or too large images or text files.
+        LimitError: it is longer than ``most`` characters, or has too many or too large images or text files.
     """
     if not content.strip() and not images and not files and not attachments:
         raise UsageError(N_("The message is empty. Write something, or attach an image."))
@@ -52,7 +53,7 @@ def check_message(
             length=attached,
             most=limits.ATTACHED_TEXT,
         )
-    _check_length(content)
+    _check_length(content, most)
 
 
 def check_text(content: str) -> None:
@@ -67,9 +68,9 @@ def check_text(content: str) -> None:
     _check_length(content)
 
 
-def _check_length(content: str) -> None:
-    if len(content) > limits.MESSAGE:
-        raise LimitError(N_("The message has {length} characters; at most {most} are allowed."), length=len(content), most=limits.MESSAGE)
+def _check_length(content: str, most: int = limits.MESSAGE) -> None:
+    if len(content) > most:
+        raise LimitError(N_("The message has {length} characters; at most {most} are allowed."), length=len(content), most=most)
 
 
 async def calling(env: RunEnvironment, message: UserMessage, folders: Sequence[str]) -> UserMessage:

@@ -468,7 +468,8 @@ class ModelCall:
             )
 
     async def _commit(self, opened: OpenModel, ready: context.Ready, reply: ChatReply, duration_ms: int) -> None:
-        usage = counted(reply, tokens_input=ready.tokens, most_output=ready.request.max_tokens)
+        sent = opened.info.provider != DIRECT_CALL  # a direct call sends nothing anywhere
+        usage = counted(reply, tokens_input=ready.tokens, most_output=ready.request.max_tokens) if sent else Usage()
         if usage.tokens_input and not usage.estimated and opened.dialect is not ToolDialect.GUIDED:
             calibration = self._env.calibrations[ready.request.model]
             calibration.observe(round(ready.tokens / calibration.factor), usage.tokens_input)
