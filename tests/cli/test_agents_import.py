@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.cli.conftest import Cli
 
-TEXT = "---\nname: reviewer\ndescription: Reviews.\ntools: Read, Bash, NotebookRead\nmodel: opus\n---\nYou review.\n"
+TEXT = "---\nname: reviewer\ndescription: Reviews.\ntools: Read, Bash, Telepathy\nmodel: opus\n---\nYou review.\n"
 
 
 def test_an_agent_is_shown_then_stored_with_its_tools_translated(cli: Cli, tmp_path: Path) -> None:
@@ -14,13 +14,13 @@ def test_an_agent_is_shown_then_stored_with_its_tools_translated(cli: Cli, tmp_p
     file.write_text(TEXT)
     shown = cli("agents", "import", str(file), "--dry-run", "--json")
     assert shown.json["agent"]["tools"] == ["read_file", "run_command"]
-    assert any("NotebookRead" in note for note in shown.json["notes"])
+    assert any("Telepathy" in note for note in shown.json["notes"])
     assert "reviewer" not in cli("agents", "list").out
     made = cli("agents", "import", str(file))
     assert "reviewer" in made.out
-    assert "NotebookRead" in made.err
+    assert "Telepathy" in made.err
     assert "opus" in made.err
     assert cli("agents", "show", "reviewer").json["system_prompt"] == "You review."
     assert cli("agents", "import", str(file)).status == 2
     assert "reviewer" in cli("agents", "import", str(file), "--on-conflict", "rename").out
-    assert "NotebookRead" not in cli("--lang", "fr", "agents", "list").err
+    assert "Telepathy" not in cli("--lang", "fr", "agents", "list").err

@@ -95,6 +95,6 @@ async def test_what_cannot_be_chosen_says_so(open_atelier: Opener) -> None:
             await atelier.workflows.choose(workflow_id, Choices(provider="nowhere", model="x"))
         with pytest.raises(NotFoundError):
             await atelier.workflows.choose(workflow_id, Choices(), agent_id="nobody")
-        await atelier.agents.save(agent.config.model_copy(update={"system_prompt": "x" * 9_000}), agent.id)
+        await atelier.agents.save(agent.config.model_copy(update={"system_prompt": "x" * 99_000}), agent.id)
         with pytest.raises(LimitError):
             await atelier.workflows.choose(workflow_id, Choices(instructions="y" * 2_000))

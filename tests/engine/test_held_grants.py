@@ -266,7 +266,7 @@ agent: id config.name config.lifecycle config.provider config.model config.tempe
 provider: name kind has_key api_version key_style enabled created_at
 mcp_server: name config.name config.transport config.command config.args config.env config.folder config.url
     config.headers config.sandbox config.timeout_s config.tools_off config.client_id config.scopes config.roots
-    config.source config.keyring known created_at
+    config.older_protocol config.source config.keyring known created_at
 project: id name root loaded embedded cut leaving created_at updated_at ingested_at
 model: provider name label context_window max_output_tokens supports_tools supports_vision supports_thinking
     embedding starter price_input price_output price_cache_read price_cache_write size_bytes source

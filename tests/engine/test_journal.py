@@ -63,7 +63,7 @@ from atelier_desk.domain.events.run import (
     WindowLearned,
     event_body_adapter,
 )
-from atelier_desk.domain.events.server import ServerProblem
+from atelier_desk.domain.mcp import ServerProblem
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.domain.question import QuestionOption, QuestionSpec, QuestionStatus, QuestionType, UserQuestion
 from atelier_desk.domain.task import Task

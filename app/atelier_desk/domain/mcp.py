@@ -178,6 +178,19 @@ class McpRejected(Model):
     why: str = ""
 
 
+class ServerProblem(Model):
+    """Why a run has less of an MCP server than its agent was given.
+
+    Attributes:
+        code: ``nothing``: it lists neither tools nor resources nor prompts; ``left_out``: some of its entries cannot be used.
+        detail: the reason, or what was left out, in the language of the run.
+    """
+
+    server: str
+    code: Literal["unknown", "off", "failed", "nothing", "left_out"]
+    detail: str = ""
+
+
 class McpKnown(Model):
     """What a server said of itself.
 

@@ -12,7 +12,6 @@ import logging
 import secrets
 import time
 import webbrowser
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, parse_qs, urlsplit
 
@@ -20,13 +19,12 @@ from atelier_desk.domain.mcp import McpError, McpServer
 from atelier_desk.i18n import N_, _
 from atelier_desk.llm.secrets import KeyVault, remember
 from atelier_desk.mcp.resolving import entry
-from atelier_desk.threads import in_storage_thread, in_tool_thread
+from atelier_desk.threads import in_storage_thread
 from atelier_desk.web.address import is_own_name, kind_of, number
 from atelier_desk.web.dialing import Resolver, system_resolver
 
 if TYPE_CHECKING:
-    import httpx2
-    from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthToken
+    from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 
 log = logging.getLogger(__name__)
 WAIT_S = 300.0
@@ -227,65 +225,6 @@ class Reach:
 def open_browser(url: str) -> None:
     """Show a page to the person."""
     webbrowser.open(url)
-
-
-async def auth(server: McpServer, kept: Kept, *, told: Callable[[str], object] | None = None) -> httpx2.Auth:
-    """What signs the requests. While ``kept.asking`` waits for a person a browser is opened; else a sign-in that is over is an error.
-
-    Args:
-        told: gets the address of the page before it is opened.
-    """
-    from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata, OAuthMetadata
-
-    from atelier_desk.mcp.oauth_provider import Provider
-
-    async def show(url: str) -> None:
-        asking = kept.asking
-        if asking is None:
-            if kept.signed_in:
-                # Not even a refresh helped: the server may have forgotten the client, which a browser would be told with a dead end.
-                await kept.note(doubtful=True)
-            raise McpError(N_("The MCP server {server} wants you to sign in."), code="sign_in", server=server.name)
-        checked_address(url, server.name)
-        asking.expect(parse_qs(urlsplit(url).query).get("state", [""])[0])
-        if told is not None:
-            told(url)
-        await in_tool_thread(open_browser, url)
-
-    async def came_back() -> AuthorizationCodeResult:
-        asking = kept.asking
-        assert asking is not None
-        try:
-            values = await asking.answer()
-        except TimeoutError:
-            said = N_("Nobody signed in to the MCP server {server} within {seconds} seconds.")
-            raise McpError(said, code="sign_in_failed", server=server.name, seconds=round(WAIT_S)) from None
-        if "code" not in values:
-            detail = (values.get("error_description") or values.get("error", ""))[:300]
-            raise McpError(
-                N_("Signing in to the MCP server {server} was refused: {detail}"), code="sign_in_failed", server=server.name, detail=detail
-            )
-        remember(values["code"])
-        return AuthorizationCodeResult(code=values["code"], state=values.get("state"), iss=values.get("iss"))
-
-    metadata = OAuthClientMetadata.model_validate(
-        {
-            "client_name": "Atelier",
-            "redirect_uris": [kept.redirect],
-            "grant_types": ["authorization_code", "refresh_token"],
-            "token_endpoint_auth_method": "none",
-            "scope": server.scopes or None,
-        }
-    )
-    reach = Reach(server)
-
-    made = Provider(server, metadata, kept, reach, show, came_back)
-    kept.provider = made
-    if kept.said.get("metadata"):
-        made.context.oauth_metadata = OAuthMetadata.model_validate(kept.said["metadata"])
-    if kept.said.get("until"):
-        made.context.token_expiry_time = float(kept.said["until"])
-    return made
 
 
 def _secrets(said: dict[str, Any]) -> list[str]:

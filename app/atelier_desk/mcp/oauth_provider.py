@@ -9,20 +9,23 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlsplit
 
 import httpx2
 from mcp.client.auth import OAuthClientProvider
 from mcp.client.auth.utils import extract_field_from_www_auth, extract_scope_from_www_auth
-from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata
+from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata, OAuthMetadata
 
 from atelier_desk.domain.mcp import McpError
 from atelier_desk.domain.text import shorten
 from atelier_desk.i18n import N_
-from atelier_desk.mcp.oauth import document_of
+from atelier_desk.llm.secrets import remember
+from atelier_desk.mcp import oauth
+from atelier_desk.mcp.oauth import Kept, Reach, document_of
+from atelier_desk.threads import in_tool_thread
 
 if TYPE_CHECKING:
     from atelier_desk.domain.mcp import McpServer
-    from atelier_desk.mcp.oauth import Kept, Reach
 
 LONGEST_CHALLENGE = 4_000
 """Characters of a server's word on what it wants."""
@@ -120,6 +123,62 @@ class Provider(OAuthClientProvider):
         client, metadata = self.context.client_info, self.context.oauth_metadata
         if client is not None and client.client_secret and client.client_id == self._server.client_id:
             client.token_endpoint_auth_method = method(metadata.token_endpoint_auth_methods_supported if metadata is not None else None)
+
+
+async def auth(server: McpServer, kept: oauth.Kept, *, told: Callable[[str], object] | None = None) -> Provider:
+    """What signs the requests. While ``kept.asking`` waits for a person a browser is opened; else a sign-in that is over is an error.
+
+    Args:
+        told: gets the address of the page before it is opened.
+    """
+
+    async def show(url: str) -> None:
+        asking = kept.asking
+        if asking is None:
+            if kept.signed_in:
+                # Not even a refresh helped: the server may have forgotten the client, which a browser would be told with a dead end.
+                await kept.note(doubtful=True)
+            raise McpError(N_("The MCP server {server} wants you to sign in."), code="sign_in", server=server.name)
+        oauth.checked_address(url, server.name)
+        asking.expect(parse_qs(urlsplit(url).query).get("state", [""])[0])
+        if told is not None:
+            told(url)
+        await in_tool_thread(oauth.open_browser, url)
+
+    async def came_back() -> AuthorizationCodeResult:
+        asking = kept.asking
+        assert asking is not None
+        try:
+            values = await asking.answer()
+        except TimeoutError:
+            said = N_("Nobody signed in to the MCP server {server} within {seconds} seconds.")
+            raise McpError(said, code="sign_in_failed", server=server.name, seconds=round(oauth.WAIT_S)) from None
+        if "code" not in values:
+            detail = (values.get("error_description") or values.get("error", ""))[:300]
+            raise McpError(
+                N_("Signing in to the MCP server {server} was refused: {detail}"), code="sign_in_failed", server=server.name, detail=detail
+            )
+        remember(values["code"])
+        return AuthorizationCodeResult(code=values["code"], state=values.get("state"), iss=values.get("iss"))
+
+    metadata = OAuthClientMetadata.model_validate(
+        {
+            "client_name": "Atelier",
+            "redirect_uris": [kept.redirect],
+            "grant_types": ["authorization_code", "refresh_token"],
+            "token_endpoint_auth_method": "none",
+            "scope": server.scopes or None,
+        }
+    )
+    reach = oauth.Reach(server)
+
+    made = Provider(server, metadata, kept, reach, show, came_back)
+    kept.provider = made
+    if kept.said.get("metadata"):
+        made.context.oauth_metadata = OAuthMetadata.model_validate(kept.said["metadata"])
+    if kept.said.get("until"):
+        made.context.token_expiry_time = float(kept.said["until"])
+    return made
 
 
 def method(supported: list[str] | None) -> str:

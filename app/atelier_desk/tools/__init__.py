@@ -5,13 +5,7 @@ Nothing is loaded before it is asked for.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from atelier_desk.tools.base import ToolCategory
-    from atelier_desk.tools.control import CONTROL_TOOLS
-    from atelier_desk.tools.custom import tool
-    from atelier_desk.tools.registry import ToolRegistry
+from typing import Any
 
 __all__ = ["CONTROL_TOOLS", "ToolCategory", "ToolRegistry", "tool"]
 

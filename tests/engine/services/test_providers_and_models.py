@@ -303,7 +303,7 @@ async def test_the_list_of_hosted_models_is_refreshed_and_corrections_stay(open_
             await atelier.models.refresh_list()
         assert await atelier.models.list_state() == shipped
         server.answer = {"groq": {"models": {"new-model": told(), "mine": told()}}}
-        assert (await atelier.models.refresh_list())[1:] == (2, 1)
+        assert (await atelier.models.refresh_list())[1:3] == (2, 1)
         listed = await atelier.models.listed()
         known = listed.applied(groq, ModelInfo(provider="Groq", name="new-model"))
         assert (known.context_window, known.price_output) == (131_072, 0.79)

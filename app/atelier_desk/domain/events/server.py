@@ -4,22 +4,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
-from atelier_desk.domain.base import Model
 from atelier_desk.domain.chat import Usage
 from atelier_desk.domain.events.base import Event, Retention
-
-
-class ServerProblem(Model):
-    """Why a run has less of an MCP server than its agent was given.
-
-    Attributes:
-        code: ``nothing``: it lists neither tools nor resources nor prompts; ``left_out``: some of its entries cannot be used.
-        detail: the reason, or what was left out, in the language of the run.
-    """
-
-    server: str
-    code: Literal["unknown", "off", "failed", "nothing", "left_out"]
-    detail: str = ""
+from atelier_desk.domain.mcp import ServerProblem
 
 
 class ServersLacking(Event):

@@ -10,8 +10,8 @@ from typing import Protocol
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.clock import Clock
-from atelier_desk.domain.events.server import ServerProblem
 from atelier_desk.domain.instructions import FolderInstructions
+from atelier_desk.domain.mcp import ServerProblem
 from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.skill import Invocation, SkillFacts

@@ -53,7 +53,7 @@ from atelier_desk.tools.sections import Section, of_server
 from atelier_desk.workspace.denials import Denials
 
 if TYPE_CHECKING:
-    from atelier_desk.domain.events.server import ServerProblem
+    from atelier_desk.domain.mcp import ServerProblem
     from atelier_desk.domain.workflow import ToolExecution
     from atelier_desk.mcp.connection import Connection
     from atelier_desk.mcp.results import Answer

@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from atelier_desk.domain.errors import AtelierError
-from atelier_desk.domain.events.server import ServerProblem
-from atelier_desk.domain.mcp import McpEntry, McpError
+from atelier_desk.domain.mcp import McpEntry, McpError, ServerProblem
 from atelier_desk.engine.services.common.mcp_content import Refresh
 from atelier_desk.engine.services.common.mcp_rules import tool_statuses
 from atelier_desk.i18n import _

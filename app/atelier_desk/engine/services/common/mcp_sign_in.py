@@ -83,14 +83,18 @@ class McpSignIn:
 
     async def auth(self, server: McpServer) -> Any:
         """What signs a server's requests; None where nobody ever signed in."""
-        from atelier_desk.mcp import oauth
+        from atelier_desk.mcp.oauth import Kept
 
         if server.name in self._signing:
             kept, told = self._signing[server.name]
-            return await oauth.auth(server, kept, told=told)
-        kept = oauth.Kept(server, self._vault)
-        await kept.load()
-        return await oauth.auth(server, kept) if kept.signed_in else None
+        else:
+            kept, told = Kept(server, self._vault), None
+            await kept.load()
+            if not kept.signed_in:
+                return None
+        from atelier_desk.mcp.oauth_provider import auth  # loads the SDK
+
+        return await auth(server, kept, told=told)
 
     async def _signed_in(self, name: str, kept: Kept, told: Told) -> McpHealth:
         health = McpHealth(ok=False)
