@@ -9,6 +9,12 @@ from atelier_desk.domain.errors import ToolError
 
 _MOST = 200
 """Patterns that braces may become."""
+_SET = r"\[[!^]?\]?[^\]]*\]"
+"""A set of letters, in which braces and commas are letters."""
+_SETS = re.compile(_SET)
+_INNERMOST = re.compile(rf"{_SET}|\{{((?>{_SET}|[^{{}}])*+)\}}")
+"""A set, or braces without braces in them; what fits once is not tried in another way."""
+_COMMA = re.compile(rf"({_SET})|,")
 
 
 @lru_cache(maxsize=256)
@@ -45,9 +51,9 @@ def _braces(pattern: str) -> list[str]:
         if len(done) + len(rest) > _MOST:
             raise ToolError("The pattern has too many braces.", code="bad_pattern")
         each = rest.pop()
-        inner = re.search(r"\{([^{}]*)\}", each)
+        inner = next((found for found in _INNERMOST.finditer(each) if found[1] is not None), None)
         if inner is None:
-            if set(re.sub(r"\[[!^]?\]?[^\]]*\]", "", each)) & set("{}["):
+            if set(_SETS.sub("", each)) & set("{}["):
                 raise ToolError(
                     "The pattern {pattern} has a bracket or brace without its other half. For the sign itself write [{{] or [[].",
                     code="bad_pattern",
@@ -55,7 +61,8 @@ def _braces(pattern: str) -> list[str]:
                 )
             done.append(each)
         else:
-            rest += [each[: inner.start()] + choice + each[inner.end() :] for choice in inner.group(1).split(",")]
+            choices = _COMMA.sub(lambda part: part[1] or "\0", inner[1]).split("\0")  # no name has that character
+            rest += [each[: inner.start()] + choice + each[inner.end() :] for choice in choices]
     return done
 
 
