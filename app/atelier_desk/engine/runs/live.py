@@ -124,6 +124,13 @@ class LiveRuns:
         """Held while a turn begins, so that a workflow never has two."""
         return self._beginning.setdefault(workflow_id, asyncio.Lock())
 
+    async def until_begun(self, workflow_id: str = "") -> None:
+        """Wait until the turns that are just beginning are among ``alive``: those of a workflow, or all."""
+        for home, lock in list(self._beginning.items()):
+            if workflow_id in ("", home) and lock.locked():
+                async with lock:
+                    pass
+
     def drive(self, live: LiveRun) -> None:
         """See to it that the run is worked on when there is something to do; at work already, closing or waiting: nothing happens."""
         state = live.handle.state
