@@ -13,6 +13,7 @@ async def test_an_answer_that_is_too_long_is_no_answer_and_a_large_file_is_passe
     assert (await limited.answer_of(*PAGE, b"word " * 400_000))["total"] == 2_000_000
     monkeypatch.setattr(limited, "MOST", 10)
     assert await limited.answer_of(*PAGE, b"a few words") == {"error": "broken"}
+    assert limited.answer_in_thread(*PAGE, b"a few words") == {"error": "broken"}
 
 
 def test_a_process_that_is_slow_to_begin_is_given_all_of_a_large_file(monkeypatch: pytest.MonkeyPatch) -> None:

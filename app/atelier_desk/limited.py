@@ -43,24 +43,39 @@ def answer_in_thread(
     out: bytes | None = None
     order = _order(module, arguments)
     with subprocess.Popen(order, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, env=reader_environment()) as process:
-        # By a thread: ``communicate`` that is asked again after its timeout gives the process nothing more, and both would wait.
-        assert process.stdin is not None
-        feeder = Thread(target=_feed, args=(process.stdin, data))
-        process.stdin = None
+        # Threads talk to it: pipes cannot be waited for with a time limit everywhere, and ``communicate`` reads without end.
+        assert process.stdin is not None and process.stdout is not None
+        parts: list[bytes] = []
+        feeder, reader = Thread(target=_feed, args=(process.stdin, data)), Thread(target=_read, args=(process.stdout, parts))
+        process.stdin = process.stdout = None
         feeder.start()
+        reader.start()
         try:
-            while out is None and not stopped() and time.monotonic() < until:
-                with suppress(subprocess.TimeoutExpired):
-                    out = process.communicate(timeout=_LOOK_S)[0]
+            while reader.is_alive() and not stopped() and time.monotonic() < until:
+                reader.join(_LOOK_S)
+            out = None if reader.is_alive() else b"".join(parts)
         finally:
             process.kill()
             feeder.join()
+            reader.join()
     return _answer(out)
 
 
 def _feed(pipe: IO[bytes], data: bytes) -> None:
     with suppress(OSError), pipe:  # it may end before it has read all
         pipe.write(data)
+
+
+def _read(pipe: IO[bytes], parts: list[bytes]) -> None:
+    """What it says until it ends; nothing when that is too much."""
+    size = 0
+    with suppress(OSError), pipe:
+        while piece := pipe.read(_PIECE):
+            size += len(piece)
+            if size > MOST:
+                parts.clear()
+                return
+            parts.append(piece)
 
 
 def _order(module: str, arguments: tuple[str, ...]) -> tuple[str, ...]:
