@@ -44,9 +44,11 @@ def answer_in_thread(
     order = _order(module, arguments)
     with subprocess.Popen(order, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, env=reader_environment()) as process:
         # Threads talk to it: pipes cannot be waited for with a time limit everywhere, and ``communicate`` reads without end.
-        assert process.stdin is not None and process.stdout is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
         parts: list[bytes] = []
-        feeder, reader = Thread(target=_feed, args=(process.stdin, data)), Thread(target=_read, args=(process.stdout, parts))
+        feeder = Thread(target=_feed, args=(process.stdin, data), daemon=True)
+        reader = Thread(target=_read, args=(process.stdout, parts), daemon=True)
         process.stdin = process.stdout = None
         feeder.start()
         reader.start()
@@ -56,8 +58,8 @@ def answer_in_thread(
             out = None if reader.is_alive() else b"".join(parts)
         finally:
             process.kill()
-            feeder.join()
-            reader.join()
+            for each in (feeder, reader):  # a program that it started may hold the pipes open: nobody waits for that
+                each.join(_LOOK_S)
     return _answer(out)
 
 
