@@ -38,8 +38,9 @@ def compiled(pattern: str, *, anywhere: bool = False) -> re.Pattern[str]:
 
 
 def plain_start(pattern: str) -> tuple[str, str]:
-    """The folders at the beginning of a pattern that are written out, and the rest, which is never empty."""
-    *folders, name = pattern.split("/")
+    """The folders at the beginning of a pattern that are written out, and the rest; both without ``.`` and doubled slashes."""
+    *written, name = pattern.split("/")
+    folders = [part for place, part in enumerate(written) if part != "." and (part or not place)]
     count = next((place for place, part in enumerate(folders) if set(part) & set("*?[{")), len(folders))
     return "/".join(folders[:count]), "/".join([*folders[count:], name])
 
