@@ -126,3 +126,10 @@ def test_a_block_that_almost_is_the_whole_file_takes_no_time(text: str) -> None:
     began = time.monotonic()
     assert read(text).body == text
     assert time.monotonic() - began < 2
+
+
+def test_a_value_that_goes_on_over_thousands_of_lines_takes_no_time() -> None:
+    began = time.monotonic()
+    read("---\na: 'b\n" + ":\n" * 8_000 + "---\n")
+    read("---\na: b: c\n" + ":\n" * 8_000 + "---\n")
+    assert time.monotonic() - began < 1
