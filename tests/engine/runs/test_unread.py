@@ -130,3 +130,18 @@ async def test_who_waits_for_a_broken_sub_agent_that_is_stopped_goes_on(open_ate
         handle = atelier.runs.state_of(run_id)
         assert handle is not None
         assert not handle.current.working_children
+
+
+async def test_a_sub_agent_ends_although_its_parent_cannot_be_read(open_atelier: Opener) -> None:
+    models = scripts(Boss=[[spawn("s", "Helper", "Ask.")]], Helper=[[ask_user("q", "Which?")]])
+    async with open_atelier(model_factory=models) as atelier:
+        workflow = await atelier.workflows.create("team")
+        run_id = await atelier.runs.send(workflow.id, "go", agent=leader(name="Boss"))
+        await atelier.runs.wait(run_id)
+        (asked,) = await atelier.questions.pending()
+        await atelier.repos.store.write(Statement(DAMAGE["all lost"], {"run": record("run", run_id)}))
+    async with open_atelier(model_factory=scripts(Helper=["Blue it is."])) as atelier:
+        await atelier.questions.answer_with(asked.id, text="blue")
+        assert (await atelier.runs.wait(asked.run_id)).status is RunStatus.COMPLETED
+        await atelier.workflows.stop(workflow.id)
+        await over(atelier, workflow.id, run_id)
