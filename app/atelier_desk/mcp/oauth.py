@@ -279,7 +279,7 @@ async def auth(server: McpServer, kept: Kept, *, told: Callable[[str], object] |
     )
     reach = Reach(server)
 
-    made = Provider(server, metadata, kept, reach, show, came_back)
+    made = Provider(server, metadata, kept, reach, show, came_back, document_of(server))
     kept.provider = made
     if kept.said.get("metadata"):
         made.context.oauth_metadata = OAuthMetadata.model_validate(kept.said["metadata"])

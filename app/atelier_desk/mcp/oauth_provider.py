@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import httpx2
 from mcp.client.auth import OAuthClientProvider
@@ -18,19 +18,28 @@ from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata
 from atelier_desk.domain.mcp import McpError
 from atelier_desk.domain.text import shorten
 from atelier_desk.i18n import N_
-from atelier_desk.mcp.oauth import document_of
 
 if TYPE_CHECKING:
     from atelier_desk.domain.mcp import McpServer
-    from atelier_desk.mcp.oauth import Kept, Reach
 
 LONGEST_CHALLENGE = 4_000
 """Characters of a server's word on what it wants."""
 _BUSY = 429
 
 
+class Reach(Protocol):
+    """Says whether an address may be asked."""
+
+    async def check(self, url: str) -> None:
+        """Raises ``McpError`` for one that may not."""
+
+
 class Provider(OAuthClientProvider):
     """Of one connection.
+
+    Args:
+        kept: what ``oauth.Kept`` is.
+        document: the address of the document about the client, where the server reads such.
 
     Attributes:
         problem: why the newest request was not answered, where this is the reason: the SDK's transport would say that it was closed.
@@ -40,12 +49,12 @@ class Provider(OAuthClientProvider):
         self,
         server: McpServer,
         metadata: OAuthClientMetadata,
-        kept: Kept,
+        kept: Any,
         reach: Reach,
         show: Callable[[str], Awaitable[None]],
         came_back: Callable[[], Awaitable[AuthorizationCodeResult]],
+        document: str | None,
     ) -> None:
-        document = document_of(server)
         super().__init__(server.url, metadata, kept, redirect_handler=show, callback_handler=came_back, client_metadata_url=document)
         self._server, self._kept, self._reach = server, kept, reach
         self.problem: McpError | None = None
