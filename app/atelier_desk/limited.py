@@ -43,24 +43,41 @@ def answer_in_thread(
     out: bytes | None = None
     order = _order(module, arguments)
     with subprocess.Popen(order, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, env=reader_environment()) as process:
-        # By a thread: ``communicate`` that is asked again after its timeout gives the process nothing more, and both would wait.
+        # Threads talk to it: pipes cannot be waited for with a time limit everywhere, and ``communicate`` reads without end.
         assert process.stdin is not None
-        feeder = Thread(target=_feed, args=(process.stdin, data))
-        process.stdin = None
+        assert process.stdout is not None
+        parts: list[bytes] = []
+        feeder = Thread(target=_feed, args=(process.stdin, data), daemon=True)
+        reader = Thread(target=_read, args=(process.stdout, parts), daemon=True)
+        process.stdin = process.stdout = None
         feeder.start()
+        reader.start()
         try:
-            while out is None and not stopped() and time.monotonic() < until:
-                with suppress(subprocess.TimeoutExpired):
-                    out = process.communicate(timeout=_LOOK_S)[0]
+            while reader.is_alive() and not stopped() and time.monotonic() < until:
+                reader.join(_LOOK_S)
+            out = None if reader.is_alive() else b"".join(parts)
         finally:
             process.kill()
-            feeder.join()
+            for each in (feeder, reader):  # a program that it started may hold the pipes open: nobody waits for that
+                each.join(_LOOK_S)
     return _answer(out)
 
 
 def _feed(pipe: IO[bytes], data: bytes) -> None:
     with suppress(OSError), pipe:  # it may end before it has read all
         pipe.write(data)
+
+
+def _read(pipe: IO[bytes], parts: list[bytes]) -> None:
+    """What it says until it ends; nothing when that is too much."""
+    size = 0
+    with suppress(OSError), pipe:
+        while piece := pipe.read(_PIECE):
+            size += len(piece)
+            if size > MOST:
+                parts.clear()
+                return
+            parts.append(piece)
 
 
 def _order(module: str, arguments: tuple[str, ...]) -> tuple[str, ...]:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
 import pytest
 
+from atelier_desk.cli.commands import mcp
+from atelier_desk.cli.output import Terminal
+from atelier_desk.cli.parser import build_parser
+from atelier_desk.engine import Atelier
 from atelier_desk.llm.secrets import KeyVault
 from tests.cli.conftest import Cli
 from tests.mcp.conftest import Make, alive, bundle_of, plain
@@ -185,8 +190,25 @@ def test_a_program_beside_the_person_is_found_from_anywhere(cli: Cli, tmp_path: 
     for name in ("bin/server", "data.json"):
         (tmp_path / name).write_text("#!/bin/sh\n")
     monkeypatch.chdir(tmp_path)
-    cli("mcp", "add", "near", "--no-test", "--older-protocol", "--command", "bin/server", "./data.json", "data.json", "./none", "-x/y")
+    line = ("bin/server", "./data.json", "data.json", "./none", "-x/y")
+    cli("mcp", "add", "near", "--no-test", "--older-protocol", "--folder", "bin", "--command", *line)
     (row,) = cli("mcp", "list", "--json").json
     assert row["config"]["command"] == str(tmp_path / "bin/server")
     assert row["config"]["args"] == [str(tmp_path / "data.json"), "data.json", "./none", "-x/y"], "what is not written as a path is none"
+    assert row["config"]["folder"] == str(tmp_path / "bin")
     assert row["config"]["older_protocol"] is True
+
+
+async def test_paths_begin_where_the_command_was_typed_also_when_another_process_performs_it(tmp_path: Path) -> None:
+    (tmp_path / "data.json").write_text("{}")
+    async with Atelier.open(temporary=True) as atelier:
+
+        async def done(*words: str) -> None:
+            out = Terminal(json=True, cwd=str(tmp_path), stdout=io.StringIO(), stderr=io.StringIO(), stdin=io.StringIO())
+            arguments = build_parser().parse_args(["mcp", *words])
+            assert await {"add": mcp.add_, "roots": mcp.roots}[words[0]](atelier, arguments, out) == 0
+
+        await done("add", "near", "--no-test", "--folder", ".", "--command", "x", "./data.json")
+        await done("roots", "near", "--add", ".")
+        row = await atelier.mcp.get("near")
+        assert (row.config.folder, row.config.args, row.config.roots) == (str(tmp_path), (str(tmp_path / "data.json"),), (str(tmp_path),))

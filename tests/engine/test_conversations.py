@@ -6,6 +6,7 @@ import hashlib
 import random
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -267,6 +268,20 @@ async def test_a_snapshot_is_not_made_of_turns_that_changed_since(open_atelier: 
         handle = await load(atelier.repos, Conversations(atelier.repos), told.turns[2])
         await atelier.journal.append(handle, EntryPinned(origin=handle.current.entries[0].origin, pinned=True, message_id=""))
         assert snapshots.encode(before, await atelier.repos.runs.turns(told.workflow_id, told.turns[-1])) is None
+
+
+async def test_a_turn_whose_events_are_lost_does_not_end_snapshots(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        told = await story(atelier, 6)
+        lost = record("run", told.turns[2])
+        text = "UPDATE $row SET status = 'cancelled', error = 'Its record is damaged.' RETURN NONE; DELETE run_event WHERE run = $row"
+        await atelier.store.write(*(Statement(each, {"row": lost}) for each in text.split("; ")))
+        before = await Conversations(atelier.repos).before(told.head)
+        turns = await atelier.repos.runs.turns(told.workflow_id, told.turns[-1])
+        assert turns[2].unread
+        data = snapshots.encode(before, turns)
+        assert data is not None
+        assert snapshots.decode(data, turns) == (len(turns), replace(before, history=without_replaced(before.history), since=0))
 
 
 async def test_what_json_does_not_have_makes_no_snapshot(open_atelier: Opener) -> None:

@@ -87,3 +87,11 @@ def test_an_answer_without_a_kind_is_complete() -> None:
 
 def test_what_is_no_list_is_left_to_the_sdk() -> None:
     assert answered(Entries(), "tools/list", {"tools": "none"}) == {"tools": "none"}
+
+
+@pytest.mark.parametrize("name", [5, None, ["a"], {"a": 1}])
+def test_an_odd_name_ends_no_connection_where_the_revision_is_unknown(name: Any) -> None:
+    entries = Entries()
+    answered(entries, "initialize", {"protocolVersion": "1999-01-01"})
+    assert answered(entries, "tools/list", {"tools": [GOOD, {**GOOD, "name": name}]})["tools"] == [GOOD]
+    assert [each.name for each in entries.rejected] == [""]

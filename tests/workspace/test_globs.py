@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from atelier_desk.domain.errors import ToolError
 from atelier_desk.workspace.globs import compiled
 
 
@@ -25,3 +26,24 @@ def test_stars_over_folders(pattern: str, fits: list[str], not_: list[str]) -> N
 @pytest.mark.parametrize("pattern", ["**/" * 40 + "x", "**/a/" * 40 + "x"])
 def test_many_stars_over_a_deep_path_take_no_longer_than_one(pattern: str) -> None:
     assert compiled(pattern).fullmatch("a/" * 300 + "b") is None
+
+
+@pytest.mark.parametrize(
+    ("pattern", "fits", "not_"),
+    [
+        ("[{]x[}]", ["{x}"], ["x", "]x["]),
+        ("[{]a,b[}]", ["{a,b}"], ["a", "b"]),
+        ("{a,[{]}", ["a", "{"], ["a,{"]),
+        ("{[}],a}.py", ["}.py", "a.py"], ["[}].py"]),
+        ("{a[,;]b,c}", ["a,b", "a;b", "c"], ["a[", "ab"]),
+        ("{a,{b,c}}", ["a", "b", "c"], ["{a"]),
+    ],
+)
+def test_a_brace_or_comma_in_a_set_is_the_sign_itself(pattern: str, fits: list[str], not_: list[str]) -> None:
+    read = compiled(pattern)
+    assert [name for name in (*fits, *not_) if read.fullmatch(name)] == fits
+
+
+def test_braces_around_many_sets_take_no_time_when_their_end_is_missing() -> None:
+    with pytest.raises(ToolError, match="without its other half"):
+        compiled("{" + "[a]" * 500)

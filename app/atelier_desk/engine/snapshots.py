@@ -57,10 +57,7 @@ def folded(before: bytes | None, run_id: str, last_seq: int) -> bytes | None:
 
 def encode(before: Before, turns: Sequence[Turn]) -> bytes | None:
     """A snapshot of what follows ``turns``; None when it was folded from others, or would not be the same when it is read again."""
-    made_of: bytes | None = b""
-    for turn in turns:
-        made_of = folded(made_of, turn.id, turn.last_seq)
-    if not turns or made_of != before.folded:
+    if not turns or _folded(turns) != before.folded:
         return None
     entries = without_replaced(before.history)
     head = {"made_by": MADE_BY, "run": turns[-1].id, "turns": _rows(turns).hex(), "tainted": before.tainted}
@@ -85,10 +82,15 @@ def decode(data: bytes, turns: Sequence[Turn]) -> tuple[int, Before] | None:
         before = Before(_entries.validate_json(text), tuple(head["tainted"]))
     except (ValueError, KeyError, TypeError):
         return None
+    return count, replace(before, folded=_folded(turns[:count]))
+
+
+def _folded(turns: Sequence[Turn]) -> bytes | None:
+    """``Before.folded`` after these turns; nothing was folded of those whose events cannot be read."""
     made_of: bytes | None = b""
-    for turn in turns[:count]:
-        made_of = folded(made_of, turn.id, turn.last_seq)
-    return count, replace(before, folded=made_of)
+    for turn in turns:
+        made_of = made_of if turn.unread else folded(made_of, turn.id, turn.last_seq)
+    return made_of
 
 
 def _rows(turns: Sequence[Turn]) -> bytes:

@@ -99,11 +99,11 @@ class Entries:
             self.reject(kind, name if isinstance(name, str) else "", why)
         return not why
 
-    def _problem_of_tool(self, name: str, said: Mapping[str, Any], version: str) -> str:
+    def _problem_of_tool(self, name: Any, said: Mapping[str, Any], version: str) -> str:
         from mcp.shared.inbound import find_invalid_x_mcp_header
         from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-        if not name.strip() or len(name) > LONGEST_NAME:
+        if not isinstance(name, str) or not name.strip() or len(name) > LONGEST_NAME:
             return f"its name must have 1 to {LONGEST_NAME} characters"
         if name in self._tools:
             return "another tool of this server has the same name"

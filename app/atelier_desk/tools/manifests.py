@@ -18,7 +18,7 @@ def manifest(root: Path, name: str, tells: Callable[[str], bool]) -> dict[str, A
     link to elsewhere, and for one whose content may not be told."""
     path = root / name
     try:
-        if not inside(path, root) or path.stat().st_size > _MOST_BYTES or not tells(path.as_posix()):
+        if not inside(path, root) or not path.is_file() or path.stat().st_size > _MOST_BYTES or not tells(path.as_posix()):
             return None
         text = path.read_text("utf-8")
         found = json.loads(text) if name.endswith(".json") else tomllib.loads(text)

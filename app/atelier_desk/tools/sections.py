@@ -13,7 +13,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from types import ModuleType
 
-from atelier_desk import tools as package
 from atelier_desk.domain.approval import ApprovalKind
 from atelier_desk.domain.errors import ConflictError, NotFoundError
 from atelier_desk.i18n import N_
@@ -74,13 +73,15 @@ def section(
     return made
 
 
-NO_ROOM = f"{package.__name__}.own"
+_PACKAGE = __name__.rpartition(".")[0]
+NO_ROOM = f"{_PACKAGE}.own"
 """The folder that has no tools of Atelier's: how a user's own files run."""
 
 
 def rooms() -> list[ModuleType]:
     """The folders of ``atelier_desk.tools``, imported, so that their sections declare themselves."""
-    found = pkgutil.iter_modules(package.__path__, f"{package.__name__}.")
+    package = importlib.import_module(_PACKAGE)  # by its name: it names modules that import this one
+    found = pkgutil.iter_modules(package.__path__, f"{_PACKAGE}.")
     return [importlib.import_module(each.name) for each in found if each.ispkg and each.name != NO_ROOM]
 
 

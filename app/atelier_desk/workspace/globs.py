@@ -9,6 +9,12 @@ from atelier_desk.domain.errors import ToolError
 
 _MOST = 200
 """Patterns that braces may become."""
+_SET = r"\[[!^]?\]?[^\]]*\]"
+"""A set of letters, in which braces and commas are letters."""
+_SETS = re.compile(_SET)
+_INNERMOST = re.compile(rf"{_SET}|\{{((?>{_SET}|[^{{}}])*+)\}}")
+"""A set, or braces without braces in them; what fits once is not tried in another way."""
+_COMMA = re.compile(rf"({_SET})|,")
 
 
 @lru_cache(maxsize=256)
@@ -32,8 +38,9 @@ def compiled(pattern: str, *, anywhere: bool = False) -> re.Pattern[str]:
 
 
 def plain_start(pattern: str) -> tuple[str, str]:
-    """The folders at the beginning of a pattern that are written out, and the rest, which is never empty."""
-    *folders, name = pattern.split("/")
+    """The folders at the beginning of a pattern that are written out, and the rest; both without ``.`` and doubled slashes."""
+    *written, name = pattern.split("/")
+    folders = [part for place, part in enumerate(written) if part != "." and (part or not place)]
     count = next((place for place, part in enumerate(folders) if set(part) & set("*?[{")), len(folders))
     return "/".join(folders[:count]), "/".join([*folders[count:], name])
 
@@ -45,9 +52,9 @@ def _braces(pattern: str) -> list[str]:
         if len(done) + len(rest) > _MOST:
             raise ToolError("The pattern has too many braces.", code="bad_pattern")
         each = rest.pop()
-        inner = re.search(r"\{([^{}]*)\}", each)
+        inner = next((found for found in _INNERMOST.finditer(each) if found[1] is not None), None)
         if inner is None:
-            if set(re.sub(r"\[[!^]?\]?[^\]]*\]", "", each)) & set("{}["):
+            if set(_SETS.sub("", each)) & set("{}["):
                 raise ToolError(
                     "The pattern {pattern} has a bracket or brace without its other half. For the sign itself write [{{] or [[].",
                     code="bad_pattern",
@@ -55,7 +62,8 @@ def _braces(pattern: str) -> list[str]:
                 )
             done.append(each)
         else:
-            rest += [each[: inner.start()] + choice + each[inner.end() :] for choice in inner.group(1).split(",")]
+            choices = _COMMA.sub(lambda part: part[1] or "\0", inner[1]).split("\0")  # no name has that character
+            rest += [each[: inner.start()] + choice + each[inner.end() :] for choice in choices]
     return done
 
 

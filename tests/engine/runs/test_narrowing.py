@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -15,11 +15,13 @@ from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.events.run import RightsNarrowed
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
+from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.run import permissions
 from atelier_desk.policy.approvals import stricter_settings
+from atelier_desk.storage.repositories.configuration import SettingsRepository
 from atelier_desk.workspace.processes import sandbox
 from tests.engine.conftest import Opener, Recorder
 from tests.engine.run.reducer.test_reduce import Script
@@ -274,3 +276,56 @@ def test_of_two_settings_the_one_that_asks_more_counts() -> None:
     both = stricter_settings(held, chosen)
     assert both["risks"] == {"a": "medium", "b": "high", "d": "high"}
     assert (both["flags"].tools, both["flags"].mcp, both["auto_approve_low"]) == (True, True, False)
+
+
+BEGINNING = [(withdraw, ASK), (forbid, FREE), (forbid_here, FREE), (take_folder, FREE), (plan, FREE), (plan_of_the_agent, FREE)]
+
+
+@pytest.mark.parametrize(("change", "mode"), BEGINNING, ids=[row[0].__name__ for row in BEGINNING])
+async def test_a_change_while_a_turn_begins(
+    open_atelier: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Change, mode: ApprovalMode
+) -> None:
+    async with open_atelier([[TOUCH], "done"]) as atelier:
+        await atelier.permissions.add(PermissionRule(text=ALLOWED, action=Action.ALLOW))
+        reached, go_on = asyncio.Event(), asyncio.Event()
+        real = atelier.environment.skills.catalogue
+
+        async def catalogue(folders: Sequence[str]) -> object:
+            reached.set()
+            await go_on.wait()
+            return await real(folders)
+
+        monkeypatch.setattr(atelier.environment.skills, "catalogue", catalogue)
+        beginning = asyncio.create_task(begun(atelier, tmp_path / "work", mode))
+        await asyncio.wait_for(reached.wait(), 60)
+        workflow_id = (await atelier.workflows.latest()).id
+        announced = asyncio.Event()
+        stop = atelier.bus.on_changed(lambda _topic, _id: announced.set())
+        changing = asyncio.create_task(change(atelier, workflow_id, ""))  # type: ignore[arg-type]
+        await announced.wait()  # it is stored then
+        stop()
+        go_on.set()
+        run_id = await beginning
+        await changing
+        await atelier.runs.wait(run_id)
+        assert not (tmp_path / "work" / "seen").exists()
+
+
+async def test_settings_that_change_while_they_are_read_are_read_again(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_atelier(["one", "two"]) as atelier:
+        workflow_id = (await atelier.workflows.create()).id
+        old = await atelier.repos.settings.load()
+        real, reads = type(atelier.repos.settings).load, list[int]()
+
+        async def load(self: SettingsRepository) -> Settings:
+            reads.append(1)
+            if len(reads) > 1:
+                return await real(self)
+            atelier.bus.changed("settings", "max_depth")  # somebody changes them, and this reading was too early for it
+            return old
+
+        await atelier.settings.update(max_depth=2)
+        monkeypatch.setattr(type(atelier.repos.settings), "load", load)
+        run_id = await atelier.runs.send(workflow_id, "go", agent=agent())
+        await atelier.runs.wait(run_id)
+        assert atelier.runs.state_of(run_id).current.max_depth == 2  # type: ignore[union-attr]

@@ -112,3 +112,36 @@ async def test_a_run_that_was_stopped_stays_in_the_conversation(open_atelier: Op
         await atelier.runs.cancel(run_id)
         row = await atelier.repos.runs.get(run_id)
         assert (row.status, row.unread) == (RunStatus.CANCELLED, False)
+
+
+async def test_who_waits_for_a_broken_sub_agent_that_is_stopped_goes_on(open_atelier: Opener) -> None:
+    models = scripts(Boss=[[spawn("s", "Helper", "Ask.")], "Then without it."], Helper=[[ask_user("q", "Which?")]])
+    async with open_atelier(model_factory=models) as atelier:
+        workflow = await atelier.workflows.create("team")
+        run_id = await atelier.runs.send(workflow.id, "go", agent=leader(name="Boss"))
+        await atelier.runs.wait(run_id)
+        (asked,) = await atelier.questions.pending()
+        await atelier.repos.store.write(Statement(DAMAGE["all lost"], {"run": record("run", asked.run_id)}))
+    async with open_atelier(model_factory=scripts(Boss=["Then without it."])) as atelier:
+        await atelier.runs.cancel(asked.run_id)
+        assert not await atelier.questions.pending()
+        row = await atelier.runs.wait(run_id)
+        assert row.status is RunStatus.COMPLETED
+        handle = atelier.runs.state_of(run_id)
+        assert handle is not None
+        assert not handle.current.working_children
+
+
+async def test_a_sub_agent_ends_although_its_parent_cannot_be_read(open_atelier: Opener) -> None:
+    models = scripts(Boss=[[spawn("s", "Helper", "Ask.")]], Helper=[[ask_user("q", "Which?")]])
+    async with open_atelier(model_factory=models) as atelier:
+        workflow = await atelier.workflows.create("team")
+        run_id = await atelier.runs.send(workflow.id, "go", agent=leader(name="Boss"))
+        await atelier.runs.wait(run_id)
+        (asked,) = await atelier.questions.pending()
+        await atelier.repos.store.write(Statement(DAMAGE["all lost"], {"run": record("run", run_id)}))
+    async with open_atelier(model_factory=scripts(Helper=["Blue it is."])) as atelier:
+        await atelier.questions.answer_with(asked.id, text="blue")
+        assert (await atelier.runs.wait(asked.run_id)).status is RunStatus.COMPLETED
+        await atelier.workflows.stop(workflow.id)
+        await over(atelier, workflow.id, run_id)

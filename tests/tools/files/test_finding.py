@@ -64,6 +64,10 @@ async def test_a_list_leaves_out_what_git_ignores(call: Calls) -> None:
         ("**/b.*", {"sub/b.py"}),
         ("[!a]*.py", {"two\nlines.py", "émoji 🎨.py"}),
         ("nothing*", set()),
+        ("./sub/*.py", {"sub/b.py"}),
+        ("./*.py", {"a.py", "two\nlines.py", "émoji 🎨.py"}),
+        ("sub//./b.py", {"sub/b.py"}),
+        (".//**/b.*", {"sub/b.py"}),
     ],
 )
 async def test_globs(call: Calls, pattern: str, found: set[str]) -> None:

@@ -119,3 +119,17 @@ def test_what_yaml_writes_is_read_again(fields: dict[str, str], body: str) -> No
     found = read(f"---\n{written}---\n{body}")
     assert found.fields == yaml.load(written, yaml.BaseLoader)
     assert found.body == body.strip()
+
+
+@pytest.mark.parametrize("text", ["```\n\n```" + " " * 200_000 + "x", "```\n" + "\n```" * 50_000 + "x", "`" * 200_000 + "\n\n```x"])
+def test_a_block_that_almost_is_the_whole_file_takes_no_time(text: str) -> None:
+    began = time.monotonic()
+    assert read(text).body == text
+    assert time.monotonic() - began < 2
+
+
+def test_a_value_that_goes_on_over_thousands_of_lines_takes_no_time() -> None:
+    began = time.monotonic()
+    read("---\na: 'b\n" + ":\n" * 8_000 + "---\n")
+    read("---\na: b: c\n" + ":\n" * 8_000 + "---\n")
+    assert time.monotonic() - began < 1

@@ -110,6 +110,7 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
 
 
 async def add_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.files import path_of
     from atelier_desk.cli.header_options import headers_of, name_and_value, need_mcp_keyring
     from atelier_desk.cli.output import data, line
     from atelier_desk.domain.errors import UsageError
@@ -134,12 +135,14 @@ async def add_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
         if not await atelier.mcp.keeps_secrets():
             raise UsageError(N_("This machine has no keyring to keep the client's secret in."), code="no_keyring")
         secrets["client:secret"] = arguments.client_secret
-    line_ = [_from_here(word, first=place == 0) for place, word in enumerate(arguments.line or [""])]
+    home = not arguments.folder or arguments.folder.startswith("~")
+    folder = arguments.folder if home else str(path_of(out, arguments.folder))
+    line_ = [_from_here(word, out, first=place == 0) for place, word in enumerate(arguments.line or [""])]
     fields: dict[str, Any] = (
         {"transport": "http", "url": arguments.url} if arguments.url is not None else {"command": line_[0], "args": tuple(line_[1:])}
     )
     config = checks.build(
-        McpServer, _("MCP server"), name=arguments.name, env=env, headers=headers, folder=arguments.folder, sandbox=arguments.sandbox,
+        McpServer, _("MCP server"), name=arguments.name, env=env, headers=headers, folder=folder, sandbox=arguments.sandbox,
         timeout_s=arguments.timeout, older_protocol=arguments.older_protocol,
         client_id=arguments.client_id, scopes=arguments.scopes, **fields,
     )  # fmt: skip
@@ -160,19 +163,22 @@ async def add_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
     return 0
 
 
-def _from_here(word: str, *, first: bool) -> str:
+def _from_here(word: str, out: Output, *, first: bool) -> str:
     """A word of a command whose path begins at the folder the person is in: the server starts elsewhere, and would not find it.
 
     Args:
         first: it is the program, for which a path in any form is one; of the others only what is written as one.
     """
     import os
-    from pathlib import Path
+
+    from atelier_desk.cli.files import path_of
 
     separators = [each for each in (os.sep, os.altsep) if each]
     written = tuple(f"{dots}{each}" for dots in (".", "..") for each in separators)
     path = any(each in word for each in separators) if first else word.startswith(written)
-    return str(Path(word).absolute()) if path and not word.startswith("~") and Path(word).exists() else word
+    if not path or word.startswith("~") or not (there := path_of(out, word)).exists():
+        return word
+    return str(there)
 
 
 async def remove(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
@@ -237,13 +243,12 @@ async def restart(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
 
 async def roots(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     """Show, add and remove the folders a server may be told of."""
-    from pathlib import Path
-
+    from atelier_desk.cli.files import path_of
     from atelier_desk.cli.output import data, line
     from atelier_desk.domain.errors import UsageError
 
     def whole(folder: str) -> str:
-        return str(Path(folder).expanduser().resolve())
+        return str(path_of(out, folder).resolve())
 
     row = await atelier.mcp.get(arguments.name)
     removed = {whole(each) for each in arguments.remove}

@@ -10,9 +10,10 @@ from contextlib import contextmanager
 from typing import Any, Literal
 
 from atelier_desk.domain.errors import AtelierError, NotFoundError, StorageError
-from atelier_desk.domain.events.run import CallStatus, Ended, EventBody, PauseReason, ReplyCutOff, RunFinished, RunPaused
+from atelier_desk.domain.events.run import CallStatus, ChildFinished, Ended, EventBody, PauseReason, ReplyCutOff, RunFinished, RunPaused
 from atelier_desk.domain.limits import RUNS_END_S
 from atelier_desk.domain.stream.payloads import Failure
+from atelier_desk.domain.team import ChildStatus
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import conversations
 from atelier_desk.engine.journal import RunHandle
@@ -124,6 +125,13 @@ class LiveRuns:
         """Held while a turn begins, so that a workflow never has two."""
         return self._beginning.setdefault(workflow_id, asyncio.Lock())
 
+    async def until_begun(self, workflow_id: str = "") -> None:
+        """Wait until the turns that are just beginning are among ``alive``: those of a workflow, or all."""
+        for home, lock in list(self._beginning.items()):
+            if workflow_id in ("", home) and lock.locked():
+                async with lock:
+                    pass
+
     def drive(self, live: LiveRun) -> None:
         """See to it that the run is worked on when there is something to do; at work already, closing or waiting: nothing happens."""
         state = live.handle.state
@@ -174,6 +182,7 @@ class LiveRuns:
             if not is_damage(error):
                 raise
             await self._end_unread(run_id)
+            await self._tell_parent(run_id)
             return
         ended, unread = [top], list[str]()
         while True:
@@ -235,6 +244,27 @@ class LiveRuns:
             del self.alive[row.workflow_id]
         if left := self.teams.alive.pop(root, set()) - ended:
             self.teams.alive[root] = left
+
+    async def _tell_parent(self, run_id: str) -> None:
+        """Whoever waits for a sub-agent that was ended without its events goes on; not one whose own cannot be read."""
+        row = await self._env.repos.runs.get(run_id)
+        if row.parent_run_id is None:
+            return
+        try:
+            parent = await self.load(row.parent_run_id)
+        except StorageError as error:
+            if not is_damage(error):
+                raise
+            return
+        gone = ChildFinished(child_id=run_id, status=ChildStatus.CANCELLED, error=row.error)
+
+        def decide(now: RunState) -> list[EventBody] | None:
+            return [gone] if any(child.id == run_id for child in now.working_children) else None
+
+        try:
+            await self._env.journal.append_if(parent.handle, decide)
+        finally:
+            self.drive(parent)
 
     async def above(self, live: LiveRun) -> list[LiveRun]:
         """The runs above one, its parent first."""

@@ -106,6 +106,7 @@ class RunManager:
         self._watch = InactivityWatch(env, self._runs)
         self._progress = ProgressReporter(env, self._runs)
         self._settings: Settings | None = None
+        self._settings_changes = 0
         self._unlisten = env.bus.on_changed(self._changed)
 
     @property
@@ -322,7 +323,7 @@ class RunManager:
     ) -> str:
         """Begin a turn with ``message``; ``then`` is said in it after the answer, before what waits already."""
         run_id = new_id()
-        settings = self._settings = self._settings or await self._env.repos.settings.load()
+        settings = await self._settings_of_now()
         after = [each for each in await self.waiting.of(row) if each.message_id != message.message_id]
         approvals = for_run(
             settings.approvals,
@@ -501,6 +502,16 @@ class RunManager:
     def _changed(self, topic: Topic, id: str) -> None:
         if topic == "settings":
             self._settings = None
+            self._settings_changes += 1
+
+    async def _settings_of_now(self) -> Settings:
+        """The settings, read once; those that were changed while they were read are read again."""
+        while (known := self._settings) is None:
+            changes = self._settings_changes
+            found = await self._env.repos.settings.load()
+            if changes == self._settings_changes:
+                self._settings = found
+        return known
 
     def forget(self, workflow_id: str) -> None:
         """Drop a deleted workflow's runs from memory."""

@@ -31,11 +31,13 @@ class Narrowing:
         self._runs = runs
 
     async def apply(self, workflow_id: str = "", *, mode: ApprovalMode | None = None, agent_id: str = "") -> None:
-        """Bring runs up to the settings and rules of now: those of a workflow, or all. Returns when it is in their journals.
+        """Bring runs up to the settings and rules of now: those of a workflow, or all. Returns when it is in their journals. Who calls it
+        has stored and announced the change: a turn that begins from now on goes by it, and one that was just beginning is waited for.
 
         Args:
             mode: how often a person is asked in them from now on, where they ask less; with ``agent_id`` in those of this agent.
         """
+        await self._runs.until_begun(workflow_id)
         chosen = (await self._env.repos.settings.load()).approvals
         for root in [run_id for home, run_id in self._runs.alive.items() if workflow_id in ("", home)]:
             try:

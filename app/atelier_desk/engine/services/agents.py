@@ -62,9 +62,9 @@ class AgentService:
         else:
             agent = old.model_copy(update={"config": config, "updated_at": now})
         await self._context.repos.agents.save(agent)
+        self._context.bus.changed("agent", agent.id)
         if old is not None and old.config.approval is not config.approval:
             await self._context.runs.narrowing.apply(mode=config.approval, agent_id=agent.id)
-        self._context.bus.changed("agent", agent.id)
         return agent
 
     async def delete(self, agent_id: str) -> None:

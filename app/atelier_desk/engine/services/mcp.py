@@ -219,9 +219,9 @@ class McpService:
                 await rules.delete(rule.id)
         if action is not None:
             await rules.save(PermissionRule(text=ours, action=action, created_at=self._context.clock.now()))
-        await self._context.runs.narrowing.apply()
         self._context.bus.changed("settings", "approvals")
         self._told(name)
+        await self._context.runs.narrowing.apply()
 
     async def give(self, name: str, agent_id: str, on: bool) -> None:
         """Give all tools of a server to a stored agent, or take them from it."""

@@ -263,8 +263,8 @@ class PermissionService:
 
     async def _changed(self) -> None:
         """Rules were changed: runs at work may no longer do what is forbidden now, and everybody is told."""
+        self._context.bus.changed("settings", "approvals")  # first: a turn that begins meanwhile goes by them
         await self._context.runs.narrowing.apply()
-        self._context.bus.changed("settings", "approvals")
 
     async def _get(self, rule_id: str) -> PermissionRule:
         found = next((rule for rule in await self.rules() if rule.id == rule_id), None)

@@ -218,7 +218,7 @@ class WorkflowService:
             chosen(choices, (agent or await self._context.repos.agents.get(workflow.agent_id)).config)
         changed = await self._update(workflow_id, choices=choices, **({"agent_id": agent_id} if agent_id else {}))
         runs = self._context.runs
-        if runs.active(workflow_id) is not None:
+        if runs.active(workflow_id) is not None or runs.beginning(workflow_id).locked():
             modes = [(await runs.resolve_agent(each, "")).agent.approval for each in (workflow, changed)]
             if modes[0] is not modes[1]:
                 await runs.narrowing.apply(workflow_id, mode=modes[1])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.approval import Ancestor
-from atelier_desk.domain.errors import NotFoundError
+from atelier_desk.domain.errors import NotFoundError, StorageError
 from atelier_desk.domain.events.run import (
     ChildAnswered,
     ChildAsked,
@@ -47,6 +47,7 @@ from atelier_desk.policy import budget
 from atelier_desk.policy.permissions import taint
 from atelier_desk.policy.permissions.scope import handed_down
 from atelier_desk.source_words import used
+from atelier_desk.storage.damage import CODE as DAMAGED
 from atelier_desk.tools.base import Team, ToolResult
 from atelier_desk.tools.teams.results import with_earlier
 
@@ -219,12 +220,16 @@ class Teams:
             self._live.drive(child)
 
     async def parent(self, state: RunState) -> LiveRun | None:
-        """A sub-agent's parent in memory; None for a root run, or when it is gone."""
+        """A sub-agent's parent in memory; None for a root run, or when it is gone or its events cannot be read."""
         if state.parent_run_id is None:
             return None
         try:
             return await self._live.load(state.parent_run_id)
         except NotFoundError:
+            return None
+        except StorageError as error:
+            if error.code != DAMAGED:
+                raise
             return None
 
     # -- ending --------------------------------------------------------------------------------------------------------------------

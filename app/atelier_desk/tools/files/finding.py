@@ -121,8 +121,10 @@ class GlobFilesTool(FileTool):
         where = self.place(input.cwd, context)
         where, pattern = self.below(input.pattern, where, context, moves=True)
         root = self.root(where, context)
+        plain, rest = plain_start(pattern)
+        pattern = f"{plain}/{rest}" if plain else rest
         wanted = compiled(pattern)
-        begins = where.below(plain) if (plain := plain_start(pattern)[0]) else where
+        begins = where.below(plain) if plain else where
         named = root.look(begins.path)
         without = [compiled(each, anywhere=True) for each in input.ignore]
         hidden = any(part.startswith(".") for part in pattern.split("/"))

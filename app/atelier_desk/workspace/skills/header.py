@@ -29,7 +29,11 @@ _TIGHT = re.compile(r"([A-Za-z][\w-]*):(?!//)([^\s:].*)")
 """A field without the blank after its colon, and no address."""
 _APOSTROPHES = re.compile(r"'((?:[^']|(?<=\w)'(?=\w))*)'")
 """A text in single quotes with apostrophes in its words."""
-_FENCE = re.compile(r"\A\s*(`{3,}|~{3,})[\w-]*[ \t]*\n(.*?)\n\1[ \t]*\s*\Z", re.DOTALL)
+_BLOCK = re.compile(r":[ \t]*[|>][+-]?[0-9]?[ \t]*$")
+"""The end of a field whose value is the lines below."""
+_MOST_BLOCK = 80
+"""Characters of a line's end that are looked at for it: a line that goes on over thousands would be looked through for each."""
+_FENCE = re.compile(r"(`{3,}|~{3,})[\w-]*[ \t]*\n(.*)\n\1", re.DOTALL)
 _MARKS = tuple("\"'[{*")
 """A value that begins so is no plain text to YAML: it stays as it is where it can be read by itself."""
 
@@ -129,7 +133,7 @@ def _fields(header: str) -> dict[str, Any]:
 
 def _without_fence(text: str) -> str:
     """A file that is one block of code, as Copilot writes agents into its chat, without the lines around it; and blank lines before."""
-    found = _FENCE.match(text)
+    found = _FENCE.fullmatch(text.strip())
     inner = (found[2] if found is not None else text).lstrip("\n \t")
     return inner if _BEGINS.match(inner) else text
 
@@ -147,7 +151,7 @@ def _straightened(header: str) -> str:
         begins = line.startswith(("-", "#", " ")) or not line.strip() or _FIELD.match(line) is not None
         if begins or not lines:
             lines.append(line)
-        elif re.search(r":[ \t]*[|>][+-]?[0-9]?[ \t]*$", lines[-1]) or lines[-1].startswith(" "):
+        elif lines[-1].startswith(" ") or _BLOCK.search(lines[-1], max(0, len(lines[-1]) - _MOST_BLOCK)):
             lines.append(f"  {line}")
         else:
             lines[-1] += f" {line}"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
+import threading
+from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 
@@ -11,6 +14,7 @@ from PIL import Image
 
 from atelier_desk.domain.chat import ChatMessage, ChatRequest, ImagePart, Role
 from atelier_desk.domain.pictures import PictureLimits
+from atelier_desk.engine.run.request import pictures
 from atelier_desk.engine.run.request.pictures import fitted, with_pictures
 from atelier_desk.llm.registry import provider_type
 from atelier_desk.media import prepare
@@ -59,3 +63,22 @@ async def test_a_picture_that_was_made_ready_is_told_by_its_head_and_no_process_
     assert (await fitted(part(whole), PictureLimits(side=10))).data == part(whole).data
     kept = part(png(9, 9))
     assert (await fitted(kept, PictureLimits(side=10), kept=True)).data == kept.data
+
+
+async def test_who_stops_the_run_ends_the_work_on_a_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    looking, ended = threading.Event(), threading.Event()
+
+    def prepared(_data: bytes, _most: PictureLimits, stopped: Callable[[], object] = bool, **_more: object) -> None:
+        looking.set()
+        for _look in range(1_000):
+            if stopped():
+                ended.set()
+                return
+            threading.Event().wait(0.01)
+
+    monkeypatch.setattr(pictures, "prepared", prepared)
+    work = asyncio.create_task(fitted(part(png(4, 4)), PictureLimits()))
+    assert await asyncio.to_thread(looking.wait, 30)
+    work.cancel()
+    assert await asyncio.to_thread(ended.wait, 8)
+    assert (await asyncio.gather(work, return_exceptions=True))[0].__class__ is asyncio.CancelledError

@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import binascii
 import logging
+from threading import Event
 
 from atelier_desk.domain.chat import ChatMessage, ChatRequest, ImagePart
 from atelier_desk.domain.errors import StorageError
@@ -41,7 +42,11 @@ async def fitted(image: ImagePart, limits: PictureLimits, *, kept: bool = False)
         data = base64.b64decode(image.data, validate=True)
     except (binascii.Error, ValueError):
         raise UnfitPicture("broken") from None
-    ready = await in_tool_thread(prepared, data, limits, kept=kept)
+    gone = Event()
+    try:
+        ready = await in_tool_thread(prepared, data, limits, gone.is_set, kept=kept)
+    finally:
+        gone.set()  # whoever stops the run ends the process that looks at the picture
     if ready.data is data:
         return image.model_copy(update={"media_type": ready.media_type})
     return image.model_copy(update={"media_type": ready.media_type, "data": base64.b64encode(ready.data).decode()})
