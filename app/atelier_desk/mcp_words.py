@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from atelier_desk.domain.mcp import McpState
 from atelier_desk.i18n import N_, _
 
@@ -36,7 +38,37 @@ REJECTED = {
 """What a server lists and nobody can use, by its kind: one with a name, and one without or the whole list."""
 
 
+WHY = (
+    N_("the entry is not what the protocol allows there"),
+    N_("{place} is missing"),
+    N_("{place} is not what the protocol allows there"),
+    N_("its name must have 1 to {most} characters"),
+    N_("another tool of this server has the same name"),
+    N_("it runs only as a task of the protocol, which Atelier does not do"),
+    N_("a parameter cannot be sent as a header ({detail})"),
+    N_("its parameters are no JSON Schema ({detail})"),
+    N_("its parameters are no JSON Schema"),
+    N_("its definition is nested too deeply"),
+    N_("its definition has {length} characters; at most {most} are used"),
+    N_("its parameters are not those of an object"),
+    N_("its parameters unfold to more than {most} references"),
+    N_("its parameters refer to themselves without end"),
+    N_("its parameters cannot be used ({detail})"),
+)
+"""Why an entry cannot be used. ``mcp.entries`` and ``mcp.definitions`` give the reason in English; it is stored so, and is one of these."""
+_WHY = {text: re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+)", re.escape(text)), re.DOTALL) for text in WHY}
+
+
+def why_words(why: str) -> str:
+    """A stored reason in the current language; one that is not in ``WHY`` stays as it is. A ``detail`` is the library's, in English."""
+    for text, form in _WHY.items():
+        if (found := form.fullmatch(why)) is not None:
+            return _(text, **found.groupdict())
+    return why
+
+
 def rejected_words(kind: str, name: str, why: str) -> str:
-    """One entry of a server that cannot be used; ``why`` is in English, as the protocol's own words are."""
+    """One entry of a server that cannot be used, in the current language; ``why`` as it is stored."""
     named, unnamed = REJECTED[kind]
+    why = why_words(why)
     return _(named, name=name, why=why) if name else _(unnamed, why=why)

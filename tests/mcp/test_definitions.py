@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from atelier_desk.i18n import spoken
 from atelier_desk.mcp import definitions
 from atelier_desk.mcp.definitions import Unusable
+from atelier_desk.mcp_words import why_words
 
 
 def of(**schema: Any) -> dict[str, Any]:
@@ -83,3 +85,37 @@ def test_five_hundred_references_are_followed_and_not_more(count: int, fine: boo
 def test_the_arguments_of_a_call_are_checked_over_two_thousand_references(count: int, checked: bool) -> None:
     schema = {"type": "object", "properties": {"v": {"allOf": [{"$ref": "#/$defs/a"}] * count}}, "$defs": {"a": {"type": "string"}}}
     assert bool(definitions.misfit(schema, {"v": 1})) is checked
+
+
+DEEP: dict[str, Any] = {"type": "string"}
+for _level in range(150):
+    DEEP = {"type": "object", "properties": {"a": DEEP}}
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        {"inputSchema": []},
+        {"inputSchema": {"properties": 5}},
+        {"inputSchema": {"type": "array"}},
+        {"inputSchema": {"properties": {"a": {"type": "strange"}}}},
+        {"inputSchema": {"properties": {"a": {"$ref": "#/properties/a"}}}},
+        {"inputSchema": {"properties": {"a": {"$ref": "http://127.0.0.1:9/x.json"}}}},
+        {"inputSchema": {"properties": {"a": {"allOf": [{"$ref": "#/$defs/a"}] * 501}}, "$defs": {"a": {}}}},
+        {"inputSchema": DEEP},
+        {"inputSchema": {}, "description": "x" * 70_000},
+    ],
+    ids=["none", "no properties", "array", "strange", "itself", "outside", "many", "deep", "long"],
+)
+def test_each_reason_is_said_in_the_language_of_the_person(definition: dict[str, Any]) -> None:
+    with pytest.raises(Unusable) as caught:
+        definitions.parameters({"name": "x", **definition})
+    why = str(caught.value)
+    assert why_words(why) == why
+    with spoken("fr"):
+        assert why_words(why) != why
+
+
+def test_a_reason_that_nobody_wrote_down_stays() -> None:
+    with spoken("fr"):
+        assert why_words("something else") == "something else"

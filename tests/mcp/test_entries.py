@@ -8,7 +8,9 @@ import pytest
 from mcp_types import JSONRPCRequest, JSONRPCResponse
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from atelier_desk.i18n import spoken
 from atelier_desk.mcp.entries import LONGEST_NAME, Entries
+from atelier_desk.mcp_words import why_words
 
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {"x": {"type": "string"}}}
 GOOD = {"name": "good", "inputSchema": SCHEMA}
@@ -57,6 +59,9 @@ def test_an_odd_tool_is_left_out_and_named_and_the_good_one_stays(name: str, mod
     assert answered(entries, "tools/list", {"tools": [GOOD, odd]}, modern=modern)["tools"] == [GOOD]
     [rejected] = entries.rejected
     assert why in rejected.why
+    assert why_words(rejected.why) == rejected.why
+    with spoken("fr"):
+        assert why_words(rejected.why) != rejected.why, "a person reads it in French"
     assert rejected.kind == "tool"
 
 

@@ -156,7 +156,10 @@ def misfit(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
 def _check(schema: dict[str, Any]) -> None:
     from jsonschema.exceptions import SchemaError
 
-    plain = _plain(schema)
+    try:
+        plain = _plain(schema)
+    except RecursionError:
+        raise Unusable("its definition is nested too deeply") from None
     try:
         validator = _validator(plain, REFERENCES_OF_ALL)
         type(validator).check_schema(plain)

@@ -206,11 +206,15 @@ async def test_arguments_are_held_against_the_servers_own_schema(open_atelier: O
 
 
 async def test_definitions_that_cannot_be_used_are_left_out_with_the_reason(open_atelier: Opener, plain: Make) -> None:
+    deep: dict[str, Any] = {}
+    for _level in range(130):  # fewer than the protocol's library reads, and more than are checked
+        deep = {"not": deep}
     bad = [
         {"name": "endless", "inputSchema": {"type": "object", "properties": {"a": {"$ref": "#/properties/a"}}}},
         {"name": "outside", "inputSchema": {"type": "object", "properties": {"a": {"$ref": "http://127.0.0.1:9/x.json"}}}},
         {"name": "long", "description": "x" * 70_000, "inputSchema": {"type": "object"}},
         {"name": "wrong", "inputSchema": {"type": "object", "properties": {"a": {"type": "strange"}}}},
+        {"name": "deep", "inputSchema": {"type": "object", "properties": {"a": deep}}},
         {"name": "slow", "inputSchema": {"type": "object", "properties": {"a": {"type": "string", "pattern": "(a+)+$"}}}},
         {"name": "dots.and spaces/" + "n" * 90, "inputSchema": {"type": "object"}},
     ]
@@ -222,7 +226,7 @@ async def test_definitions_that_cannot_be_used_are_left_out_with_the_reason(open
         # A pattern that takes for ever is left to the server.
         assert atelier.registry.problem("mcp__plain__slow", {"a": "a" * 40 + "!"}) is None
         problems = {row.tool: row.problem for row in await atelier.mcp.tools("plain") if row.problem}
-        assert set(problems) == {"endless", "outside", "long", "wrong"}
+        assert set(problems) == {"endless", "outside", "long", "wrong", "deep"}
         await atelier.mcp.stop("plain")
         plain(tools=[{"name": "no object", "inputSchema": {"type": "array"}}])
         health = await atelier.mcp.test("plain")
@@ -305,6 +309,14 @@ async def test_a_draft_is_tried_and_nothing_of_it_kept(open_atelier: Opener, pla
         assert (health.ok, health.tools, health.protocol, health.title) == (True, 1, "2025-06-18", "plain")
         assert await atelier.mcp.list() == []
         assert not any(map(alive, server.pids()))
+        wrong = {"name": "wrong", "inputSchema": {"type": "object", "properties": {"a": {"type": "strange"}}}}
+        draft = plain(tools=[wrong, ECHO]).config()
+        before = await atelier.mcp.test_draft(draft)
+        await added(atelier, plain(tools=[wrong, ECHO]))
+        for each in (before, await atelier.mcp.test("plain")):
+            assert each.tools == 1, "what cannot be used is not counted"
+            assert [text.startswith("tool wrong: ") for text in each.left_out] == [True]
+        await atelier.mcp.remove("plain")
         failed = await atelier.mcp.test_draft(McpServer(name="plain", command="no-such-program-here"))
         assert (failed.ok, failed.code) == (False, "not_started")
 
@@ -406,7 +418,7 @@ async def test_an_odd_tool_is_named_in_the_test_and_in_the_run_and_the_good_one_
     async with open_atelier(ScriptedModel(SAYS)) as atelier:
         await atelier.mcp.save(server.config(), new=True)
         health = await atelier.mcp.test("plain")
-        assert health.tools == 2
+        assert health.tools == 1
         assert [each.split(":")[0] for each in health.left_out] == ["tool odd", "tool away"]
         assert [each.name for each in (await atelier.mcp.get("plain")).known.rejected] == ["odd"]
         events = [event async for event in atelier.run("Go", agent=FREE)]

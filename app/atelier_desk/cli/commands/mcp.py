@@ -271,7 +271,7 @@ async def roots(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
 
 async def tools(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.cli.output import data, table
-    from atelier_desk.mcp_words import TOOL_STATES
+    from atelier_desk.mcp_words import TOOL_STATES, why_words
 
     for names, on in ((arguments.on, True), (arguments.off, False)):
         for name in names or ():
@@ -290,7 +290,7 @@ async def tools(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
     table(out, lines, (_("tool"), _("state"), _("name for agents"), _("description")))
     for row in rows:
         if row.problem:
-            out.note(f"{row.tool}: {row.problem}", "warn")
+            out.note(f"{row.tool}: {why_words(row.problem)}", "warn")
         if row.approved_told:
             out.note(_("{name} said before: {text}", name=row.tool, text=" ".join(row.approved_told.split())[:300]), "warn")
     if not rows:

@@ -12,7 +12,7 @@ from atelier_desk.desktop.widgets.basic import PillKind
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.domain.text import shorten, visible
 from atelier_desk.i18n import N_, _
-from atelier_desk.mcp_words import HINTS, TOOL_STATES
+from atelier_desk.mcp_words import HINTS, TOOL_STATES, why_words
 
 if TYPE_CHECKING:
     from atelier_desk.engine.services.common.mcp_status import McpToolStatus
@@ -80,7 +80,7 @@ class McpToolRow(QWidget):
         if row.approved_told:
             lines.append(_("You approved: {text}", text=visible(shorten(row.approved_told, _TOLD))))
         if row.problem:
-            lines.append(row.problem)
+            lines.append(visible(why_words(row.problem)))
         self._more.setText("\n".join(lines))
         self._more.setVisible(bool(lines))
         self.on.setAccessibleName(_("Use {name}", name=row.title))

@@ -26,7 +26,7 @@ from atelier_desk.domain.text import shorten
 from atelier_desk.engine.services.common import mcp_desk
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.common.mcp_content import McpContent, listed
-from atelier_desk.engine.services.common.mcp_problems import McpProblems, left_out
+from atelier_desk.engine.services.common.mcp_problems import McpProblems, left_out, usable_tools
 from atelier_desk.engine.services.common.mcp_rules import (
     checked,
     denied_in,
@@ -45,7 +45,6 @@ from atelier_desk.engine.services.common.mcp_watch import McpWatch
 from atelier_desk.i18n import N_, _
 from atelier_desk.llm.secrets import redact
 from atelier_desk.mcp import definitions, icons, resolving
-from atelier_desk.mcp_words import rejected_words
 from atelier_desk.threads import in_storage_thread, in_tool_thread
 from atelier_desk.tools import mcp_tool
 from atelier_desk.tools.base import ServerAsks
@@ -244,16 +243,17 @@ class McpService:
             await self._refresh(name, anew=True)
         except McpError as error:
             return McpHealth(ok=False, message=error.localized(_), code=error.code)
-        known = (await self._entry(name)).known
+        entry = await self._entry(name)
+        known = entry.known
         return McpHealth(
             ok=True,
             latency_ms=known.latency_ms,
-            tools=len(known.seen),
+            tools=usable_tools(entry),
             resources=known.resources,
             prompts=known.prompts,
             protocol=known.protocol,
             title=known.title,
-            left_out=left_out(await self._entry(name)),
+            left_out=left_out(entry),
         )
 
     async def test_draft(self, config: McpServer, secrets: Mapping[str, str] | None = None) -> McpHealth:
@@ -272,17 +272,18 @@ class McpService:
         )  # fmt: skip
         try:
             tools = await connection.tools()
+            entry = McpEntry(name=config.name, config=config, known=McpKnown(seen=tuple(tools), rejected=connection.entries.rejected))
             client = await connection.client()
             offered = client.server_capabilities
             return McpHealth(
                 ok=True,
                 latency_ms=connection.latency_ms,
-                tools=len(tools),
+                tools=usable_tools(entry),
                 resources=offered.resources is not None,
                 prompts=offered.prompts is not None,
                 protocol=client.protocol_version,
                 title=title_of(client.server_info),
-                left_out=tuple(rejected_words(each.kind, each.name, each.why) for each in connection.entries.rejected),
+                left_out=left_out(entry),
             )
         except McpError as error:
             return McpHealth(ok=False, message=error.localized(_), code=error.code)

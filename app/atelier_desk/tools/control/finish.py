@@ -33,7 +33,7 @@ class TaskComplete(ControlTool):
     """End the run as completed."""
 
     name: ClassVar[str] = "task_complete"
-    title: ClassVar[str] = N_("Done")
+    title: ClassVar[str] = N_("Finish")
     purpose: ClassVar[str] = N_("Ends its work: done")
     icon: ClassVar[str] = "check"
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Ends its work")}
@@ -50,7 +50,7 @@ class TaskAbandon(ControlTool):
     """End the run as abandoned."""
 
     name: ClassVar[str] = "task_abandon"
-    title: ClassVar[str] = N_("Given up")
+    title: ClassVar[str] = N_("Give up")
     purpose: ClassVar[str] = N_("Ends its work without a result")
     icon: ClassVar[str] = "x"
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Given up: {reason}")}

@@ -125,6 +125,15 @@ def test_calls_stand_in_the_order_of_their_reply_whichever_is_heard_of_first() -
     assert [call.call_id for call in feed.entries[0].calls] == ["c1", "c2", "c3"]
 
 
+def test_a_call_of_a_server_that_was_asked_for_is_known_as_one() -> None:
+    feed = Feed()
+    feed("validation_required", call_id="c1", tool="mcp__odd__echo", message_id="a1", subjects={"server": "odd"})
+    [call] = feed.entries[0].calls
+    assert call.server == "odd", "a rejected one is never started"
+    feed("tool_start", call_id="c1", tool="mcp__odd__echo", message_id="a1", server="odd")
+    assert call.server == "odd"
+
+
 def test_a_limit_can_be_acted_on_until_the_run_goes_on() -> None:
     feed = Feed()
     feed("limit_reached", reason="tokens", details={"value": 10, "cap": 9})

@@ -372,7 +372,7 @@ class Transcript:
         if call.status != "asked":
             return []
         # It may have been changed by whoever allowed it.
-        call.status, call.tool, call.arguments = "running", data.tool, data.arguments
+        call.status, call.tool, call.arguments, call.server = "running", data.tool, data.arguments, data.server
         _said_by_tool(call, data)
         return [("update", entry)]
 
@@ -405,7 +405,8 @@ class Transcript:
     def _on_validation_required(self, event: StreamEvent, data: payloads.ValidationRequired) -> list[Change]:
         if self._find_call(event.run_id, data.call_id) is not None:
             return []
-        call = Call(data.call_id, data.tool, data.arguments, "asked", index=data.index)
+        server = str(data.subjects.get("server") or "")
+        call = Call(data.call_id, data.tool, data.arguments, "asked", server=server, index=data.index)
         call.effect, call.presentation = data.effect, data.presentation
         return [self._add_call(event, data.message_id, call)]
 

@@ -54,7 +54,7 @@ UNDO = Section(
         N_("When more is kept, the oldest changes can no longer be undone."),
         "checkpoint-mb",
         step=100,
-        suffix=f"{NARROW}MB",
+        suffix=lambda: NARROW + _("MB"),
     ),
 )
 

@@ -246,7 +246,7 @@ class ProvidersPage(SettingsPage):
         source = _("What servers do not say comes from models.dev, as of {day}. What you enter always counts.", day=day)
         if not self._list.old:
             return f"{figures} {source}"
-        age = _("The list is {days} days old: newer models and prices may be missing. Refresh it.", days=self._list.age)
+        age = _("The list is {days} days old: newer models and prices may be missing. Update it.", days=self._list.age)
         return f"{age} {figures} {source}"
 
     async def _load_models(self, name: str) -> None:

@@ -60,3 +60,8 @@ def left_out(entry: McpEntry) -> tuple[str, ...]:
     """What a server lists and nobody can use, each with its reason, in the current language."""
     unusable = [rejected_words("tool", row.tool, row.problem) for row in tool_statuses(entry) if row.problem and row.state != "gone"]
     return (*(rejected_words(each.kind, each.name, each.why) for each in entry.known.rejected), *unusable)
+
+
+def usable_tools(entry: McpEntry) -> int:
+    """How many of the tools that a server lists can be used, once they are approved."""
+    return sum(not row.problem and row.state != "gone" for row in tool_statuses(entry))

@@ -53,7 +53,7 @@ class McpToolStatus:
         told: what its server says of it now; ``approved_told`` what was approved, where that is another text.
         hints: its annotations, as its server gives them.
         on: nobody switched it off.
-        problem: why it cannot be used, in English.
+        problem: why it cannot be used, in English; ``mcp_words.why_words`` says it in the current language.
         rule: what the permission rule of its very name says (``allow``, ``ask``, ``deny``); empty when there is none.
     """
 
@@ -72,7 +72,10 @@ class McpToolStatus:
 
 @dataclass(frozen=True, slots=True)
 class McpHealth:
-    """The result of a test; ``message`` says what went wrong, ``left_out`` what it lists and nobody can use, in the current language."""
+    """The result of a test; ``message`` says what went wrong, ``left_out`` what it lists and nobody can use, in the current language.
+
+    ``tools`` counts those that can be used.
+    """
 
     ok: bool
     latency_ms: int = 0
