@@ -125,7 +125,7 @@ fuzz: setup
 # The long form of tests that the default suite only samples.
 slow: setup
 	$(BIN)/python -m pytest tests/slow/test_grammar_model.py tests/slow/test_mcp_everything.py tests/slow/test_mcp_conformance.py \
-	  tests/slow/test_recorded_streams.py tests/slow/test_every_git_setting.py --timeout 900 $(ARGS)
+	  tests/slow/test_sdk_streams.py tests/slow/test_every_git_setting.py --timeout 900 $(ARGS)
 
 # Needs about 1.5 GB: the real sentence-transformers and weights from a package, in an environment of its own.
 sentence-transformers: setup

@@ -1,0 +1,23 @@
+"""A plugin of pytest that keeps every stream that a test of an SDK answers with, in the folder that ``ATELIER_RECORDED`` names."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+from typing import Any
+
+import httpx2
+
+_made = httpx2.Response.__init__
+
+
+def _kept(self: httpx2.Response, *args: Any, **fields: Any) -> None:
+    content = fields.get("content")
+    content = content.encode() if isinstance(content, str) else content
+    if isinstance(content, bytes) and b"data:" in content:
+        (Path(os.environ["ATELIER_RECORDED"]) / f"{hashlib.sha256(content).hexdigest()[:16]}.sse").write_bytes(content)
+    _made(self, *args, **fields)
+
+
+setattr(httpx2.Response, "__init__", _kept)  # noqa: B010
