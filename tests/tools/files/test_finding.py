@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from atelier_desk.tools.files.finding import GlobFilesTool, GlobInput
+from atelier_desk.tools.services import ToolServices
 from tests.tools.conftest import Calls
 
 
@@ -185,3 +187,17 @@ async def test_a_match_far_along_a_line_is_found(call: Calls, ws: Path) -> None:
     (ws / "bundle.min.js").write_text("x" * 300_000 + ";needle=1;" + "y" * 100)
     (row,) = (await call("search_files", pattern="needle=\\d", path="bundle.min.js"))["matches"]
     assert "needle=1" in row["text"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "cwd", "about"),
+    [
+        ("*.py", ".", (".",)),
+        ("sub/*.py", ".", (".", "./sub")),
+        ("b/*.py", "sub", ("sub", "sub/b")),
+        ("/elsewhere/*.py", ".", (".", "/elsewhere")),
+    ],
+)
+def test_rules_are_about_the_folder_that_a_pattern_names(pattern: str, cwd: str, about: tuple[str, ...]) -> None:
+    tool = GlobFilesTool(ToolServices())
+    assert tool.describe(GlobInput(pattern=pattern, cwd=cwd)).subjects.paths == about

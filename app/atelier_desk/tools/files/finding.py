@@ -12,7 +12,7 @@ from pydantic import Field
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.i18n import N_
 from atelier_desk.threads import in_tool_thread
-from atelier_desk.tools.base import Input, ToolContext, ToolResult
+from atelier_desk.tools.base import Call, Input, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.call import SubjectKind
 from atelier_desk.tools.describe import About
@@ -113,6 +113,15 @@ class GlobFilesTool(FileTool):
         example={"pattern": "**/*_test.py", "cwd": "src"},
         limits=(f"{FOUND} files",),
     )
+
+    def describe(self, input: GlobInput) -> Call:
+        # The folder that a pattern names is looked into as one in cwd is: rules are about it, too.
+        call = super().describe(input)
+        plain = plain_start(input.pattern)[0]
+        if not plain:
+            return call
+        named = plain if plain.startswith(("/", "~/")) else f"{input.cwd.rstrip('/')}/{plain}"
+        return replace(call, subjects=call.subjects.model_copy(update={"paths": (*call.subjects.paths, named)}))
 
     async def run(self, input: GlobInput, context: ToolContext) -> ToolResult:
         return await in_tool_thread(self._glob, input, context)
