@@ -363,7 +363,9 @@ class RunManager:
             finally:
                 # Also when whoever sent it no longer waits: it is in the journal.
                 if handle.state is not None:
-                    self._runs.drive(self._runs.add(handle))
+                    live = self._runs.add(handle)
+                    await self.narrowing.at_start(live)
+                    self._runs.drive(live)
         return run_id
 
     # -- what its parts do ---------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.approval import ApprovalSettings
@@ -23,12 +24,22 @@ from atelier_desk.policy.permissions.scope import for_run, handed_down
 log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, eq=False)
+class _Change:
+    """What ``Narrowing.apply`` was called with."""
+
+    workflow_id: str
+    mode: ApprovalMode | None
+    agent_id: str
+
+
 class Narrowing:
     """Tells runs what they may no longer do."""
 
     def __init__(self, env: RunEnvironment, runs: LiveRuns) -> None:
         self._env = env
         self._runs = runs
+        self._applying: list[_Change] = []
 
     async def apply(self, workflow_id: str = "", *, mode: ApprovalMode | None = None, agent_id: str = "") -> None:
         """Bring runs up to the settings and rules of now: those of a workflow, or all. Returns when it is in their journals. Who calls it
@@ -37,14 +48,25 @@ class Narrowing:
         Args:
             mode: how often a person is asked in them from now on, where they ask less; with ``agent_id`` in those of this agent.
         """
-        await self._runs.until_begun(workflow_id)
-        chosen = (await self._env.repos.settings.load()).approvals
-        for root in [run_id for home, run_id in self._runs.alive.items() if workflow_id in ("", home)]:
-            try:
-                await self._team(await self._runs.load(root), chosen, mode, agent_id)
-            except AtelierError as error:
-                # It cannot be read, or its workflow is being deleted: nothing of it goes on, and it is looked at again before it does.
-                log.warning("run %s was not told what changed: %s", root, error)
+        change = _Change(workflow_id, mode, agent_id)
+        self._applying.append(change)  # before anything is awaited, so that no turn begins between the change and this
+        try:
+            await self._runs.until_begun(workflow_id)
+            chosen = (await self._env.repos.settings.load()).approvals
+            for root in [run_id for home, run_id in self._runs.alive.items() if workflow_id in ("", home)]:
+                try:
+                    await self._team(await self._runs.load(root), chosen, mode, agent_id)
+                except AtelierError as error:
+                    # It cannot be read, or its workflow is being deleted: nothing of it goes on, and it is looked at again before it does.
+                    log.warning("run %s was not told what changed: %s", root, error)
+        finally:
+            self._applying.remove(change)
+
+    async def at_start(self, live: LiveRun) -> None:
+        """Bring a turn that has just begun up to the changes that are still being applied: it may have read what counted before them, and
+        its first call could be made before ``apply`` comes to it."""
+        for change in [each for each in self._applying if each.workflow_id in ("", live.handle.workflow_id)]:
+            await self._team(live, (await self._env.repos.settings.load()).approvals, change.mode, change.agent_id)
 
     async def before(self, live: LiveRun) -> None:
         """The same for a run that is about to go on, and for those below it."""

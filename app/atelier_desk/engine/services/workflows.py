@@ -216,12 +216,18 @@ class WorkflowService:
             await self._context.providers.get(choices.provider)
         if choices.instructions and (agent is not None or workflow.agent_id):
             chosen(choices, (agent or await self._context.repos.agents.get(workflow.agent_id)).config)
-        changed = await self._update(workflow_id, choices=choices, **({"agent_id": agent_id} if agent_id else {}))
+        fields = {"choices": choices, **({"agent_id": agent_id} if agent_id else {})}
         runs = self._context.runs
-        if runs.active(workflow_id) is not None or runs.beginning(workflow_id).locked():
-            modes = [(await runs.resolve_agent(each, "")).agent.approval for each in (workflow, changed)]
-            if modes[0] is not modes[1]:
-                await runs.narrowing.apply(workflow_id, mode=modes[1])
+        # Looked up before the change is stored, so that nothing is awaited between it and the runs that it narrows; without instructions,
+        # which may have become too long meanwhile and can be put right here.
+        asked = [
+            each.model_copy(update={"choices": Choices(approval=each.choices.approval)})
+            for each in (workflow, workflow.model_copy(update=fields))
+        ]
+        modes = [(await runs.resolve_agent(each, "")).agent.approval for each in asked]
+        changed = await self._update(workflow_id, **fields)
+        if modes[0] is not modes[1]:
+            await runs.narrowing.apply(workflow_id, mode=modes[1])
         return changed
 
     async def set_workspace(self, workflow_id: str, workspace: tuple[str, ...]) -> Workflow:
