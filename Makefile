@@ -16,7 +16,7 @@ SUITABLE := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))
 EXTRAS ?=
 BOOTSTRAP = packaging/bootstrap.py --extras "$(EXTRAS)" $(VENV)
 
-.PHONY: environment check-setup platforms setup run test unit lint size format translations catalogues bench growth chaos fuzz slow peers sentence-transformers mutants e2e screenshots models dist clean help
+.PHONY: environment check-setup platforms setup run test unit lint size format translations catalogues bench growth chaos fuzz slow peers sentence-transformers mutants e2e screenshots models notices dist clean help
 
 help:
 	@echo "make setup        a virtual environment in $(VENV) with everything Atelier needs"
@@ -32,6 +32,7 @@ help:
 	@echo "make translations bring the catalogues up to date with the code"
 	@echo "make platforms    which systems have all wheels  make check-setup PIP=25.3"
 	@echo "make models       refresh the list of hosted models (FROM=checkout of models.dev)"
+	@echo "make notices      the licences of all that is installed (THIRD-PARTY-NOTICES)"
 	@echo "make dist         wheel and source archive       make clean"
 
 setup: environment catalogues
@@ -80,6 +81,11 @@ lint: setup
 	$(BIN)/lint-imports
 	$(BIN)/python packaging/catalogues.py check
 	$(BIN)/python packaging/size.py check
+	$(BIN)/python packaging/notices.py check
+
+# THIRD-PARTY-NOTICES, from what is installed; fails for a licence that packaging/notices.py does not list.
+notices: setup
+	$(BIN)/python packaging/notices.py write
 
 # How much code each room has, and its limit (packaging/size.txt).
 size: setup
@@ -161,6 +167,7 @@ models: setup
 
 dist: setup
 	@$(BIN)/python packaging/model_list.py --age
+	$(BIN)/python packaging/notices.py write
 	$(BIN)/python -m pip wheel --no-deps --wheel-dir dist .
 	@ls dist
 

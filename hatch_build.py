@@ -30,4 +30,5 @@ class CatalogueHook(BuildHookInterface):
                 for path in resources.rglob("*")
                 if path.is_file() and path.parent.name != "screenshots"
             }
+            included[str(root / "THIRD-PARTY-NOTICES")] = "atelier_desk/_resources/licenses/THIRD-PARTY-NOTICES"
             build_data["force_include"].update(included)

@@ -266,6 +266,12 @@ async def test_diagnostics_show_checks_versions_and_log_and_copy_them(
     assert "Python 3." in copied
     assert "warn Disk space: 0.5 GB are free." in copied
     assert log_tail(tmp_path / "nowhere") == ""
+    assert not find("notices-text").isVisible()
+    find("notices-show").click()
+    assert "surrealdb-embedded" in find("notices-text").toPlainText()
+    assert find("notices-text").isVisible()
+    find("notices-show").click()
+    assert not find("notices-text").isVisible()
 
 
 async def test_what_undo_keeps_is_shown_limited_and_cleaned(window: SettingsWindow, find: Find, atelier: Engine) -> None:

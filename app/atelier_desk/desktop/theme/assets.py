@@ -19,6 +19,13 @@ def resource_dir() -> Path:
     return packaged if packaged.is_dir() else package.parents[1] / "resources"
 
 
+def notices_file() -> Path:
+    """What Atelier is installed with, and under which licences: at the root of a checkout, among the licences of an installed package."""
+    resources = resource_dir()
+    packaged = resources / "licenses" / "THIRD-PARTY-NOTICES"
+    return packaged if packaged.is_file() else resources.parent / packaged.name
+
+
 @cache
 def load_fonts() -> tuple[str, ...]:
     """Register the bundled fonts with Qt, once; returns the families that could be loaded."""

@@ -16,6 +16,7 @@ from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.settings.busy import Busy
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
+from atelier_desk.desktop.theme.assets import notices_file
 from atelier_desk.desktop.widgets import Pill, control, fill, label
 from atelier_desk.desktop.widgets.basic import PillKind
 from atelier_desk.desktop.widgets.wrapping import TextField
@@ -24,6 +25,10 @@ from atelier_desk.i18n import N_, _
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
 
+LICENCES = N_(
+    "Atelier is licensed under the Apache License 2.0. The core of its database, SurrealDB, is under the Business Source License 1.1, which"
+    " allows every use except offering the database itself to others as a service. Qt is used under the LGPL 3.0."
+)
 LOG_LINES = 200
 LOG_BYTES = 64 * 1024
 PACKAGES = ("PySide6-Essentials", "surrealdb", "pydantic", "httpx", "qasync", "xllamacpp")
@@ -81,6 +86,14 @@ class DiagnosticsPage(SettingsPage):
         self.log.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.log.setMinimumHeight(220)
         log.body.addWidget(self.log)
+        licences = self.section(N_("LICENCES"))
+        self.deed(licences, N_("Third-party notices"), LICENCES, N_("Show or hide"), self.show_notices, "notices-show")
+        self.notices = control(TextField(self), "notices-text", look="mono", name=N_("Third-party notices"))
+        self.notices.setReadOnly(True)
+        self.notices.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.notices.setMinimumHeight(320)
+        self.notices.hide()
+        licences.body.addWidget(self.notices)
         self.end()
         self.retranslate()
 
@@ -93,6 +106,12 @@ class DiagnosticsPage(SettingsPage):
         self.log.verticalScrollBar().setValue(self.log.verticalScrollBar().maximum())
         self._checks = await self.bridge.engine.check_up()
         self._show()
+
+    def show_notices(self) -> None:
+        """The licences of all parts; read only now, since they are half a million characters."""
+        if not self.notices.toPlainText():
+            self.notices.setPlainText(notices_file().read_text("utf-8"))
+        self.notices.setVisible(self.notices.isHidden())
 
     def _show(self) -> None:
         while (item := self._grid.takeAt(0)) is not None:

@@ -1,0 +1,100 @@
+"""Nobody ships a licence that nobody looked at, and what is installed is told of with its texts."""
+
+from __future__ import annotations
+
+import base64
+import importlib.util
+import sys
+from collections.abc import Iterator
+from email.message import Message
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def notices() -> Iterator[ModuleType]:
+    spec = importlib.util.spec_from_file_location("notices", ROOT / "packaging" / "notices.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["notices"] = module
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules["notices"]
+
+
+@pytest.mark.parametrize(
+    ("expression", "may"),
+    [
+        ("MIT", True),
+        ("GPL-3.0-or-later", False),
+        ("Apache-2.0 OR GPL-2.0-only", True),
+        ("Apache-2.0 AND GPL-2.0-only", False),
+        ("(MIT OR GPL-2.0-only) AND Unicode-3.0", True),
+        ("(GPL-2.0-only OR AGPL-3.0-only) AND MIT", False),
+        ("Apache-2.0 WITH LLVM-exception", True),
+        ("MPL-1.1 OR GPL-2.0-only OR LGPL-2.1-or-later", True),
+    ],
+)
+def test_of_several_licences_one_or_all_must_be_listed(notices: ModuleType, expression: str, may: bool) -> None:
+    assert notices.allowed(expression) is may
+
+
+def metadata(**fields: str) -> Message:
+    made = Message()
+    for name, value in fields.items():
+        made[name.replace("_", "-")] = value
+    return made
+
+
+@pytest.mark.parametrize(
+    ("fields", "licence"),
+    [
+        ({"License_Expression": "mit or apache-2.0"}, "MIT OR Apache-2.0"),
+        ({"License": "BSD-3-Clause"}, "BSD-3-Clause"),
+        ({"License": "Copyright (c) 2025\nAll rights", "Classifier": "License :: OSI Approved :: MIT License"}, "MIT"),
+        ({"License": "Proprietary"}, ""),
+        ({}, ""),
+    ],
+)
+def test_a_licence_is_read_where_packages_write_it(notices: ModuleType, fields: dict[str, str], licence: str) -> None:
+    assert notices.licence_of("some-package", metadata(**fields)) == licence
+
+
+def test_a_package_or_a_part_of_it_under_an_unlisted_licence_is_named(notices: ModuleType) -> None:
+    part = notices.Part("hidden", "2", "AGPL-3.0-only")
+    unknown, hidden = notices.Package("odd", "1", ""), notices.Package("outer", "1", "MIT", parts=[part])
+    assert [line for each in (unknown, hidden) for line in notices._unlisted(each)] == [
+        "odd 1: its licence is not known.",
+        "outer 1, in it hidden 2: AGPL-3.0-only is not listed.",
+    ]
+
+
+def test_the_databases_core_is_read_as_what_its_text_says(notices: ModuleType) -> None:
+    text = base64.b64encode(b"Business Source License 1.1\n\nParameters").decode()
+    listed = {"components": [{"name": "surrealdb-core", "licenses": [{"license": {"name": "Unknown", "text": {"content": text}}}]}]}
+    [(part, body)] = notices.parts_of(listed)
+    assert (part.licence, body[:15]) == ("BUSL-1.1", "Business Source")
+
+
+def test_what_is_committed_names_all_that_is_installed_and_its_licences(notices: ModuleType) -> None:
+    assert notices.main(["check"]) == 0
+    text = (ROOT / "THIRD-PARTY-NOTICES").read_text("utf-8")
+    assert "Business\nSource License 1.1" in text.partition("PACKAGES")[0]
+    assert "BUSL-1.1: " in text
+    assert "surrealdb-core" in text
+    assert {"qt-LGPL-3.0.txt", "qt-GPL-3.0.txt"} <= {path.name for path in (ROOT / "resources" / "licenses").iterdir()}
+
+
+def test_a_package_that_the_notices_lack_is_named(notices: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old = notices.NOTICES
+    try:
+        notices.NOTICES = tmp_path / "THIRD-PARTY-NOTICES"
+        assert notices.main(["check"]) == 1
+    finally:
+        notices.NOTICES = old
+    assert "surrealdb-embedded" in capsys.readouterr().err
