@@ -155,6 +155,10 @@ async def auth(server: McpServer, kept: oauth.Kept, *, told: Callable[[str], obj
         except TimeoutError:
             said = N_("Nobody signed in to the MCP server {server} within {seconds} seconds.")
             raise McpError(said, code="sign_in_failed", server=server.name, seconds=round(oauth.WAIT_S)) from None
+        if values.get("error") == "access_denied" and not values.get("error_description"):
+            raise McpError(
+                N_("Signing in to the MCP server {server} was refused in the browser."), code="sign_in_failed", server=server.name
+            )
         if "code" not in values:
             detail = (values.get("error_description") or values.get("error", ""))[:300]
             raise McpError(
