@@ -13,7 +13,7 @@ STATES = {
     McpState.STARTING: N_("starting…"),
     McpState.READY: N_("running"),
     McpState.FAILED: N_("failed"),
-    McpState.SIGN_IN: N_("sign in"),
+    McpState.SIGN_IN: N_("sign-in required"),
 }
 TOOL_STATES = {
     "approved": N_("approved"),

@@ -132,6 +132,7 @@ def test_other_refusals_are_no_overflow(text: str) -> None:
 def test_a_missing_model_and_a_wrong_address_are_told_apart() -> None:
     assert "big-model" in str(error(404, {"error": {"message": "The model `big-model` does not exist", "code": "model_not_found"}}))
     assert "base URL" in str(error(404, b"404 page not found"))
+    assert "base URL" in str(error(501, b"Not Implemented"))
 
 
 @pytest.mark.parametrize(

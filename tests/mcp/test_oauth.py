@@ -283,6 +283,7 @@ async def test_more_rights_are_asked_for_when_somebody_signs_in_again(open_ateli
         assert "Sign in again" in row.reason
         assert (await atelier.mcp.sign_in("guarded")).ok
         assert set(parse_qs(urlsplit(browser[-1]).query)["scope"][0].split()) == {"read", "write"}
+        assert len(browser) == 3, "the browser opens once for the client that was not registered for this, and once for a new one"
         assert await said_by(atelier) == "hello"
         assert (await kept_of(atelier))["challenge"] == ""
 

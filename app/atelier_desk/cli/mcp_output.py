@@ -79,9 +79,9 @@ def described(row: McpStatus) -> dict[str, object]:
 
 
 def health_of(health: McpHealth) -> dict[str, object]:
-    from dataclasses import asdict
+    from dataclasses import fields
 
-    return asdict(health)
+    return {each.name: getattr(health, each.name) for each in fields(health) if each.name != "error"}
 
 
 def tell_health(out: Output, name: str, health: McpHealth) -> None:

@@ -66,7 +66,7 @@ class Bridge(QObject):
     engine_opened = Signal()
     engine_failed = Signal(object)
     engine_closed = Signal()
-    failed = Signal(str)
+    failed = Signal(object)
     _woken = Signal()
     _opened = Signal()
     _broken = Signal(object)

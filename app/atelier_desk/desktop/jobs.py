@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from PySide6.QtCore import QObject
 
+from atelier_desk.desktop.widgets.words import Sentence
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.i18n import _
 
@@ -19,14 +20,15 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def error_text(error: BaseException) -> str:
+def error_text(error: BaseException) -> Sentence:
     """An error as a sentence for a person, in the current language; an unforeseen one is logged with its traceback."""
     if isinstance(error, AtelierError):
-        return error.localized(_)
+        return Sentence(lambda: error.localized(_))
     import logging
 
     logging.getLogger(__name__).error("unforeseen error in the window", exc_info=error)
-    return _("Something unexpected went wrong ({kind}): {error}", kind=type(error).__name__, error=error)
+    kind, said = type(error).__name__, str(error)
+    return Sentence(lambda: _("Something unexpected went wrong ({kind}): {error}", kind=kind, error=said))
 
 
 class Jobs:

@@ -184,11 +184,13 @@ class ServerProblem(Model):
     Attributes:
         code: ``nothing``: it lists neither tools nor resources nor prompts; ``left_out``: some of its entries cannot be used.
         detail: the reason, or what was left out, in the language of the run.
+        key: tells it from another problem with this code, whatever the language and the words: the error's code, or what was left out.
     """
 
     server: str
     code: Literal["unknown", "off", "failed", "nothing", "left_out"]
     detail: str = ""
+    key: str = ""
 
 
 class McpKnown(Model):

@@ -292,6 +292,7 @@ _CODES = {
     408: "timeout",
     409: "overloaded",  # a lock that was not given in time, says OpenAI's own client, which tries again as well
     429: "rate_limited",
+    501: "not_found",  # a page that was never made: the same request will not be taken later
     503: "overloaded",
 }
 

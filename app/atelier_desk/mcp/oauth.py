@@ -39,6 +39,7 @@ class Kept:
 
     Attributes:
         asking: waits for the person who signs in; None when nobody does, as later, when the connection is used.
+        given: tokens were given since this was made.
     """
 
     def __init__(self, server: McpServer, vault: KeyVault) -> None:
@@ -48,6 +49,7 @@ class Kept:
         self.said: dict[str, Any] = {}
         self.provider: Any = None
         self.asking: Callback | None = None
+        self.given = False
 
     async def load(self) -> None:
         """Read it from the keyring."""
@@ -92,6 +94,7 @@ class Kept:
         metadata = self.provider.context.oauth_metadata if self.provider is not None else None
         if metadata is not None:
             values["metadata"] = metadata.model_dump(mode="json", exclude_none=True)
+        self.given = True
         await self.note(**values)
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:

@@ -58,8 +58,10 @@ class Provider(OAuthClientProvider):
         renewed = False
         try:
             asked = await anext(flow)
-            if asked is request and self._kept.asking is not None and (challenge := self._kept.said.get("challenge")):
-                # Somebody signs in again because the server wants more rights: it is told what for, as if it had refused just now.
+            challenge = self._kept.said.get("challenge") if self._kept.asking is not None and not self._kept.given else ""
+            if asked is request and challenge:
+                # Somebody signs in again because the server wants more rights: it is told what for, as if it had refused just now. Once:
+                # connecting takes several requests, and each would open the browser.
                 asked = await flow.asend(httpx2.Response(403, headers={"www-authenticate": challenge}, request=request))
             while True:
                 await self._reach.check(str(asked.url))
@@ -153,6 +155,10 @@ async def auth(server: McpServer, kept: oauth.Kept, *, told: Callable[[str], obj
         except TimeoutError:
             said = N_("Nobody signed in to the MCP server {server} within {seconds} seconds.")
             raise McpError(said, code="sign_in_failed", server=server.name, seconds=round(oauth.WAIT_S)) from None
+        if values.get("error") == "access_denied" and not values.get("error_description"):
+            raise McpError(
+                N_("Signing in to the MCP server {server} was refused in the browser."), code="sign_in_failed", server=server.name
+            )
         if "code" not in values:
             detail = (values.get("error_description") or values.get("error", ""))[:300]
             raise McpError(

@@ -114,6 +114,8 @@ async def test_tools_are_shown_switched_ruled_and_approved(page: Any, find: Find
     for word in ("changed: asks at every call", "Reads it.⟨U+202E⟩", "You approved: Read it.", "says that it only reads"):
         assert word in read, read
     assert "no JSON Schema" in texts(find("mcp-tool-odd"))
+    used, odd = find("mcp-tool-on-read"), find("mcp-tool-on-odd")
+    assert ((used.isChecked(), used.isEnabled()), (odd.isChecked(), odd.isEnabled())) == ((True, True), (False, False))
     find("mcp-tool-on-read").click()
     box = find("mcp-tool-rule-read")
     box.setCurrentIndex(box.findData("deny"))

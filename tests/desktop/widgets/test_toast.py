@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, Qt
-from PySide6.QtWidgets import QToolButton, QWidget
+from PySide6.QtWidgets import QLabel, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from atelier_desk.desktop.jobs import error_text
+from atelier_desk.desktop.settings.busy import Busy
+from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ToastHost
+from atelier_desk.domain.errors import AtelierError
+from tests.support.fake_bridge import FakeBridge
 
 
 def test_action_runs_and_expiry_does_not(qtbot: QtBot) -> None:
@@ -107,3 +112,24 @@ def test_a_message_is_centred_on_the_part_it_stands_over(qtbot: QtBot) -> None:
     assert abs(toast.geometry().center().x() - 300) <= 1
     part.setGeometry(0, 0, 10, 600)
     assert toast.x() == 0  # never out of the window
+
+
+@pytest.mark.parametrize("error", [AtelierError("There is no agent {name}.", name="Zoé"), ValueError("x" * 90)])
+def test_an_error_is_said_in_the_language_of_the_moment(qtbot: QtBot, error: Exception) -> None:
+    """As a toast, also when it came by a signal of the bridge, and as the note of a page."""
+    window = QWidget()
+    qtbot.addWidget(window)
+    window.resize(900, 300)
+    host, busy, bridge = ToastHost(window), Busy(window), FakeBridge()
+    window.show()
+    bridge.failed.connect(host.show)
+    bridge.failed.emit(error_text(error))
+    toast = host.current
+    assert toast is not None
+    busy.note(error_text(error), "error")
+    english = toast.accessibleName()
+    for code in ("fr", "en"):
+        switch_language(code)
+        assert (toast.accessibleName() == english) is (code == "en")
+        assert [label.text() for label in toast.findChildren(QLabel)] == [toast.accessibleName()] == [busy.text.text()]
+        assert abs(toast.geometry().center().x() - window.rect().center().x()) <= 1, "it stays in the middle"

@@ -12,6 +12,7 @@ from atelier_desk.desktop.firststart.steps import GoalStep, Step, WelcomeStep
 from atelier_desk.desktop.jobs import Jobs, error_text
 from atelier_desk.desktop.settings.window import fitting
 from atelier_desk.desktop.widgets import Line, Translated, control, fill, label, say
+from atelier_desk.desktop.widgets.words import made
 from atelier_desk.domain.settings import Settings
 from atelier_desk.i18n import N_, _
 
@@ -127,7 +128,7 @@ class FirstStart(Translated, QDialog):
         super().done(result)
 
     def show_error(self, text: str) -> None:
-        self.error.setText(text)
+        say(self.error, made(text))
         self.error.show()
 
     def retranslate(self) -> None:

@@ -25,8 +25,9 @@ from atelier_desk.desktop.questions.arguments_view import ArgumentsView
 from atelier_desk.desktop.questions.body import Body
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Translated, control, fill, label
+from atelier_desk.desktop.widgets import Translated, control, fill, label, say
 from atelier_desk.desktop.widgets.tab_stops import tab_stops
+from atelier_desk.desktop.widgets.words import made
 from atelier_desk.domain import limits
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalScope, ApprovalStatus
 from atelier_desk.domain.errors import AtelierError, ToolError
@@ -215,7 +216,7 @@ class ApprovalCard(Translated, QFrame):
 
     def show_error(self, text: str) -> None:
         """The engine refused or failed: say so in place; everything entered stays."""
-        self._error.setText(text)
+        say(self._error, made(text))
         self._error.setVisible(bool(text))
         self._refit()
 

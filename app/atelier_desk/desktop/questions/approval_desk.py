@@ -58,7 +58,7 @@ class ApprovalDesk(QObject):
     asked = Signal(object)
     updated = Signal(str)
     draft_changed = Signal(str, object)
-    notice = Signal(str)
+    notice = Signal(object)
     decided = Signal(str)
 
     def __init__(self, bridge: Bridge, monotonic: Callable[[], float] = time.monotonic) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
-from atelier_desk.desktop.widgets.basic import PillKind
 from atelier_desk.domain.approval import (
     NOBODY_TO_ASK,
     Ancestor,
@@ -22,6 +22,9 @@ from atelier_desk.i18n import N_, _, ngettext
 from atelier_desk.policy.permissions.facts import Concern
 from atelier_desk.rule_words import REASONS, always_words
 from atelier_desk.tools.sections import SHELL, SectionRegistry
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.widgets.basic import PillKind
 
 _MCP = "mcp__"
 RISKS: dict[RiskName, str] = {"low": N_("low risk"), "medium": N_("medium risk"), "high": N_("high risk")}

@@ -31,7 +31,8 @@ from atelier_desk.desktop.questions.option_card import OptionCard
 from atelier_desk.desktop.questions.queue import Place
 from atelier_desk.desktop.questions.server_request import ServerRequest
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Card, ElidedLabel, Pill, PlainLabel, control, fill, label
+from atelier_desk.desktop.widgets import Card, ElidedLabel, Pill, PlainLabel, control, fill, label, say
+from atelier_desk.desktop.widgets.words import made
 from atelier_desk.domain import limits
 from atelier_desk.domain.question import DECLINE, QuestionAnswer, QuestionType, UserQuestion
 from atelier_desk.i18n import _
@@ -218,7 +219,7 @@ class QuestionDialog(QDialog):
     def show_error(self, text: str) -> None:
         """The engine refused or failed: say so in place; everything entered stays."""
         self.set_busy(False)
-        self._error.setText(text)
+        say(self._error, made(text))
         self._error.setVisible(bool(text))
         self.fit()
 

@@ -52,7 +52,7 @@ class ParentQuestions(QObject):
 
     changed = Signal()
     asked = Signal(object)
-    notice = Signal(str)
+    notice = Signal(object)
 
     def __init__(self, bridge: Bridge, parent: QObject | None = None) -> None:
         super().__init__(parent)

@@ -56,7 +56,7 @@ class QuestionPresenter(QObject):
 
     pending_changed = Signal(int)
     workflow_wanted = Signal(str)
-    notice = Signal(str)
+    notice = Signal(object)
 
     def __init__(self, bridge: Bridge, window: QWidget, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         super().__init__(window)

@@ -46,7 +46,7 @@ class ReplayView(Translated, QWidget):
     closed = Signal()
     fork_wanted = Signal(str, int)
     quoted = Signal(str)
-    failed = Signal(str)
+    failed = Signal(object)
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(parent)

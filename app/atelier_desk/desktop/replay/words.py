@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atelier_desk.desktop.questions.approval_wording import bare_tool
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.i18n import N_, _
 
@@ -115,7 +116,7 @@ _NOTABLE: dict[str, Role] = {
 def span_title(span: Span) -> str:
     """A stretch in a few words: the tool's name for people, the model request, or what was waited for."""
     if span.kind == "tool":
-        return _(span.title) or span.label
+        return _(span.title) or bare_tool(span.label)
     if span.kind == "model":
         return _("Model request")
     words = _WAITS if span.kind == "wait" else _PAUSES
@@ -135,7 +136,7 @@ def mark_title(mark: Mark, agent: str = "") -> str:
     text = text or _MARKS.get(mark.kind)
     if text is None:
         return mark.kind.replace("_", " ")
-    name = agent if mark.kind in _OF_AGENT else _(mark.title) or mark.label or agent
+    name = agent if mark.kind in _OF_AGENT else _(mark.title) or bare_tool(mark.label) or agent
     if mark.kind in _OF_SOMETHING:
         return _("{name}: {text}", name=_(text), text=name) if name else _(text)
     return _(text, name=name)

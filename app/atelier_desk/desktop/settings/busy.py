@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QVBoxLayou
 from atelier_desk.desktop.panes.wording import duration
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets import Spinner, control, fill, label, say
-from atelier_desk.desktop.widgets.words import Text, text_of
+from atelier_desk.desktop.widgets.words import Text, made, text_of
 from atelier_desk.i18n import N_, _
 
 
@@ -68,7 +68,7 @@ class Busy(QWidget):
         """The outcome, left standing."""
         self._rest()
         mark(self.text, variant)
-        say(self.text, lambda: text)
+        say(self.text, made(text))
         self.show()
 
     def cancel(self) -> None:

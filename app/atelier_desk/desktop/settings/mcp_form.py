@@ -128,7 +128,7 @@ class McpForm(QWidget):
             "mcp-older-protocol-about",
             N_("For servers that ask you questions only in protocol revisions before 2026-07-28."),
         )
-        self.enabled = control(QCheckBox(self), "mcp-enabled", N_("In use"))
+        self.enabled = control(QCheckBox(self), "mcp-enabled", N_("Enabled"))
         column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=12)
         self._cells: dict[QWidget, QWidget] = {}
         rows: tuple[tuple[tuple[QWidget, str, int], ...], ...] = (

@@ -41,8 +41,10 @@ class McpToolRow(QWidget):
         self._name = control(ElidedLabel(row.title, self), look="strong")
         self._name.setToolTip(row.name or tool)
         self._pill = Pill("", "", self)
-        self.on = control(QCheckBox(self), f"mcp-tool-on-{tool}", N_("In use"))
-        self.on.setChecked(row.on)
+        self.on = control(QCheckBox(self), f"mcp-tool-on-{tool}", N_("Enabled"))
+        # What cannot be used goes to no agent, whatever is stored; the words below say why.
+        self.on.setChecked(row.on and not row.problem)
+        self.on.setEnabled(not row.problem)
         self.on.clicked.connect(lambda on: self.switched.emit(tool, on))
         self.rule = control(ComboBox(self), f"mcp-tool-rule-{tool}", name=lambda: _("Permission of {name}", name=row.title))
         for value, _text in RULES:

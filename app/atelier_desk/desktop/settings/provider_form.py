@@ -64,7 +64,7 @@ class ProviderForm(QWidget):
         for caption, field, title in zip(self._captions, fields, titles, strict=True):
             caption.setBuddy(say(field, name=title))
             cells.append(fill(QVBoxLayout(), caption, field, spacing=4))
-        say(self.enabled, N_("In use"), name=N_("In use"))
+        say(self.enabled, N_("Enabled"), name=N_("Enabled"))
         self._beside = fill(QHBoxLayout(), 1, spacing=4)
         self.advanced = ProviderAdvanced(self)
         column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=12)

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QWidget
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets.basic import IconButton, fill, label
 from atelier_desk.desktop.widgets.undo import UndoStack
+from atelier_desk.desktop.widgets.words import made, say
 from atelier_desk.i18n import _
 
 DEFAULT_MS = 6000
@@ -37,14 +38,10 @@ class Toast(QFrame):
         self.lasting = lasting
         mark(self, "toast")
         self.setObjectName("toast")
-        self.setAccessibleName(text)
         row = fill(QHBoxLayout(self), margins=(16, 10, 16, 10), spacing=16)
-        words = label(text, parent=self)
-        if words.sizeHint().width() > WIDEST:
-            words.setWordWrap(True)
-            words.setMinimumWidth(WIDEST)
-        row.addWidget(words)
-        self._words = words
+        self._label = label("", parent=self)
+        row.addWidget(self._label)
+        self.say(text)
         self._on_action = on_action
         self.expired: Callable[[], object] | None = None
         self._used = self._over = False
@@ -63,9 +60,24 @@ class Toast(QFrame):
         self.timer.timeout.connect(self.dismiss)
 
     def say(self, text: str) -> None:
-        """Another text, such as how far something is."""
-        self._words.setText(text)
-        self.setAccessibleName(text)
+        """Another text, such as how far something is; an error's follows the language."""
+        say(self._label, made(text))
+        say(self, name=made(text))
+        self._fit()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.LanguageChange:
+            self._fit()
+
+    def _fit(self) -> None:
+        """Go on on a second line where one would be too long."""
+        words = self._label
+        words.setWordWrap(False)
+        words.setMinimumWidth(0)
+        if words.sizeHint().width() > WIDEST:
+            words.setWordWrap(True)
+            words.setMinimumWidth(WIDEST)
         self.adjustSize()
 
     def dismiss(self) -> None:
@@ -141,6 +153,7 @@ class ToastHost(QObject):
         toast.expired = expired
         toast.timer.setInterval(max(duration_ms, SEEN_MS) if lasting else duration_ms)
         toast.gone.connect(lambda: self._forget(toast))
+        toast.installEventFilter(self)  # in another language it is wider or narrower
         self._toasts.append(toast)
         self._bring_up(toast)
         return toast

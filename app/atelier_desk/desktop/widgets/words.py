@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
-from typing import TypedDict, TypeVar, Unpack
+from typing import Self, TypedDict, TypeVar, Unpack
 from weakref import WeakSet
 
 from PySide6.QtCore import Qt
@@ -21,6 +21,18 @@ W = TypeVar("W", bound=QWidget | QAction)
 V = TypeVar("V", bound=QWidget)
 Text = str | Callable[[], str]
 """An English ``N_`` string, or a function that gives the text in the language of the moment."""
+
+
+class Sentence(str):
+    """A text that was made of values, as an error's is, and can be made ``again`` in another language. Signals must carry it as an object:
+    as ``str`` it arrives without that."""
+
+    again: Callable[[], str]
+
+    def __new__(cls, make: Callable[[], str]) -> Self:
+        made = super().__new__(cls, make())
+        made.again = make
+        return made
 
 
 class Said(TypedDict, total=False):
@@ -92,7 +104,14 @@ def say_again() -> None:
 
 def text_of(text: Text) -> str:
     """A text in the language of the moment."""
+    if isinstance(text, Sentence):
+        return text.again()
     return text() if callable(text) else _(text)
+
+
+def made(text: str) -> Text:
+    """To bind a text that was made already: it stays as it is, but a ``Sentence`` follows the language."""
+    return text if isinstance(text, Sentence) else lambda: text
 
 
 def _say(widget: QWidget | QAction, parts: Set[str]) -> None:

@@ -10,11 +10,17 @@ from atelier_desk.domain.mcp import ServerProblem
 
 
 class ServersLacking(Event):
-    """MCP servers of the agent give the run nothing, or not all they list."""
+    """MCP servers of the agent give the run nothing, or not all they list.
+
+    Attributes:
+        problems: those that were not said in the workflow before, or are others now.
+        well: servers whose problem, said before, is over.
+    """
 
     type: Literal["servers_lacking"] = "servers_lacking"
     retention: ClassVar[Retention] = Retention.DISPOSABLE
     problems: tuple[ServerProblem, ...]
+    well: tuple[str, ...] = ()
 
 
 class InputRequired(Event):

@@ -23,7 +23,6 @@ from atelier_desk.domain.events.run import (
     RunFinished,
     RunPaused,
     RunResumed,
-    ServersLacking,
 )
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.workflow import RunStatus
@@ -49,6 +48,7 @@ from atelier_desk.engine.run.reducer.steps import (
 )
 from atelier_desk.engine.run.request.model_call import ModelCall
 from atelier_desk.engine.run.results import BY_USER, closed
+from atelier_desk.engine.run.server_news import server_news
 from atelier_desk.engine.run.tool_calls import EFFECT_UNKNOWN, ToolCalls
 from atelier_desk.engine.runs.slots import Slots
 from atelier_desk.engine.team.port import NO_ANSWER, TeamPort
@@ -245,13 +245,16 @@ class Driver:
             await self._teams.stop_below(self._handle)
 
     async def _servers_lacking(self, state: RunState) -> bool:
-        """Say once, before the first reply, which MCP servers of the agent give it nothing or not all; whether something was said."""
+        """Say, before the first reply, which MCP servers of the agent give it nothing or not all, unless the workflow was told so before;
+        whether something was said."""
         servers = state.agent.mcp_servers
         if not servers or state.servers_lacking or state.spent.iterations:
             return False
         with spoken(state.language):
             problems = await self._env.server_problems(servers)
-        return bool(problems) and await self._if_still(state, ServersLacking(problems=problems))
+        async with self._env.saying:  # the sub-agents of a team begin together
+            news = await server_news(self._env.repos, state.workflow_id, servers, problems)
+            return news is not None and await self._if_still(state, news)
 
     async def _unexpected(self, error: Exception) -> None:
         """A fault of ours or of a provider's that no typed error covers: the run fails visibly and can be tried again.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -70,6 +71,7 @@ class RunEnvironment:
         default_agent: who answers in a workflow, by its id, when nobody says who.
         folder_instructions: which of the granted folders are trusted, and what those say to agents; what the rules deny to read left out.
         server_problems: what is wrong with MCP servers of these names, in the current language.
+        saying: held from the look at what a workflow was told of its servers until more is told.
         own: the program's own data folder: a call that changes something in it asks every time.
         marks: the files of workspaces that were written after reading from outside.
         record_answer: tells the question gate how a question ended, so that its circuit breaker knows.
@@ -90,6 +92,7 @@ class RunEnvironment:
     folder_instructions: Callable[[Sequence[str], Sequence[PermissionRule]], Awaitable[Instructions]] = no_instructions
     skills: Skills = field(default_factory=NoSkills)
     server_problems: Callable[[Sequence[str]], Awaitable[tuple[ServerProblem, ...]]] = no_problems
+    saying: asyncio.Lock = field(default_factory=asyncio.Lock)
     record_answer: Callable[[str, QuestionStatus], None] = lambda workflow_id, status: None
     own: tuple[str, ...] = ()
     marks: TaintMarks | None = None

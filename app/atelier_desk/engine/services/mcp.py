@@ -242,7 +242,7 @@ class McpService:
         try:
             await self._refresh(name, anew=True)
         except McpError as error:
-            return McpHealth(ok=False, message=error.localized(_), code=error.code)
+            return McpHealth(ok=False, message=error.localized(_), code=error.code, error=error)
         entry = await self._entry(name)
         known = entry.known
         return McpHealth(
@@ -286,7 +286,7 @@ class McpService:
                 left_out=left_out(entry),
             )
         except McpError as error:
-            return McpHealth(ok=False, message=error.localized(_), code=error.code)
+            return McpHealth(ok=False, message=error.localized(_), code=error.code, error=error)
         finally:
             await connection.close()
 

@@ -6,8 +6,9 @@ import re
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any
+from urllib.parse import urlsplit
 
-from atelier_desk.domain.chat import ChatDelta, ChatRequest
+from atelier_desk.domain.chat import ChatDelta, ChatRequest, RetryDelta
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.llm.openai_compatible import OpenAICompatibleProvider
 from atelier_desk.llm.responses.provider import ResponsesProvider
@@ -16,7 +17,18 @@ _BY_RESPONSES = re.compile(r"gpt-([6-9]|\d\d)")
 """OpenAI's models whose tools work with reasoning by the Responses API alone. A service that sells others' models names an owner before the
 model, and translates."""
 _NO_PAGE = (404, 405, 501)
-"""What servers answer that do not have a page."""
+"""What servers answer that do not have a page; 404 also where they do not have the model."""
+ASK_AGAIN_S = 3_600.0
+"""Seconds until a server that had no Responses API is asked for it again: it may have been updated meanwhile."""
+_ABOUT_MODEL = re.compile(r"\b(models?|deployments?)\b", re.IGNORECASE)
+_ABOUT_PAGE = re.compile(
+    # FastAPI (vLLM, LiteLLM), llama.cpp, Go's own server (Ollama): 'Not Found', 'File Not Found', '404 page not found'
+    r"^(\W|404|file|page|error)*not[ _]found\W*$"
+    # Express, OpenAI and Groq, LM Studio, Kong, Azure, Amazon
+    r"|\bcannot post\b|\b(url|uri|path|routes?|endpoint|page)\b|/responses\b|method not allowed|not implemented"
+    r"|\bresource (was |is |could |can )?not (be )?found|unknown operation|operation not found",
+    re.IGNORECASE,
+)
 
 
 class CompatibleProvider(OpenAICompatibleProvider):
@@ -27,22 +39,28 @@ class CompatibleProvider(OpenAICompatibleProvider):
         super().__init__(*given, **options)
         self._given, self._options = given, options
         self._responses: ResponsesProvider | None = None
-        self._has_responses = True
+        self._not_before = 0.0
 
-    async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
+    def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
         """See ``HttpProvider.stream``. Models that call tools by the Responses API alone are asked there, where the server has it."""
-        if self._has_responses and _BY_RESPONSES.match(request.model):
-            begun = False
-            try:
-                async with aclosing(self._by_responses().stream(request)) as deltas:
-                    async for delta in deltas:
-                        begun = True
-                        yield delta
-                return
-            except ProviderError as error:
-                if begun or error.status not in _NO_PAGE:
-                    raise
-                self._has_responses = False
+        if _BY_RESPONSES.match(request.model) and self._clock.monotonic() >= self._not_before:
+            return self._by_either(request)
+        return super().stream(request)
+
+    async def _by_either(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
+        begun = False
+        try:
+            async with aclosing(self._by_responses().stream(request)) as deltas:
+                async for delta in deltas:
+                    begun = begun or not isinstance(delta, RetryDelta)
+                    yield delta
+            return
+        except ProviderError as error:
+            model, page = _about(error, request.model)
+            if begun or error.status not in _NO_PAGE or (model and not page):
+                raise
+            if page and not model:
+                self._not_before = self._clock.monotonic() + ASK_AGAIN_S
         async with aclosing(super().stream(request)) as deltas:
             async for delta in deltas:
                 yield delta
@@ -57,3 +75,12 @@ class CompatibleProvider(OpenAICompatibleProvider):
         await super().aclose()
         if self._responses is not None:
             await self._responses.aclose()
+
+
+def _about(error: ProviderError, model: str) -> tuple[bool, bool]:
+    """Whether an answer with a status of ``_NO_PAGE`` speaks of the model, and whether of the page. Where it speaks of neither or of both,
+    chat completions show what is the matter, and nothing is concluded for the next request."""
+    said = str(error.params.get("detail", ""))
+    path = urlsplit(str(error.params.get("url", ""))).path
+    rest = said.replace(path, "") if path else said
+    return _ABOUT_MODEL.search(rest) is not None or model in rest, error.status != 404 or _ABOUT_PAGE.search(said) is not None

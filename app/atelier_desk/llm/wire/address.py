@@ -42,7 +42,7 @@ def is_azure(url: str) -> bool:
 
 def doubtful(error: ProviderError) -> bool:
     """Whether an error says that the address may be wrong: nobody there, no such page, no list on it, a web page."""
-    return error.code in ("not_found", "bad_response", "bad_request", "unreachable") or error.status == 501
+    return error.code in ("not_found", "bad_response", "bad_request", "unreachable")
 
 
 async def answers_chat(make: MakeClient, place: Place, chat_path: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -24,8 +24,10 @@ from atelier_desk.desktop.chat.transcript.call_texts import call_words, telling
 from atelier_desk.desktop.chat.transcript.entries import Asked, Call, Entry
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.messages import AssistantMessage, UserBubble, make_widget
+from atelier_desk.desktop.replay.words import mark_title, span_title
 from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.domain.call import Presentation, Words
+from atelier_desk.engine.services.team.views import Mark, Span
 from atelier_desk.engine.services.workflow.transcript import Branch
 from atelier_desk.tools.sections import SHELL
 
@@ -293,6 +295,19 @@ def test_a_question_stands_once_in_the_card_of_its_call(qtbot: QtBot, host: Tran
     assert card is not None
     assert card.state_words() == ("skipped", "")
     assert button.isHidden()
+
+
+@pytest.mark.parametrize(("tool", "shown"), [("mcp__asks__odd_one", "odd_one"), ("NoSuchTool", "NoSuchTool")])
+def test_a_call_of_a_tool_that_cannot_be_used_shows_no_name_of_ours(qtbot: QtBot, host: TranscriptHost, tool: str, shown: str) -> None:
+    result = {"success": False, "error": f"There is no tool named '{tool}'.", "code": "unknown_tool"}
+    call = Call("c", tool, status="error", result=result)
+    widget = show(qtbot, Entry("a", "assistant", run_id="r", calls=[call]), host)
+    texts = [label.text() for label in widget.findChildren(QLabel) if not label.isHidden()]
+    assert shown in texts
+    assert not [text for text in texts if "mcp__" in text]
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    assert span_title(Span(run_id="r", kind="tool", label=tool, start=now, end=now, seq=1)) == shown
+    assert mark_title(Mark(1, now, "r", "tool_call_started", tool, "")) == f"{shown} starts"
 
 
 def test_a_servers_call_shows_what_waits_and_then_how_it_ended(qtbot: QtBot, host: TranscriptHost) -> None:

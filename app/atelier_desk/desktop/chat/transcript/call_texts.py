@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from atelier_desk.desktop.chat.transcript.entries import Asked, Call
+from atelier_desk.desktop.questions.approval_wording import bare_tool
 from atelier_desk.domain.text import visible, visible_json
 from atelier_desk.figures import duration
 from atelier_desk.i18n import _
@@ -31,7 +32,7 @@ def pretty(value: Any) -> str:
 
 def call_title(call: Call) -> str:
     """The tool's name for people."""
-    return _(call.presentation.title) or call.tool
+    return _(call.presentation.title) or bare_tool(call.tool)
 
 
 def telling(arguments: Mapping[str, Any]) -> dict[str, Any]:

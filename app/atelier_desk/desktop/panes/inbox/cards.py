@@ -16,8 +16,9 @@ from atelier_desk.desktop.questions.answer_field import AnswerField
 from atelier_desk.desktop.questions.approval_card import LEAST_WIDTH
 from atelier_desk.desktop.questions.parent_questions import ParentQuestion, ParentQuestions
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
-from atelier_desk.desktop.widgets import Card, ElidedLabel, FlowLayout, Pill, Translated, control, fill, label
+from atelier_desk.desktop.widgets import Card, ElidedLabel, FlowLayout, Pill, Translated, control, fill, label, say
 from atelier_desk.desktop.widgets.basic import PillKind
+from atelier_desk.desktop.widgets.words import made
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.text import shorten
 from atelier_desk.i18n import _
@@ -152,7 +153,7 @@ class ParentQuestionCard(Translated, Card):
         self._check()
 
     def _say(self, text: str) -> None:
-        self._error.setText(text)
+        say(self._error, made(text))
         self._error.setVisible(bool(text))
 
     def _check(self) -> None:

@@ -22,8 +22,9 @@ from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.manager import Role
-from atelier_desk.desktop.widgets import control, fill, label
+from atelier_desk.desktop.widgets import control, fill, label, say
 from atelier_desk.desktop.widgets.format import moment
+from atelier_desk.desktop.widgets.words import Sentence
 from atelier_desk.domain.mcp import McpState
 from atelier_desk.domain.permission import Action
 from atelier_desk.domain.text import visible
@@ -53,7 +54,10 @@ CHECK_MS = 15_000
 
 def facts(row: McpStatus) -> str:
     """How a server stands, in a line."""
-    found = [_(STATES[row.state]), ngettext("{n} tool", "{n} tools", row.tools)]
+    found = [_(STATES[row.state])]
+    if row.reason:
+        found.append(row.reason)  # there is room for little more, and this is what there is something to do about
+    found.append(ngettext("{n} tool", "{n} tools", row.tools))
     if row.ping_ms:
         found.append(_("answers in {time}", time=figures.duration(row.ping_ms)))
     elif row.latency_ms:
@@ -62,13 +66,13 @@ def facts(row: McpStatus) -> str:
         found.append(_("not as you approved it"))
     if row.missing:
         found.append(_("needs {names}", names=", ".join(row.missing)))
-    return " · ".join([*found, row.reason or row.config.place])
+    return " · ".join([*found, row.config.place])
 
 
 def health_text(health: McpHealth) -> str:
-    """The result of a test in one sentence."""
+    """The result of a test in one sentence, in the language of the moment."""
     if not health.ok:
-        return health.message
+        return health.message if health.error is None else error_text(health.error)
     tools = ngettext("{n} tool", "{n} tools", health.tools)
     text = _(
         "Works: answered in {time}, {tools}, protocol {protocol}",
@@ -220,7 +224,7 @@ class McpPage(SettingsPage):
         if not self._adding:
             self.form.show_config(row.config if row is not None else None)
             self._form_of = row.name if row is not None else ""
-        self._form_card.heading.setText(_("NEW SERVER") if self._adding else row.name.upper() if row is not None else "")
+        say(self._form_card.heading, lambda: _("NEW SERVER") if self._adding else row.name.upper() if row is not None else "")
         for card in (self._form_card, self._tools_card, self._agents_card, self._calls_card, self._roots_card, self._log_card):
             visible = shown if card is self._form_card else row is not None
             card.setVisible(visible)
@@ -390,7 +394,7 @@ class McpPage(SettingsPage):
             except Exception as error:
                 self.busy.note(error_text(error), "error")
                 return
-            self.busy.note(health_text(health), "ok" if health.ok else "error")
+            self.busy.note(Sentence(lambda: health_text(health)), "ok" if health.ok else "error")
             if not changed:
                 await self.load()
 
@@ -434,7 +438,7 @@ class McpPage(SettingsPage):
 
         async def job() -> None:
             health = await self.bridge.engine.mcp.restart(name)
-            self.busy.note(health_text(health), "ok" if health.ok else "error")
+            self.busy.note(Sentence(lambda: health_text(health)), "ok" if health.ok else "error")
             await self.load()
 
         starting = self.jobs.once("test", job)
@@ -451,7 +455,7 @@ class McpPage(SettingsPage):
             except Exception as error:
                 self.busy.note(error_text(error), "error")
                 return
-            self.busy.note(health_text(health), "ok" if health.ok else "error")
+            self.busy.note(Sentence(lambda: health_text(health)), "ok" if health.ok else "error")
             await self.load()
 
         signing = self.jobs.once("test", job)
@@ -492,6 +496,8 @@ class McpPage(SettingsPage):
             row.retranslate()
         self._show_left_out()
         self._fill_list()
+        if self.isVisible():
+            self.reload()  # why a server failed is said by the engine, in the language of the moment
 
 
 def _empty(layout: QVBoxLayout) -> None:

@@ -419,6 +419,8 @@ def _loop_detected(at: In, body: LoopDetected, out: Projection) -> None:
 
 @on(ServersLacking)
 def _servers_lacking(at: In, body: ServersLacking, out: Projection) -> None:
+    if not body.problems:
+        return
     details: dict[str, Any] = {"problems": [each.model_dump(mode="json") for each in body.problems]}
     row = notice(at, "servers_lacking", **details)
     out.said.append(payloads.ServersLacking(details=details, message_id=row.id))

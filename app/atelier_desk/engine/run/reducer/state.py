@@ -206,7 +206,7 @@ class RunState:
         tool_state: by tool, what its newest call left for those after it.
         retries: failed model requests in a row that were tried again; ``retried_since`` is the number of the last event before them.
         tools_refused: the server takes no tool definitions; calls are written as text.
-        servers_lacking: what its servers lack was said.
+        servers_lacking: what is new of its servers was said.
         pictures_refused: the model takes no pictures; words stand in their place.
         left_out: entries whose pictures the newest request goes without, to see whether the server then accepts it.
         finish: how the newest reply ended.

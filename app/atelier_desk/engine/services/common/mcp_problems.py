@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from atelier_desk.domain.errors import AtelierError
@@ -45,21 +46,32 @@ class McpProblems:
             try:
                 await self._refresh(name)
             except AtelierError as error:
-                return ServerProblem(server=name, code="failed", detail=error.localized(_))
+                return ServerProblem(server=name, code="failed", detail=error.localized(_), key=error.code)
         elif (reason := self._failed(name)) is not None:
-            return ServerProblem(server=name, code="failed", detail=reason.localized(_))
+            return ServerProblem(server=name, code="failed", detail=reason.localized(_), key=reason.code)
         known = (await self._entries())[name]
-        bad = left_out(known)
+        bad, key = left_out(known), _key(known)
         detail = "; ".join(bad[:MAX_NAMED]) + (" …" if len(bad) > MAX_NAMED else "")
         if not known.known.seen and not known.known.resources and not known.known.prompts:
-            return ServerProblem(server=name, code="nothing", detail=detail)
-        return ServerProblem(server=name, code="left_out", detail=detail) if bad else None
+            return ServerProblem(server=name, code="nothing", detail=detail, key=key)
+        return ServerProblem(server=name, code="left_out", detail=detail, key=key) if bad else None
 
 
 def left_out(entry: McpEntry) -> tuple[str, ...]:
     """What a server lists and nobody can use, each with its reason, in the current language."""
-    unusable = [rejected_words("tool", row.tool, row.problem) for row in tool_statuses(entry) if row.problem and row.state != "gone"]
-    return (*(rejected_words(each.kind, each.name, each.why) for each in entry.known.rejected), *unusable)
+    return tuple(rejected_words(*each) for each in _left_out(entry))
+
+
+def _left_out(entry: McpEntry) -> list[tuple[str, str, str]]:
+    """Kind, name and stored reason of each."""
+    unusable = [("tool", row.tool, row.problem) for row in tool_statuses(entry) if row.problem and row.state != "gone"]
+    return [*((each.kind, each.name, each.why) for each in entry.known.rejected), *unusable]
+
+
+def _key(entry: McpEntry) -> str:
+    """A short name for exactly what is left out; empty for nothing."""
+    names = sorted((kind, name) for kind, name, _why in _left_out(entry))
+    return hashlib.blake2s(repr(names).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest() if names else ""
 
 
 def usable_tools(entry: McpEntry) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from atelier_desk.domain.errors import AtelierError
 from atelier_desk.domain.mcp import McpKnown, McpServer, McpState
 from atelier_desk.mcp.definitions import Difference
 
@@ -74,7 +75,7 @@ class McpToolStatus:
 class McpHealth:
     """The result of a test; ``message`` says what went wrong, ``left_out`` what it lists and nobody can use, in the current language.
 
-    ``tools`` counts those that can be used.
+    ``tools`` counts those that can be used; ``error`` is what ``message`` was made of.
     """
 
     ok: bool
@@ -87,3 +88,4 @@ class McpHealth:
     message: str = ""
     code: str = ""
     left_out: tuple[str, ...] = ()
+    error: AtelierError | None = None

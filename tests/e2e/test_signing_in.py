@@ -1,0 +1,103 @@
+"""Signing in to an MCP server in the settings: what a person reads before, after, and when the server wants more, in both languages."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtWidgets import QListWidget
+
+from atelier_desk.domain.mcp import McpServer
+from tests.e2e.conftest import OpenDesk
+from tests.e2e.harness import Desk, rows
+from tests.support.servers.mcp_guarded import Accounts, guarded, signs_in
+
+
+class Guarded:
+    """The server on a thread of its own."""
+
+    def __init__(self) -> None:
+        self.accounts = Accounts()
+        self.url = ""
+        self._loop = asyncio.new_event_loop()
+        self._ready, self._over = threading.Event(), asyncio.Event()
+        self._thread = threading.Thread(target=lambda: self._loop.run_until_complete(self._serve()), name="guarded", daemon=True)
+
+    async def _serve(self) -> None:
+        async with guarded(self.accounts) as self.url:
+            self._ready.set()
+            await self._over.wait()
+
+    def __enter__(self) -> Guarded:
+        self._thread.start()
+        assert self._ready.wait(30)
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._loop.call_soon_threadsafe(self._over.set)
+        self._thread.join(10)
+        self._loop.close()
+
+
+class Page:
+    """The page of MCP servers, with one."""
+
+    def __init__(self, desk: Desk, url: str) -> None:
+        self.desk = desk
+        desk.action("settings")
+        self.window: Any = desk.find("settings-window")
+        self.window.resize(1100, 900)
+        self.window.show_page("mcp")
+        desk.engine(lambda atelier: atelier.mcp.save(McpServer(name="mail", transport="http", url=url), new=True))
+        desk.settle()
+        self.page = self.window.page("mcp")
+
+    def after(self, button: str, english: str, french: str, *, note: bool = True) -> None:
+        """Click, and read it in both languages: in the list, whole, and below the form (``note``)."""
+        self.desk.click(button)
+        self.desk.settle()
+        for action, words in (("language-french", french), ("language-english", english)):
+            self.desk.action(action)
+            self.desk.settle()
+            assert words in rows(self.desk.find("mcp-list", QListWidget))[0]
+            assert self.page._form_card.heading.text() == "MAIL"
+            if note:
+                assert self.page.busy.text.text() in words
+            if folder := os.environ.get("ATELIER_PICTURES"):
+                self.window.grab().save(str(Path(folder) / f"{button}-{words[:30]}.png"))
+
+
+def test_what_is_said_of_a_sign_in(open_desk: OpenDesk, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = signs_in(monkeypatch)
+    with Guarded() as server:
+        desk = open_desk([])
+        page, accounts = Page(desk, server.url), server.accounts
+        wanted = "sign-in required · The MCP server mail wants you to sign in."
+        page.after("mcp-test", wanted, "connexion requise · Le serveur MCP mail vous demande de vous connecter.")
+        page.after("mcp-sign-in", "running · 1 tool", "en cours · 1 outil", note=False)
+        accounts.wants = "files"
+        more = "sign-in required · The MCP server mail wants more rights for this (files). Sign in again to give them."
+        plus = "connexion requise · Le serveur MCP mail demande des droits supplémentaires (files). Reconnectez-vous pour les accorder."
+        page.after("mcp-restart", more, plus)
+        assert len(opened) == 1
+        page.after("mcp-sign-in", "running · 1 tool", "en cours · 1 outil", note=False)
+        assert len(opened) == 3, "once as the client that was not registered for this, once as a new one"
+        accounts.access.clear()
+        accounts.token_status = 503
+        later = "failed · The sign-in of the MCP server mail is not reachable now (HTTP 503). Nothing was lost: try again later."
+        tard = (
+            "échec · Le service de connexion du serveur MCP mail est injoignable pour le moment (HTTP 503). "
+            "Rien n’est perdu : réessayez plus tard."
+        )
+        page.after("mcp-restart", later, tard)
+        accounts.token_status, accounts.deny = 0, True
+        desk.click("mcp-sign-out")
+        desk.settle()
+        no = "failed · Signing in to the MCP server mail was refused in the browser."
+        page.after("mcp-sign-in", no, "échec · La connexion au serveur MCP mail a été refusée dans le navigateur.")
+        assert len(opened) == 4
+        page.window.close()
