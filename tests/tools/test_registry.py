@@ -25,6 +25,7 @@ from atelier_desk.tools.base import (
 )
 from atelier_desk.tools.factory import ToolFactory
 from atelier_desk.tools.registry import ToolRegistry
+from atelier_desk.tools.schema import operations_of
 from tests.tools.conftest import Calls, MakeCalls
 
 
@@ -275,6 +276,21 @@ def test_the_tool_list_for_context_is_grouped_and_leaves_control_tools_out(regis
     assert "TodoTool" not in only
     assert "Common Tools" not in only
     assert "(none)" in registry.format_tool_list_for_context([])
+
+
+def test_a_tool_that_is_called_by_its_name_is_listed_with_every_parameter(registry: ToolRegistry) -> None:
+    for name in registry.get_all_tool_names():
+        tool, definition = registry.get_tool(name), registry.get_definition(name)
+        if tool is None or definition is None or registry.is_control_tool(name):
+            continue
+        text = registry.format_tool_list_for_context([name])
+        required = definition.parameters.get("required", ())
+        if len(operations_of(tool.input)) == 1:
+            for parameter in definition.parameters["properties"]:
+                assert f"\n  - {parameter}{'*' if parameter in required else ''} " in text, f"{name}: {parameter}"
+        for operation in operations_of(tool.input):
+            assert all(field in text for field in operation.fields()), name
+    assert "Parameters" not in registry.format_tool_list_for_context(["list_projects"])
 
 
 def test_what_a_configuration_names_and_is_no_longer_there_is_left_out() -> None:

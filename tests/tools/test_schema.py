@@ -13,7 +13,7 @@ from atelier_desk.tools.base import Input, Tool, ToolContext, ToolResult
 from atelier_desk.tools.default import create_default_tool_registry
 from atelier_desk.tools.describe import DescribedTool
 from atelier_desk.tools.registry import ToolRegistry
-from atelier_desk.tools.schema import MAX_GRAMMAR_LENGTH, operations_of, parameters_of, property_names
+from atelier_desk.tools.schema import MAX_GRAMMAR_LENGTH, listed, operations_of, parameters_of, property_names, variants_of
 from atelier_desk.tools.validation import validate
 
 ALL = create_default_tool_registry()
@@ -78,6 +78,85 @@ def test_descriptions_say_which_operations_take_a_parameter_and_which_need_it() 
 
 def test_choices_of_several_operations_are_joined() -> None:
     assert parameters_of(Thing.input)["properties"]["scope"]["enum"] == ["a", "b", "c"]
+
+
+class Few(Input):
+    operation: Literal["few"]
+    size: int = Field(default=1, ge=1, le=9, description="How many.")
+    where: str = Field(default="", description="Where to begin.")
+    order: Literal["up", "down"] = "up"
+    what: int
+
+
+class Many(Input):
+    operation: Literal["many"]
+    size: int = Field(default=50, ge=10, le=99, description="How many.")
+    where: str = Field(default="", description="Where to end.")
+    order: Literal["up"] = "up"
+    what: str
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("size", "For few. How many. At least 1; At most 9; Default 1. For many. How many. At least 10; At most 99; Default 50."),
+        ("where", "For few. Where to begin. For many. Where to end."),
+        ("order", "For few. For many. One of up."),
+        ("what", "For few (required), many (required)."),
+    ],
+)
+def test_a_parameter_that_means_another_thing_to_another_operation_says_both(name: str, told: str) -> None:
+    assert parameters_of(Annotated[Few | Many, Field(discriminator="operation")])["properties"][name]["description"] == told
+
+
+@pytest.mark.parametrize("name", [name for name in ALL.get_all_tool_names() if len(operations_of(ALL.get_tool(name).input)) > 1])  # type: ignore[union-attr]
+def test_nothing_that_an_operation_says_of_its_parameters_is_lost(name: str) -> None:
+    tool = ALL.get_tool(name)
+    assert tool is not None
+    flat = parameters_of(tool.input)["properties"]
+    for operation, schema in zip(operations_of(tool.input), variants_of(tool.input), strict=True):
+        for field in operation.fields():
+            own, told = schema["properties"][field], flat[field]["description"]
+            assert operation.label in told
+            assert str(own.get("description", "")) in told, f"{operation.label}: {field}"
+            for key in ("default", "minimum", "maximum"):
+                value = own.get(key)
+                assert value in (None, "", [], flat[field].get(key)) or str(value) in told, f"{operation.label}: {field}: {key}"
+
+
+@pytest.mark.parametrize(
+    ("schema", "lines"),
+    [
+        ({}, []),
+        ({"properties": None}, []),
+        ({"properties": {"a": {"type": "string"}}, "required": ["a"]}, ["a* string"]),
+        ({"properties": {"a": {"type": "integer", "default": 3, "description": "How\n many."}}}, ["a integer = 3: How many."]),
+        ({"properties": {"a": {"enum": ["x", None, 1]}}, "required": True}, ["a x|null|1"]),
+        ({"properties": {"a": {"type": ["string", "null"]}, "b": True}}, ["a string|null", "b any"]),
+        ({"properties": {"a": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "integer"}}]}}}, ["a string|integer[]"]),
+        ({"properties": {"a": {"type": "array", "items": {"type": "object", "properties": {"x": {}}, "required": ["x"]}}}}, ["a {x*}[]"]),
+        (
+            {"properties": {"a": {"type": "object", "properties": {"x": {"type": "number", "description": "Metres."}, "y": {}}}}},
+            ["a {x, y}", "  - x number: Metres."],
+        ),
+    ],
+)
+def test_parameters_are_listed_in_a_line_each(schema: dict[str, Any], lines: list[str]) -> None:
+    assert listed(schema) == lines
+
+
+def test_a_schema_of_thousands_of_lists_is_listed_too() -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(5_000):
+        deep = {"type": "array", "items": deep}
+    assert listed({"properties": {"a": deep}}) == ["a any[][][][]"]
+
+
+def test_of_operations_only_what_is_chosen_or_has_parts_is_listed_again() -> None:
+    assert listed(parameters_of(Thing.input), choices=True) == [
+        "parts {id*}[]: For make.",
+        "scope a|b|c: For make. One of a, b. For find, seek. Default b; One of b, c.",
+    ]
 
 
 def test_long_limits_are_told_and_not_unrolled() -> None:

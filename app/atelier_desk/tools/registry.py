@@ -20,6 +20,7 @@ from atelier_desk.tools.base import Call, Effect, Outcome, Risk, Tool, ToolCateg
 from atelier_desk.tools.context import Cancellation
 from atelier_desk.tools.pictures import with_ready_pictures
 from atelier_desk.tools.results import capped
+from atelier_desk.tools.schema import listed, operations_of
 from atelier_desk.tools.sections import PLANNING, SectionRegistry, of_server
 from atelier_desk.tools.validation import InvalidArgumentsError, closest, describe_errors, validate
 from atelier_desk.workspace.places import NO_WORKSPACE
@@ -262,7 +263,7 @@ class ToolRegistry:
         return self._finish(outcome, tool.rest_hint) if isinstance(outcome, ToolResult) else outcome
 
     def format_tool_list_for_context(self, names: Sequence[str] | None = None) -> str:
-        """The tools as text, grouped by category, for agents that call them through ``invoke_tool``.
+        """The tools as text with their parameters, grouped by category, for agents that call them through ``invoke_tool``.
 
         Control tools are never listed: the model has their definitions. ``names`` limits the list to an agent's enabled tools.
         """
@@ -271,10 +272,19 @@ class ToolRegistry:
             tools = [tool for tool in self.get_tools_by_category(category) if names is None or tool.name in names]
             if tools:
                 lines.append(f"\n{heading}:")
-                lines.extend(f"- {tool.name}: {_indented(tool.description)}" for tool in tools)
+                lines.extend(f"- {tool.name}: {_indented(self._as_text(tool))}" for tool in tools)
         if len(lines) == 1:
             lines.append("(none)")
         return "\n".join(lines)
+
+    def _as_text(self, tool: Tool) -> str:
+        """A tool for models that do not get its schema: the description, and the parameters. Where the description lists operations with
+        their parameters, only those are listed again whose values must be known."""
+        definition = self.get_definition(tool.name) or tool.definition()
+        parameters = listed(definition.parameters, choices=len(operations_of(tool.input)) > 1)
+        return "\n".join(
+            [definition.description, *(["Parameters (* = required):", *(f"- {each}" for each in parameters)] * bool(parameters))]
+        )
 
     def _refusal(self, tool: Tool, context: ToolContext) -> ToolResult | None:
         if tool.category is ToolCategory.CONTROL or context.enabled_tools is None or tool.name in context.enabled_tools:

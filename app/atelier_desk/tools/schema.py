@@ -1,22 +1,30 @@
 """JSON schemas of tool inputs, in a form that models and llama.cpp grammars digest.
 
 A union discriminated on ``operation`` becomes one flat object: ``operation`` is an enum, and every other parameter says in its
-description which operations take it and which need it. Models fill a flat object far more reliably than a ``oneOf`` of objects, and
-some servers refuse ``oneOf`` at the top. Validation is not loosened by it: arguments are checked against the union itself.
+description which operations take it, which need it, and what it means to each. Models fill a flat object far more reliably than a
+``oneOf`` of objects, and some servers refuse ``oneOf`` at the top. Validation is not loosened by it: arguments are checked against the
+union itself.
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, get_args, get_origin
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from pydantic.fields import FieldInfo
+
+from atelier_desk.workspace.places import PATH
 
 MAX_GRAMMAR_LENGTH = 256
 """Longest ``maxLength`` kept in a schema. llama.cpp unrolls it into a grammar and refuses thousands of repetitions; longer limits are
 told in the description and held by validation."""
+
+PathText = Annotated[str, Field(max_length=PATH, json_schema_extra=lambda schema: schema.pop("maxLength", None))]
+"""A path. No path that is meant comes near the limit, so that no definition spends words on it; validation holds it."""
 
 _DROPPED = frozenset({"title", "discriminator", "examples"})
 
@@ -141,15 +149,48 @@ def _flat(operations: list[Operation], schemas: list[dict[str, Any]]) -> dict[st
         ]
         merged = _merged([schema for _, schema in users])
         if len(operations) > 1:
-            merged["description"] = _for_whom(field, [operation for operation, _ in users], str(merged.get("description", "")))
+            merged["description"] = _for_whom(field, users, merged)
         properties[field] = merged
     always = [field for field in order if all(field in operation.required for operation in operations)]
     return {"type": "object", "properties": properties, "required": ["operation", *always], "additionalProperties": False}
 
 
-def _for_whom(field: str, users: list[Operation], told: str) -> str:
-    labels = [f"{operation.label} (required)" if field in operation.required else operation.label for operation in users]
-    return f"For {', '.join(labels)}. {told}".rstrip()
+def _for_whom(field: str, users: Sequence[tuple[Operation, dict[str, Any]]], merged: Mapping[str, Any]) -> str:
+    """Who takes a parameter, and what it means there: once for all operations to which it means the same."""
+    meanings: dict[str, list[str]] = {}
+    usual = next((str(schema["description"]) for _, schema in users if schema.get("description")), "")
+    for operation, schema in users:
+        label = f"{operation.label} (required)" if field in operation.required else operation.label
+        told = (str(schema.get("description") or usual), _own(schema, merged))
+        meanings.setdefault(" ".join(filter(None, told)), []).append(label)
+    return " ".join(f"For {', '.join(labels)}. {told}".rstrip() for told, labels in meanings.items())
+
+
+def _own(schema: Mapping[str, Any], merged: Mapping[str, Any]) -> str:
+    """In words, what holds for one operation and cannot be said of all of them."""
+    if "anyOf" in merged:
+        return ""
+    told = [f"{words} {_value(schema[key])}" for key, words in _OWN.items() if schema.get(key) not in _SAYS_NOTHING and key not in merged]
+    if schema.get("enum", ()) and schema["enum"] != merged.get("enum"):
+        told.append(f"One of {', '.join(map(str, schema['enum']))}")
+    return f"{'; '.join(told)}." if told else ""
+
+
+_OWN = {
+    "minimum": "At least",
+    "maximum": "At most",
+    "minLength": "Characters at least",
+    "maxLength": "Characters at most",
+    "minItems": "Items at least",
+    "maxItems": "Items at most",
+    "pattern": "Pattern",
+    "default": "Default",
+}
+_SAYS_NOTHING: tuple[Any, ...] = (None, "", [], {})
+
+
+def _value(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _merged(schemas: list[dict[str, Any]]) -> dict[str, Any]:
@@ -162,9 +203,73 @@ def _merged(schemas: list[dict[str, Any]]) -> dict[str, Any]:
         shared = {key: value for key, value in first.items() if all(schema.get(key) == value for schema in rest)}
         if all("enum" in schema for schema in schemas):
             shared["enum"] = list(dict.fromkeys(value for schema in schemas for value in schema["enum"]))
-        shared.setdefault("description", str(first.get("description", "")))
+        shared.setdefault("description", "")
         return shared
-    return {"anyOf": [dict(schema) for schema in schemas], "description": str(first.get("description", ""))}
+    return {"anyOf": [_shape(schema) for schema in schemas], "description": ""}
+
+
+def listed(parameters: Mapping[str, Any], *, choices: bool = False) -> list[str]:
+    """The parameters of a JSON schema of type object in a line each, for models that read a tool as text: name, ``*`` when it is required,
+    choices or type, default, meaning. The schema may be from outside, and of any form.
+
+    Args:
+        choices: only those, beside the operation, whose values are chosen from a list or have parts of their own.
+    """
+    properties, required = parameters.get("properties"), _names(parameters)
+    pairs = properties.items() if isinstance(properties, Mapping) else ()
+    lines: list[str] = []
+    for name, schema in pairs:
+        if not choices or (name != "operation" and _has_choices(schema)):
+            lines += [_line(name, schema, name in required), *(f"  - {each}" for each in _parts(schema))]
+    return lines
+
+
+def _parts(schema: Any) -> list[str]:
+    """The parts of an object, or of the objects of a list, in a line each, where something is said of them."""
+    inner = schema.get("items", schema) if isinstance(schema, Mapping) else None
+    parts = inner.get("properties") if isinstance(inner, Mapping) else None
+    if not isinstance(inner, Mapping) or not isinstance(parts, Mapping):
+        return []
+    told = {name: each for name, each in parts.items() if isinstance(each, Mapping) and each.get("description")}
+    return [_line(name, each, name in _names(inner)) for name, each in told.items()]
+
+
+def _names(schema: Mapping[str, Any]) -> Sequence[Any]:
+    required = schema.get("required")
+    return required if isinstance(required, list) else ()
+
+
+def _has_choices(schema: Any) -> bool:
+    inner = schema.get("items", schema) if isinstance(schema, Mapping) else None
+    return isinstance(inner, Mapping) and any(key in inner for key in ("enum", "properties", "anyOf"))
+
+
+def _line(name: str, schema: Any, required: bool) -> str:
+    given = schema if isinstance(schema, Mapping) else {}
+    default, meaning = given.get("default"), " ".join(str(given.get("description") or "").split())
+    plain = default not in _SAYS_NOTHING and not isinstance(default, Mapping)
+    head = f"{name}{'*' if required else ''} {_kind(given)}" + (f" = {_value(default)}" if plain else "")
+    return f"{head}: {meaning}" if meaning else head
+
+
+def _kind(schema: Any, depth: int = 0) -> str:
+    """A type in few words: ``string``, ``a|b``, ``integer[]``, ``{name*, size}``; below lists of lists of lists, ``any``."""
+    if not isinstance(schema, Mapping) or depth > _LISTS:
+        return "any"
+    if isinstance(schema.get("enum"), list):
+        return "|".join(map(_value, schema["enum"]))
+    kind, options = schema.get("type", "any"), schema.get("anyOf")
+    if kind == "array":
+        return f"{_kind(schema.get('items'), depth + 1)}[]"
+    if kind == "object" and isinstance(schema.get("properties"), Mapping):
+        required = _names(schema)
+        return "{" + ", ".join(f"{name}{'*' if name in required else ''}" for name in schema["properties"]) + "}"
+    if kind == "any" and isinstance(options, list):
+        return "|".join(dict.fromkeys(_kind(each, depth + 1) for each in options))
+    return "|".join(map(str, kind)) if isinstance(kind, list) else str(kind)
+
+
+_LISTS = 3
 
 
 def _shape(schema: dict[str, Any]) -> dict[str, Any]:

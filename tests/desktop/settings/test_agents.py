@@ -15,6 +15,8 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.agent import Agent, AgentConfig, ApprovalMode, Budget, Effort, ToolMode
 from atelier_desk.domain.errors import ConflictError, UsageError
 from atelier_desk.engine.foreign_agents import ForeignAgent
+from atelier_desk.engine.services.request.cost import PromptCost
+from atelier_desk.i18n import spoken
 from tests.desktop.settings.conftest import Engine
 from tests.support.fake_bridge import settle
 
@@ -103,7 +105,8 @@ async def test_it_offers_approval_sections_and_the_planning_tools(page: Any, fin
 
 
 async def test_what_each_tool_mode_costs_stands_beside_the_choice(page: Any, find: Find, atelier: Engine) -> None:
-    costs = {ToolMode.DIRECT: 2340, ToolMode.SECTIONS: 610, ToolMode.INVOKE: 2400}
+    tokens = {ToolMode.DIRECT: 2340, ToolMode.SECTIONS: 610, ToolMode.INVOKE: 2400}
+    costs = {mode: PromptCost(100, each - 100, 9, listed=each) for mode, each in tokens.items()}
     atelier.set("agents", "prompt_cost", lambda _config: costs)
     note = find("agent-prompt-cost")
     find("tool-enabled-CalculatorTool").click()
@@ -118,6 +121,31 @@ async def test_what_each_tool_mode_costs_stands_beside_the_choice(page: Any, fin
     await settle()
     assert len(atelier.calls("agents.prompt_cost")) == before + 1
     assert find("agent-error-name").isHidden()
+
+
+async def test_a_figure_says_what_it_leaves_out_because_it_is_searched_for(page: Any, find: Find, atelier: Engine) -> None:
+    costs = {
+        ToolMode.DIRECT: PromptCost(100, 523, 9, searched=57, listed=21_076),
+        ToolMode.SECTIONS: PromptCost(100, 1_400, 11, listed=1_500),
+        ToolMode.INVOKE: PromptCost(500, 100, 9, searched=1, listed=700),
+    }
+    atelier.set("agents", "prompt_cost", lambda _config: costs)
+    find("tool-enabled-CalculatorTool").click()
+    await page.jobs.settled()
+    await settle()
+    note = find("agent-prompt-cost")
+    assert note.text().split("\n") == [
+        "All at once: 623 tokens (57 tools are searched for when needed; 21,076 tokens with all of them listed)",
+        "By section: 1,500 tokens",
+        "As a list: 600 tokens, 4 % less (1 tool is searched for when needed; 700 tokens with it listed)",
+    ]
+    assert "with a workspace folder" in note.toolTip()
+    with spoken("fr"):
+        note.retranslate()
+        assert " ".join(note.text().split("\n")[0].split()) == (
+            "Toutes à la fois : 623 jetons (57 outils sont cherchés au besoin ; 21 076 jetons s’ils étaient tous listés)"
+        )
+        assert "dossier de travail" in note.toolTip()
 
 
 async def test_what_a_file_says_and_the_form_does_not_offer_is_kept(page: Any) -> None:

@@ -32,6 +32,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.agent import ToolMode
 from atelier_desk.engine import doctor
 from atelier_desk.engine.doctor import Check
+from atelier_desk.engine.services.request.cost import PromptCost
 from tests.support.fake_bridge import settle
 
 NAMES = (
@@ -188,7 +189,7 @@ async def test_what_tools_cost_is_never_cut(window: SettingsWindow, scale: int) 
     assert note is not None
     for width in (700, 940, 1300):
         window.resize(width, 680)
-        note.show_costs({ToolMode.DIRECT: 3685, ToolMode.SECTIONS: 1058, ToolMode.INVOKE: 2701})
+        note.show_costs({mode: PromptCost(0, 623, 9, searched=57, listed=21_076) for mode in ToolMode})
         await settle()
         assert note.height() >= note.heightForWidth(note.width()), width
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,7 @@ from atelier_desk import i18n
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig, ToolMode
 from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
+from atelier_desk.engine import Atelier
 from atelier_desk.engine.gateways.gateway import DEFAULT_WINDOW, FactoryGateway
 from atelier_desk.llm.local.models import STARTER
 from atelier_desk.llm.scripted import ScriptedModel
@@ -126,35 +128,49 @@ async def test_the_builtin_agent_speaks_the_language_of_the_screen(open_atelier:
         assert (await atelier.agents.default()).name == i18n._("Assistant")
 
 
+async def totals(atelier: Atelier, config: AgentConfig) -> dict[ToolMode, int]:
+    return {mode: cost.total for mode, cost in (await atelier.agents.prompt_cost(config)).items()}
+
+
 async def test_the_prompt_costs_least_where_fewest_definitions_are_sent(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         lead = await atelier.agents.by_name("Team lead")
         small = lead.config.model_copy(update={"provider": "gone", "model": "gpt-4"})
-        cost = await atelier.agents.prompt_cost(small)
+        cost = await totals(atelier, small)
         assert set(cost) == set(ToolMode)
         assert 0 < cost[ToolMode.DIRECT] < 2_000, "where there is no room to list them, tools are searched for"
+        whole = (await atelier.agents.prompt_cost(small))[ToolMode.DIRECT]
+        assert whole.searched > 30
+        assert whole.listed > 10_000 > whole.total
         config = small.model_copy(update={"model": "gpt-4o"})
-        cost = await atelier.agents.prompt_cost(config)
+        cost = await totals(atelier, config)
         assert 0 < cost[ToolMode.SECTIONS] < cost[ToolMode.DIRECT] / 2
-        bare = await atelier.agents.prompt_cost(config.model_copy(update={"tools": ()}))
+        bare = await totals(atelier, config.model_copy(update={"tools": ()}))
         assert bare[ToolMode.DIRECT] < 600
         assert bare[ToolMode.DIRECT] < cost[ToolMode.DIRECT]
-        # A part of its sections, and what needs no folder and is in none of them.
-        reach = tuple(dict.fromkeys((*config.tools[-6:], "get_environment_info")))
+        # Some by their section, the others by name.
+        sections = {name: tool.section for name in config.tools if (tool := atelier.registry.get_tool(name)) is not None}
+        reach = tuple(name for name, section in sections.items() if section not in ("core_ops", "planning_ops"))
         by_section = config.model_copy(update={"tools": reach, "sections": ("core_ops", "planning_ops", "gone_ops")})
-        assert await atelier.agents.prompt_cost(by_section) == cost
+        assert await totals(atelier, by_section) == cost
 
 
-async def test_what_the_form_shows_is_what_is_sent(open_atelier: Opener) -> None:
+@pytest.mark.parametrize(("known", "window"), [("unheard of", DEFAULT_WINDOW), ("gpt-4o", 128_000)])
+async def test_what_the_form_shows_is_what_is_sent_where_there_is_a_folder(
+    open_atelier: Opener, tmp_path: Path, known: str, window: int
+) -> None:
     model = ScriptedModel(["hi"] * 3)
+    folder = tmp_path / "work"
+    folder.mkdir()
     async with open_atelier(model) as atelier:
         lead = await atelier.agents.by_name("Team lead")
-        config = lead.config.model_copy(update={"provider": "gone", "model": "unheard of"})
-        atelier.environment.gateway = FactoryGateway(lambda agent: model, window=DEFAULT_WINDOW)
-        cost = await atelier.agents.prompt_cost(config)
+        config = lead.config.model_copy(update={"provider": "gone", "model": known})
+        atelier.environment.gateway = FactoryGateway(lambda agent: model, window=window)
+        cost = await totals(atelier, config)
         for mode in ToolMode:
             changed = config.model_copy(update={"name": mode.value, "tool_mode": mode})
-            async for _event in atelier.run("x", agent=changed):
+            workflow = await atelier.workflows.create(workspace=(str(folder),))
+            async for _event in atelier.run("x", agent=changed, workflow_id=workflow.id):
                 pass
             sent = model.requests[-1]
             bare = sent.model_copy(update={"messages": sent.messages[:1]})

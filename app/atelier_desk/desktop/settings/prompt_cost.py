@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QLabel, QWidget
 
 from atelier_desk.desktop.panes.wording import number
 from atelier_desk.desktop.theme import mark
 from atelier_desk.domain.agent import ToolMode
-from atelier_desk.i18n import N_, _
+from atelier_desk.i18n import N_, _, ngettext
+
+if TYPE_CHECKING:
+    from atelier_desk.engine.services.request.cost import PromptCost
 
 _LINES = {
     ToolMode.DIRECT: N_("All at once: {tokens} tokens"),
@@ -23,29 +27,49 @@ _SAVED = {
 
 
 class PromptCostNote(QLabel):
-    """``agent-prompt-cost``: estimated tokens by mode, and what each saves against all definitions at once."""
+    """``agent-prompt-cost``: estimated tokens by mode, what each saves against all definitions at once, and, where tools are searched for
+    instead of being listed, how many and what listing them would take."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("agent-prompt-cost")
         mark(self, "small")
         self.setWordWrap(True)
-        self._costs: dict[ToolMode, int] = {}
+        self._costs: dict[ToolMode, PromptCost] = {}
         self.hide()
 
-    def show_costs(self, costs: Mapping[ToolMode, int]) -> None:
-        """Tokens by mode; none hide the note."""
+    def show_costs(self, costs: Mapping[ToolMode, PromptCost]) -> None:
+        """What each mode costs; none hide the note."""
         self._costs = dict(costs)
         self.retranslate()
 
     def retranslate(self) -> None:
-        direct = self._costs.get(ToolMode.DIRECT, 0)
+        direct = self._costs[ToolMode.DIRECT].total if ToolMode.DIRECT in self._costs else 0
         lines = []
-        for mode, tokens in self._costs.items():
-            percent = round(100 * (direct - tokens) / direct) if direct else 0
+        for mode, cost in self._costs.items():
+            percent = round(100 * (direct - cost.total) / direct) if direct else 0
             template = _SAVED[mode] if percent > 0 and mode in _SAVED else _LINES[mode]
-            lines.append(_(template, tokens=number(tokens), percent=number(percent)))
+            lines.append(_(template, tokens=number(cost.total), percent=number(percent)) + _searched(cost))
         self.setText("\n".join(lines))
         self.setAccessibleName(_("Tokens each request costs before anything is said"))
-        self.setToolTip(_("Estimated tokens each request costs before anything is said: instructions and tools"))
+        self.setToolTip(
+            _(
+                "Estimated tokens each request costs before anything is said, in a workflow with a workspace folder: instructions "
+                "and tools. Tools that are searched for are added once they are found."
+            )
+        )
         self.setVisible(bool(lines))
+
+
+def _searched(cost: PromptCost) -> str:
+    """What a figure leaves out, in parentheses; empty when it leaves out nothing."""
+    if not cost.searched:
+        return ""
+    said = ngettext(
+        "{count} tool is searched for when needed; {tokens} tokens with it listed",
+        "{count} tools are searched for when needed; {tokens} tokens with all of them listed",
+        cost.searched,
+        count=number(cost.searched),
+        tokens=number(cost.listed),
+    )
+    return f" ({said})"

@@ -20,6 +20,7 @@ from atelier_desk.policy.approvals import stricter
 
 if TYPE_CHECKING:
     from atelier_desk.engine.foreign_agents import ForeignAgent
+    from atelier_desk.engine.services.request.cost import PromptCost
 
 
 class AgentService:
@@ -149,9 +150,9 @@ class AgentService:
             self._context.bus.changed("agent", agent.id)
         return await self.list()
 
-    async def prompt_cost(self, config: AgentConfig) -> dict[ToolMode, int]:
-        """Estimated prompt tokens of a run before anything is said, in each tool mode: system message and tool definitions, as far as they
-        are listed in the model's window."""
+    async def prompt_cost(self, config: AgentConfig) -> dict[ToolMode, PromptCost]:
+        """Estimated prompt tokens of a run with a folder before anything is said, in each tool mode: system message and tool definitions,
+        as far as they are listed in the model's window."""
         from atelier_desk.engine.gateways.gateway import DEFAULT_WINDOW
         from atelier_desk.engine.services.request.cost import prompt_cost
         from atelier_desk.llm.profiles import profile
@@ -162,7 +163,7 @@ class AgentService:
         except (AtelierError, TimeoutError):
             known = profile("", config.model).context_window
         window = known or DEFAULT_WINDOW
-        return {mode: prompt_cost(self._context.registry, config, mode, language=said, now=now, window=window).total for mode in ToolMode}
+        return {mode: prompt_cost(self._context.registry, config, mode, language=said, now=now, window=window) for mode in ToolMode}
 
     async def _named(self, name: str) -> Agent | None:
         try:

@@ -38,7 +38,7 @@ class TaskComplete(ControlTool):
     icon: ClassVar[str] = "check"
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Ends its work")}
     input: ClassVar[Any] = TaskCompleteInput
-    what: ClassVar[str] = "End the run: done. An answer without a call ends it too."
+    what: ClassVar[str] = "End the run: done. Your answer is summary, then result, in Markdown. Text without a call ends it too."
 
     async def run(self, input: Any, context: ToolContext) -> ToolResult:
         data = {"success": True, "summary": input.summary, "result": input.result}
@@ -55,7 +55,7 @@ class TaskAbandon(ControlTool):
     icon: ClassVar[str] = "x"
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Given up: {reason}")}
     input: ClassVar[Any] = TaskAbandonInput
-    what: ClassVar[str] = "End the run without a result: it cannot or must not be done."
+    what: ClassVar[str] = "End the run: it cannot or must not be done."
 
     async def run(self, input: Any, context: ToolContext) -> ToolResult:
         return ToolResult({"success": True, "reason": input.reason}, end="abandoned", end_summary=input.reason)

@@ -37,7 +37,7 @@ class OutputTool(ControlTool):
     done: ClassVar[Mapping[str, str]] = {"": N_("Shown: {content}")}
     effect: ClassVar[Effect] = Effect.INTERACT
     input: ClassVar[Any] = OutputInput
-    what: ClassVar[str] = "Show text and go on. report: also kept. A sub-agent's result and report go to its parent."
+    what: ClassVar[str] = "Show text and go on. report: kept too. A sub-agent's result and report go to its parent."
 
     async def run(self, input: Any, context: ToolContext) -> ToolResult:
         if input.type != "report" and len(input.content) > limits.MESSAGE:

@@ -39,7 +39,7 @@ class WaitUserResponse(ControlTool):
     done: ClassVar[Mapping[str, str]] = {"": N_("Asked you: {question}")}
     effect: ClassVar[Effect] = Effect.INTERACT
     input: ClassVar[Any] = WaitUserResponseInput
-    what: ClassVar[str] = "Ask the user, when you cannot find it out, and wait."
+    what: ClassVar[str] = "Ask the user what you cannot find out, and wait."
 
     async def run(self, input: Any, context: ToolContext) -> Outcome:
         options = _options(input.options)

@@ -63,7 +63,9 @@ ConstantName = Literal["pi", "e", "tau", "sqrt2", "ln2", "ln10"]
 
 class Evaluate(Input):
     operation: Literal["eval"]
-    expression: str = Field(min_length=1, max_length=limits.CALCULATOR_EXPRESSION, description="For example (2 + 3) * 4 ** 2 / sqrt(9).")
+    expression: str = Field(
+        min_length=1, max_length=limits.CALCULATOR_EXPRESSION, description="Such as (2 + 3) * 4 ** 2 / sqrt(9) or 12% of 840."
+    )
 
 
 class Unary(Input):
@@ -75,8 +77,8 @@ class Unary(Input):
 class Binary(Input):
     label: ClassVar[str] = "binary functions"
     operation: BinaryName
-    a: Value = Field(description="First number.")
-    b: Value = Field(description="Second number: exponent, base of the logarithm, degree of the root.")
+    a: Value = Field(description="First number: base of the power, number whose logarithm or root is sought.")
+    b: Value = Field(description="Second number: exponent, base of the logarithm, degree of the root, divisor.")
 
 
 class Constant(Input):
@@ -106,17 +108,18 @@ class CalculatorTool(DescribedTool):
         when="any result with numbers matters: sums, products, percentages, roots, trigonometry, conversions.",
         when_not="the text only mentions numbers and nothing has to be worked out.",
         operations={
-            "eval": "a whole expression: + - * / // ** and % (a remainder, or 12% of 840), parentheses, the functions below and pi, e, tau",
-            "unary functions": "of one number",
-            "binary functions": "of two numbers; log is the logarithm of a to base b, nroot the b-th root of a",
-            "constant": "pi, e, tau, sqrt2, ln2 or ln10",
+            "eval": "a whole expression: + - * / // **, parentheses, the functions and constants below by name, as in log(8, 2)",
+            "unary functions": "of one number; ln is the natural logarithm, log10 that to base 10",
+            "binary functions": "of a and b, in this order: log to base b, nroot the b-th root of a, atan2 with y, x",
+            "constant": "its value",
         },
-        example={"operation": "eval", "expression": "12 * 7"},
+        example={"operation": "eval", "expression": "840 + 12% of 840"},
         limits=(
+            "% is a percentage before of, * / ) and the end (12% of 840 = 840 * 12% = 100.8), a remainder between two numbers (17 % 5 = 2)",
             f"expression {limits.CALCULATOR_EXPRESSION} characters",
             "integers of about 1233 digits",
             "angles in radians; use radians(x) for degrees",
-            "powers with **, a point for decimals, no thousands separators",
+            "a point for decimals, no thousands separators",
         ),
     )
     abilities: ClassVar[Mapping[str, str]] = {"calculate": "eval"}

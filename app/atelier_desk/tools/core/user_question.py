@@ -30,14 +30,19 @@ class Ask(Input):
     operation: Literal["ask"] = "ask"
     question: str = Field(min_length=1, max_length=limits.QUESTION, description="The question, in the user's language.")
     question_type: Literal["checkbox", "text", "mixed"] = Field(
-        alias="questionType", description="checkbox: choose options; text: free text; mixed: options and text."
+        alias="questionType",
+        description="checkbox: the user chooses one or more options; text: writes freely; mixed: chooses, and may write too.",
     )
     options: list[QuestionOption] = Field(
-        default=[], max_length=limits.QUESTION_OPTIONS, description="Required for checkbox and mixed: {id, label}, unique ids."
+        default=[],
+        max_length=limits.QUESTION_OPTIONS,
+        description="For checkbox and mixed, and needed there: each {id, label}; the label is shown, the id (unique) comes back.",
     )
     text_placeholder: Placeholder = Field(default="", alias="textPlaceholder", description="Hint shown in the empty text field.")
-    text_required: bool = Field(default=False, alias="textRequired", description="For mixed: text must be given too.")
-    context: str = Field(default="", max_length=limits.QUESTION_CONTEXT, description="What the user should know to answer.")
+    text_required: bool = Field(
+        default=False, alias="textRequired", description="For mixed: choosing is not enough, text must be written too."
+    )
+    context: str = Field(default="", max_length=limits.QUESTION_CONTEXT, description="What the user must know to decide.")
 
 
 @builtin(order=140)
@@ -60,7 +65,7 @@ class UserQuestionTool(DescribedTool):
         what="Asks the user one question in a dialog and gives you the answer.",
         when="a decision is the user's, or something only the user knows is missing and would change the result.",
         when_not="you can find it out with another tool, a sensible default exists, or only to say something (answer instead).",
-        operations={"ask": "show the question and wait"},
+        operations={"ask": "show it and wait, without a time limit unless the agent has one; gives selectedOptions (ids) and textResponse"},
         example={
             "operation": "ask",
             "question": "Which database shall I use?",

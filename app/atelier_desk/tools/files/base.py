@@ -17,12 +17,13 @@ from atelier_desk.policy.permissions.facts import Path as RulePath
 from atelier_desk.policy.permissions.protected import protected
 from atelier_desk.tools.base import Call, Effect, Risk, ToolCategory, ToolContext, ToolResult, Topic
 from atelier_desk.tools.describe import DescribedTool
+from atelier_desk.tools.schema import PathText
 from atelier_desk.tools.sections import FILES
 from atelier_desk.tools.validation import closest
 from atelier_desk.workspace.checkpoints.files import FILE, Author, WorkspaceFiles
 from atelier_desk.workspace.diffs import digest
 from atelier_desk.workspace.globs import plain_start
-from atelier_desk.workspace.places import NO_WORKSPACE, PATH, Place, first_outside, place
+from atelier_desk.workspace.places import NO_WORKSPACE, Place, first_outside, place
 from atelier_desk.workspace.root import ConfinedRoot
 from atelier_desk.workspace.structured import warning
 from atelier_desk.workspace.text import Text, decode
@@ -30,9 +31,7 @@ from atelier_desk.workspace.text import Text, decode
 SEEN = "file_ops.seen"
 """Under which a run keeps the hashes of the files it read: one state for all tools of the section."""
 
-FilePath = Annotated[
-    str, Field(min_length=1, max_length=PATH, description="Path relative to the workspace, or an absolute one inside of it.")
-]
+FilePath = Annotated[PathText, Field(min_length=1, description="Relative to the workspace, or absolute inside it.")]
 
 
 class FileTool(DescribedTool):

@@ -33,6 +33,10 @@ FORMS = (
     "Give path and one of: old_string with new_string; edits; start_line, end_line, expected and new_string; cell with new_string; append. "
     "Or give patch alone."
 )
+PATCH = (
+    "*** Begin Patch, then for each file *** Update File: PATH and its lines after a space (stays), - (goes) or + (comes), places apart by "
+    "@@; or *** Add File: PATH, all lines after +; or *** Delete File: PATH; then *** End Patch."
+)
 
 _FIELDS = {"text": ("old_string", "edits", "replace_all"), "lines": ("start_line", "end_line", "expected"), "patch": ("patch",)}
 """Fields by form."""
@@ -46,19 +50,27 @@ class Edit(Input):
 
 
 class EditInput(Input):
-    path: str = Field(default="", max_length=PATH, description="The file; not with patch.")
-    old_string: str | None = Field(default=None, max_length=TEXT, description="Text as it stands in the file, exactly, and only once.")
-    new_string: str | None = Field(default=None, max_length=TEXT, description="What takes its place.")
-    replace_all: bool = Field(default=False, description="Replace every occurrence of old_string.")
-    edits: list[Edit] | None = Field(default=None, max_length=EDITS, description="Several of these, one after the other; all or none.")
+    path: str = Field(default="", max_length=PATH, description="The file; left out with patch.")
+    old_string: str | None = Field(
+        default=None,
+        max_length=TEXT,
+        description="Text to replace, exactly as in the file, spaces and line ends too; it must stand there once.",
+    )
+    new_string: str | None = Field(
+        default=None, max_length=TEXT, description="What takes the place of old_string, the lines or the cell; empty deletes."
+    )
+    replace_all: bool = Field(default=False, description="Replace old_string wherever it stands.")
+    edits: list[Edit] | None = Field(
+        default=None, max_length=EDITS, description="Several such replacements, one after the other; all or none."
+    )
     start_line: int | None = Field(default=None, ge=1, description="First line to replace, from 1.")
-    end_line: int | None = Field(default=None, ge=1, description="Last line to replace.")
-    expected: str | None = Field(default=None, max_length=TEXT, description="These lines as they are now.")
+    end_line: int | None = Field(default=None, ge=1, description="Last line to replace, itself included.")
+    expected: str | None = Field(default=None, max_length=TEXT, description="The text of these lines as it is now.")
     cell: str | None = Field(
-        default=None, max_length=200, description="A notebook's cell, by id or number from 0: new_string is its source."
+        default=None, max_length=200, description="A notebook's cell, by id or number from 0; new_string is its whole source."
     )
     append: str | None = Field(default=None, max_length=TEXT, description="Text for the end of the file.")
-    patch: str | None = Field(default=None, max_length=TEXT, description="*** Begin Patch … *** End Patch, for one or several files.")
+    patch: str | None = Field(default=None, max_length=TEXT, description=PATCH)
 
     @model_validator(mode="after")
     def _one_form(self) -> EditInput:
@@ -96,11 +108,11 @@ class EditFileTool(ChangingTool):
     input: ClassVar[Any] = EditInput
     rest_hint: ClassVar[str] = "The whole change was made; read the file to see it."
     about: ClassVar[About] = About(
-        what="Changes parts of text files and gives back the diff. Text must be exactly what is there: nothing is guessed. Undoable.",
+        what="Changes parts of text files and gives back the diff. Nothing is guessed: give exactly what is to be replaced. Undoable.",
         when="you change some lines of a file that you have read.",
         when_not="the file is new or most of it changes (write_file).",
         example={"path": "src/main.py", "old_string": "timeout = 10\n", "new_string": "timeout = 30\n"},
-        limits=(FORMS.rstrip("."), "line numbers of read_file are no part of the text", f"{EDITS} edits at once"),
+        limits=(FORMS.rstrip("."), "the number and tab before each line of read_file are no part of the text", f"{EDITS} edits at once"),
     )
 
     def definition_with(self, edit_forms: Sequence[str]) -> ToolSpec:

@@ -87,9 +87,15 @@ class ListDirectoryTool(FileTool):
 
 
 class GlobInput(Input):
-    pattern: str = Field(min_length=1, max_length=PATTERN, description="For example **/*.py or src/*.{ts,tsx}.")
-    cwd: FilePath = Field(default=".", description="Folder in which the pattern begins.")
-    ignore: list[str] = Field(default=[], max_length=50, description="Patterns of what is left out.")
+    pattern: str = Field(
+        min_length=1,
+        max_length=PATTERN,
+        description="*.md: in cwd alone; **/*.md: below it too; src/**/*.{ts,tsx}; an absolute one inside the workspace.",
+    )
+    cwd: FilePath = Field(default=".", description="Folder where the pattern begins; the whole workspace when left out.")
+    ignore: list[str] = Field(
+        default=[], max_length=50, description='Names or patterns of files and folders to leave out, such as ["node_modules", "**/test_*"].'
+    )
 
 
 @builtin(order=304)
@@ -107,11 +113,14 @@ class GlobFilesTool(FileTool):
     input: ClassVar[Any] = GlobInput
     rest_hint: ClassVar[str] = "Use a narrower pattern."
     about: ClassVar[About] = About(
-        what="Finds files by a pattern of their paths, the newest first: * and ? within a name, ** over folders, {a,b} for choices.",
+        what="Finds files by a pattern of their paths, newest first: * and ? within a name, ** for any folders, {a,b} for choices.",
         when="you know how a file is called, or which kind of files you want.",
         when_not="you look for what stands in files (search_files).",
         example={"pattern": "**/*_test.py", "cwd": "src"},
-        limits=(f"{FOUND} files",),
+        limits=(
+            f"{FOUND} files",
+            "no folders; no files that .gitignore leaves out; hidden ones only when a part of the pattern begins with a dot",
+        ),
     )
 
     def describe(self, input: GlobInput) -> Call:

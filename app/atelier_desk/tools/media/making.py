@@ -220,7 +220,9 @@ class Generate3dFromText(_ModelTool):
 
 class ModelFromImageInput(Input):
     image_paths: list[FilePath] = Field(
-        min_length=1, max_length=4, description="1 to 4 pictures of one thing, in this order: front, left, back, right."
+        min_length=1,
+        max_length=4,
+        description="1 to 4 pictures of a thing, front first. With several, place means side: front, left, back, right, none skipped.",
     )
     output_path: FilePath = Field(description="Where the model is saved: a path ending with .glb.")
 
@@ -240,7 +242,10 @@ class Generate3dFromImage(_ModelTool):
         what="Makes a 3D model (GLB) from one to four pictures of a thing. The pictures are sent to the service; it takes minutes.",
         when="there are pictures of the thing.",
         when_not="there are none (generate_3d_from_text).",
-        example={"image_paths": ["horse/front.png"], "output_path": "models/horse.glb"},
+        example={
+            "image_paths": ["horse/front.png", "horse/left.png", "horse/back.png", "horse/right.png"],
+            "output_path": "models/horse.glb",
+        },
         limits=("PNG, JPEG or WebP", f"{WAIT_S / 60:.0f} minutes", "each model costs the user money"),
     )
 

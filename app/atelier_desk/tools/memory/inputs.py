@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field
 
 from atelier_desk.domain import limits
+from atelier_desk.domain.memory import DEFAULT_IMPORTANCE
 from atelier_desk.tools.base import Input
 
 Type = Literal["user_pref", "context", "knowledge", "decision"]
@@ -15,7 +16,8 @@ Tags = Annotated[list[Tag], Field(max_length=limits.MEMORY_TAGS)]
 MemoryId = Annotated[str, Field(min_length=1, max_length=64, description="Id of the memory.")]
 Scope = Literal["workflow", "general", "both"]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-SCOPE_TOLD = "workflow: this workflow's; general: those of all workflows, with those of here that wait for the user's yes; both."
+SCOPE_TOLD = "workflow: this workflow's alone; general: those for all workflows, with your proposals for them; both."
+TAGS_TOLD = "Only memories that have each of these tags, spelled the same."
 READ_DEFAULT = 20_000
 """Characters of one memory that ``get`` gives at once."""
 
@@ -35,13 +37,19 @@ class Add(Input):
     )
     content: str = Field(min_length=1, max_length=limits.MEMORY_CONTENT, description="One fact a memory, understandable by itself.")
     metadata: Metadata = Field(default=Metadata(), description="priority, agent_source, tags.")
-    tags: Tags = Field(default=[], description="Words to find it by.")
+    tags: Tags = Field(default=[], description='Keywords to filter by later, such as ["style", "french"].')
     scope: Literal["workflow", "general"] | None = Field(
         default=None,
-        description="workflow: for this workflow alone. general: for all workflows, once the user said yes at the end of the run; until "
-        "then this workflow alone has it. Left out: user_pref and knowledge general, context and decision workflow.",
+        description="workflow: for this workflow alone. general: for all workflows; it is a proposal, which this workflow has at once and "
+        "the others once the user agrees, at the end of the run. Left out: general for user_pref and knowledge, workflow for context and "
+        "decision.",
     )
-    importance: Share | None = Field(default=None, description="0 to 1; follows from the type when left out.")
+    importance: Share | None = Field(
+        default=None,
+        description="0 to 1; left out: "
+        + ", ".join(f"{kind.value} {share:g}" for kind, share in sorted(DEFAULT_IMPORTANCE.items(), key=lambda item: -item[1]))
+        + ".",
+    )
 
 
 class Get(Input):
@@ -53,7 +61,7 @@ class Get(Input):
 class List(Input):
     operation: Literal["list"]
     type_filter: Type | None = Field(default=None, description="Only this type.")
-    tags: Tags = Field(default=[], description="Only memories with all of these tags.")
+    tags: Tags = Field(default=[], description=TAGS_TOLD)
     scope: Scope = Field(default="both", description=SCOPE_TOLD)
     mode: Literal["full", "compact"] = Field(default="full", description="compact gives a preview of the content.")
     limit: int = Field(default=limits.MEMORY_LIST_DEFAULT, ge=1, le=limits.MEMORY_LIST_MAX, description="Most memories to return.")
@@ -63,12 +71,13 @@ class Search(Input):
     operation: Literal["search"]
     query: str = Field(min_length=1, max_length=limits.QUESTION, description="What you want to know, in words.")
     type_filter: Type | None = Field(default=None, description="Only this type.")
-    tags: Tags = Field(default=[], description="Only memories with all of these tags.")
+    tags: Tags = Field(default=[], description=TAGS_TOLD)
     scope: Scope = Field(default="both", description=SCOPE_TOLD)
     limit: int = Field(default=limits.MEMORY_LIST_DEFAULT, ge=1, le=limits.MEMORY_LIST_MAX, description="Most memories to return.")
     threshold: Share = Field(
         default=0.7,
-        description="How close to a clear match: 0 keeps all that matches at all, 0.7 what is about the same thing, 1 clear matches alone.",
+        description="Drops less certain matches, 0 to 1: 0 keeps all that matches at all, 0.7 what is about the same thing, 1 clear "
+        "matches alone. Found nothing: try 0.",
     )
 
 
@@ -76,7 +85,7 @@ class Update(Input):
     operation: Literal["update"]
     memory_id: MemoryId
     content: str | None = Field(default=None, min_length=1, max_length=limits.MEMORY_CONTENT, description="The new content.")
-    tags: Tags | None = Field(default=None, description="The new tags, all of them.")
+    tags: Tags | None = Field(default=None, description="All its tags from now on; [] removes them.")
     importance: Share | None = Field(default=None, description="The new importance, 0 to 1.")
 
 
@@ -88,7 +97,10 @@ class Delete(Input):
 class ClearByType(Input):
     operation: Literal["clear_by_type"]
     type: Type = Field(description="Delete all memories of this type.")
-    scope: Scope | None = Field(default=None, description="This workflow's when left out; must be given in no workflow.")
+    scope: Scope | None = Field(
+        default=None,
+        description="workflow (when left out): this workflow's alone; general: those for all workflows, with your proposals; both.",
+    )
 
 
 class Describe(Input):

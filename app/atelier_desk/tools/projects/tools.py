@@ -25,10 +25,11 @@ from atelier_desk.tools.describe import About
 from atelier_desk.tools.files.base import author
 from atelier_desk.tools.projects.base import KINDS, ProjectTool, kind_of, outside_of, real, without_links
 from atelier_desk.tools.projects.templates import LANGUAGES, basic
+from atelier_desk.tools.schema import PathText
 from atelier_desk.workspace.diffs import file_change
-from atelier_desk.workspace.places import PATH, first_outside
+from atelier_desk.workspace.places import first_outside
 
-Name = Field(min_length=1, max_length=128, description="The project's name.")
+Name = Field(min_length=1, max_length=128, description="The project's name, as list_projects has it.")
 INGEST_S = 3_600.0
 LOOK_S = 0.5
 FILES = 500
@@ -114,8 +115,8 @@ class _Changing(ProjectTool):
 
 
 class CreateInput(Input):
-    name: str = Name
-    path: str = Field(default=".", max_length=PATH, description="Its folder in the workspace.")
+    name: str = Field(min_length=1, max_length=128, description="The project's name.")
+    path: PathText = Field(default=".", description="Its folder in the workspace.")
     language: str = Field(default="", max_length=60, description=f"For the first file of a template: {', '.join(LANGUAGES)}.")
     template: Literal["", "empty", "basic"] = Field(
         default="", description="empty makes the folder; basic also a README.md, a .gitignore and a first file. Nothing is overwritten."
@@ -184,7 +185,7 @@ class CreateProject(_Changing):
 
 
 class SetupInput(Input):
-    root: str = Field(default=".", max_length=PATH, description="Folder of the workspace.")
+    root: PathText = Field(default=".", description="Folder of the workspace.")
     ingest: bool = Field(default=True, description="Read it now.")
     embeddings: bool = Field(default=True, description="Make vectors, so that it is found by meaning too.")
 
@@ -219,12 +220,16 @@ class SetupProject(_Changing):
         return await self.read(project, (), context)
 
 
+class LoadInput(Input):
+    path: PathText = Field(min_length=1, description="Its folder in the workspace, or one in it.")
+
+
 class PathInput(Input):
-    path: str = Field(min_length=1, max_length=PATH, description="Folder or file of the workspace.")
+    path: PathText = Field(min_length=1, description="Folder or file of the workspace.")
 
 
 class ForgetInput(Input):
-    path: str = Field(min_length=1, max_length=PATH, description="Folder or file of the workspace, or the address of a page.")
+    path: PathText = Field(min_length=1, description="Folder or file of the workspace, or the address of a page.")
 
 
 @builtin(order=804)
@@ -234,15 +239,15 @@ class LoadProject(_Changing):
     purpose: ClassVar[str] = N_("Includes the project of a folder in searches")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Load the project in {path}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
-    input: ClassVar[Any] = PathInput
+    input: ClassVar[Any] = LoadInput
     about: ClassVar[About] = About(
-        what="Has searches over all projects look at the project of a folder, and works with it from now on.",
-        when="list_projects says that it is not loaded.",
-        when_not="there is no project of the folder yet: setup_project.",
-        example={"path": "."},
+        what="Brings a project back into brain_search, and makes it the current project of this run.",
+        when="list_projects says loaded: false.",
+        when_not="the folder has no project yet (setup_project), or the project is loaded and only to become current (switch_project).",
+        example={"path": "shop"},
     )
 
-    async def run(self, input: PathInput, context: ToolContext) -> ToolResult:
+    async def run(self, input: LoadInput, context: ToolContext) -> ToolResult:
         where = self.place(input.path, context)
         project = await self.of_place(where, context)
         if not await in_tool_thread(os.path.isdir, real(where, context)):
@@ -301,8 +306,9 @@ class SwitchProject(ProjectTool):
     idempotent: ClassVar[bool] = True
     input: ClassVar[Any] = NameInput
     about: ClassVar[About] = About(
-        what="Has query_entities and semantic_search look at another project for the rest of the run.",
-        when="there are several projects.",
+        what="Makes a project the current one for the rest of this run: the one that query_entities, semantic_search, "
+        "explore_relationships and generate_embeddings look at.",
+        when="there are several projects and another one is current.",
         when_not="you want to search all of them: brain_search.",
         example={"name": "shop"},
     )
@@ -321,9 +327,9 @@ class UnloadProject(_Changing):
     needs_workspace: ClassVar[bool] = False
     input: ClassVar[Any] = NameInput
     about: ClassVar[About] = About(
-        what="Has searches over all projects leave one out. Nothing is deleted: load_project brings it back.",
-        when="what it holds is in the way of what you look for.",
-        when_not="files are gone: ingest_directory notices that by itself.",
+        what="Leaves a project out of brain_search, in other runs too, until load_project. Nothing is deleted.",
+        when="what it holds is in the way of what you look for in all projects.",
+        when_not="you want another current project (switch_project), or files are gone (ingest_directory notices).",
         example={"name": "shop"},
     )
 
@@ -335,7 +341,7 @@ class UnloadProject(_Changing):
 
 
 class IngestCodeInput(Input):
-    path: str = Field(default="", max_length=PATH, description="Folder or file of the workspace.")
+    path: PathText = Field(default="", description="Folder or file of the workspace.")
     files: list[str] = Field(default=[], max_length=FILES, description="Or several files.")
     incremental: bool = Field(default=True, description="Read only what changed.")
 

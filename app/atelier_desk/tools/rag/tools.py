@@ -139,10 +139,14 @@ class GetSchema(RagTool):
 
 
 class QueryInput(Input):
-    entity: str = Field(min_length=1, max_length=60, description=", ".join(KINDS))
-    where: dict[str, Any] = Field(default={}, max_length=20, description='{"field": value} or {"field": {"operator": value}}')
-    order_by: str = Field(default="", max_length=60, description="A field; -field for the last first.")
-    limit: int = Field(default=20, ge=1, le=MOST)
+    entity: str = Field(
+        min_length=1, max_length=60, description="Classes, functions, methods are Scope.", json_schema_extra={"enum": list(KINDS)}
+    )
+    where: dict[str, Any] = Field(
+        default={}, max_length=20, description='All must hold: {"field": value} (a list: one of them) or {"field": {"operator": value}}.'
+    )
+    order_by: str = Field(default="", max_length=60, description="A field, or -field for descending, as in -lines.")
+    limit: int = Field(default=20, ge=1, le=MOST, description="Most results.")
 
 
 @builtin(order=902)
@@ -156,8 +160,17 @@ class QueryEntities(RagTool):
         what="Finds entities of the current project by their fields.",
         when="you know what you look for: all classes of a folder, the longest functions, who imports a package.",
         when_not="you look for something by what it does: semantic_search.",
-        example={"entity": "Scope", "where": {"type": "class", "path": {"starts_with": "src/"}}, "limit": 20},
-        limits=(f"fields: {', '.join(FIELDS)}", f"operators: {', '.join(OPERATORS)}", f"{MOST} results"),
+        example={
+            "entity": "Scope",
+            "where": {"type": "function", "path": {"starts_with": "src/"}, "lines": {"gt": 80}},
+            "order_by": "-lines",
+        },
+        limits=(
+            f"fields: {', '.join(FIELDS)}; type of a Scope: class, function, method, interface, enum, struct, constant …; lines: how many; "
+            "qualified: such as Store.save; parent: an id",
+            f"operators: {', '.join(OPERATORS)}",
+            f"{MOST} results",
+        ),
     )
 
     async def run(self, input: QueryInput, context: ToolContext) -> ToolResult:

@@ -14,6 +14,7 @@ from atelier_desk.tools.base import Input, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.call import SubjectKind
 from atelier_desk.tools.describe import About, DescribedTool
+from atelier_desk.tools.schema import PathText
 from atelier_desk.tools.sections import SHELL
 from atelier_desk.tools.shell import running
 from atelier_desk.workspace.commands.judge import judge
@@ -94,7 +95,7 @@ _FILES = 500
 
 class DiffInput(Input):
     staged: bool = Field(default=False, description="What is staged, instead of what is not.")
-    file: str = Field(default="", max_length=4096, description="One file or folder, relative to the workspace.")
+    file: PathText = Field(default="", description="One file or folder, relative to the workspace.")
 
     @field_validator("file")
     @classmethod

@@ -15,6 +15,7 @@ from atelier_desk.tools.base import Call, Effect, Input, Risk, ToolContext, Tool
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.call import summary_of
 from atelier_desk.tools.describe import About, DescribedTool
+from atelier_desk.tools.schema import PathText
 from atelier_desk.tools.sections import SHELL
 from atelier_desk.tools.shell import change_capture, running
 from atelier_desk.tools.shell.risk import risk_of
@@ -26,19 +27,25 @@ from atelier_desk.workspace.processes.sandbox import Kind
 
 
 class RunCommandInput(Input):
-    command: str = Field(min_length=1, max_length=LONGEST, description="The command line, as for bash.")
-    description: str = Field(default="", max_length=200, description="What it is for, in a few words, for the user.")
-    cwd: str = Field(default="", max_length=4096, description="Folder to run in, relative to the workspace.")
+    command: str = Field(
+        min_length=1,
+        max_length=LONGEST,
+        description="The command line, as for bash. Parts with &&, ||, ;, | and redirections are judged one by one.",
+    )
+    description: str = Field(default="", max_length=200, description="What it is for, in a few words; the user reads it when asked.")
+    cwd: PathText = Field(default="", description="Folder to run in, relative to the workspace; left out: its top. Use it instead of cd.")
     timeout_ms: int = Field(
         default=limits.COMMAND_TIMEOUT_MS, ge=limits.COMMAND_TIMEOUTS_MS[0], le=limits.COMMAND_TIMEOUTS_MS[1],
-        description="Milliseconds after which it is ended.",
+        description="Milliseconds after which it is ended; not in the background.",
     )  # fmt: skip
-    modifies_files: bool = Field(description="Whether it changes files.")
-    background: bool = Field(default=False, description="Return at once; read on with command_output.")
+    modifies_files: bool = Field(description="true when it may create, change or delete files, false when it only reads.")
+    background: bool = Field(
+        default=False, description="For servers and watchers: returns a command_id at once, for command_output and command_stop."
+    )
     sandbox: Literal["workspace", "network", "none"] = Field(
         default="workspace",
-        description="workspace: writes only in the workspace and $TMPDIR, no network. network: with the network. none: no sandbox. "
-        "The user is asked each time about the last two.",
+        description="workspace: writes only in the workspace and $TMPDIR, no network. network: the same with the network, to install or "
+        "download. none: no sandbox. The user is asked each time about the last two.",
     )
 
 
@@ -105,7 +112,7 @@ class RunCommand(DescribedTool):
         when_not="a file tool does it (read_file, search_files, edit_file), or the command would wait for input.",
         example={"command": "python -m pytest -q", "description": "Run the tests", "modifies_files": False},
         limits=(
-            f"{limits.COMMAND_TIMEOUTS_MS[1] // 1000} seconds at most; use background for servers and watchers",
+            f"{limits.COMMAND_TIMEOUTS_MS[1] // 1000} seconds at most",
             f"output over {MOST_LINES} lines or {MOST_BYTES // 1024} KB is kept in a file, head and tail come back",
             "the user can undo what it changes in the workspace, but not in the background, in .git, or in what .gitignore names",
             "commands that only read inside the workspace run at once, others may ask the user; substitutions, variables, loops and "

@@ -38,15 +38,24 @@ SYSTEM_PROMPT = (
 
 class Action(Input):
     description: Annotated[str, NotBlank] = Field(
-        min_length=1, max_length=limits.PLAN_DESCRIPTION, description="What is to be done, understandable by itself."
+        min_length=1,
+        max_length=limits.PLAN_DESCRIPTION,
+        description="What is to be done, understandable by itself: a sub-agent is told it, the goal and the results of earlier stages.",
     )
-    complexity: Literal["simple", "moderate", "complex"] = Field(default="moderate", description="How much thought it needs.")
-    tool: ToolName | None = Field(default=None, description="A tool to call with arguments; when left out a sub-agent does the action.")
-    arguments: dict[str, Any] | None = Field(default=None, description="The tool's arguments.")
+    complexity: Literal["simple", "moderate", "complex"] = Field(
+        default="moderate",
+        description="For a sub-agent: how long its replies may be ("
+        + ", ".join(f"{name} {tokens}" for name, tokens in REPLY_TOKENS.items())
+        + " tokens).",
+    )
+    tool: ToolName | None = Field(
+        default=None, description="Name of one of your tools, called once with arguments; left out: a sub-agent does the action."
+    )
+    arguments: dict[str, Any] | None = Field(default=None, description="The arguments of that tool's call, as its definition has them.")
     depends_on: list[int] = Field(
         default=[],
         max_length=limits.PLAN_ACTIONS,
-        description="Numbers of earlier actions whose end it needs; the first action is 0.",
+        description="Actions before it that must have ended, by place from 0: [0] waits for the first. Not with all_at_once.",
     )
 
     @model_validator(mode="after")
@@ -59,17 +68,19 @@ class Action(Input):
 class PlanActionsInput(Input):
     goal: Annotated[str, NotBlank] = Field(min_length=1, max_length=limits.PLAN_GOAL, description="What all actions together are for.")
     sections: list[ToolName] = Field(
-        default=[], max_length=limits.LIST_DEFAULT, description="Sections whose tools the sub-agents get; all of yours when left out."
+        default=[],
+        max_length=limits.LIST_DEFAULT,
+        description='Ids of sections (list_tool_sections) whose tools the sub-agents get, such as ["file_ops"]; left out: all of yours.',
     )
     actions: list[Action] = Field(
         min_length=1,
         max_length=limits.PLAN_ACTIONS,
-        description="Each {description, complexity, depends_on} for a sub-agent, or {description, tool, arguments} for one tool call.",
+        description="In order. For a sub-agent: description, complexity, depends_on; for one tool call: description, tool, arguments.",
     )
     strategy: Strategy = Field(
         default=Strategy.BATCH,
-        description="sequential: one after the other, stops at the first failure; batch_when_possible: independent ones together; "
-        "all_at_once: all together.",
+        description="sequential: one after the other, stops at the first failure. batch_when_possible: together, as far as depends_on and "
+        "changes allow. all_at_once: all together.",
     )
 
     @model_validator(mode="after")

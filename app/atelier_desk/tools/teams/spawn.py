@@ -40,22 +40,32 @@ class Spawn(Input):
     name: AgentName
     prompt: Prompt
     system_prompt: Annotated[str, NotBlank] | None = Field(
-        default=None, min_length=1, max_length=limits.SYSTEM_PROMPT, description="Who it is and how it works; yours when left out."
+        default=None,
+        min_length=1,
+        max_length=limits.SYSTEM_PROMPT,
+        description="Who it is and how it works; left out: a general sub-agent.",
     )
     tools: list[ToolName] | None = Field(
-        default=None, max_length=limits.LIST_DEFAULT, description="Names of tools it may use, out of your own; all of yours when left out."
+        default=None,
+        max_length=limits.LIST_DEFAULT,
+        description="The only tools it may use, by name, out of yours; left out: all of yours.",
     )
     mcp_servers: list[ToolName] | None = Field(
         default=None,
         max_length=limits.LIST_DEFAULT,
-        description="MCP servers it may use, out of your own; yours when neither these nor tools nor sections are named.",
+        description="Names of MCP servers (NAME in mcp__NAME__tool), out of yours: it gets all their tools beside those in tools, and no "
+        "other server's; [] for none. Left out: all your servers, or only what tools names.",
     )
-    provider: str | None = Field(default=None, min_length=1, max_length=64, description="Provider of its model; yours when left out.")
-    model: str | None = Field(default=None, min_length=1, max_length=limits.MODEL_NAME, description="Its model; yours when left out.")
+    provider: str | None = Field(
+        default=None, min_length=1, max_length=64, description="Provider of its model, such as openai; left out: yours."
+    )
+    model: str | None = Field(default=None, min_length=1, max_length=limits.MODEL_NAME, description="Its model; left out: yours.")
     budget: Budget | None = Field(
-        default=None, description="Caps for it: max_cost (US dollars), max_tokens, max_seconds, max_tool_calls; they come out of yours."
+        default=None, description="Its limits, taken from yours: max_cost in US dollars, max_tokens, max_seconds, max_tool_calls."
     )
-    wait: bool = Field(default=True, description="false: go on at once while it works, and join it later.")
+    wait: bool = Field(
+        default=True, description="true: the call gives its report. false: it works in the background; join gives the report."
+    )
 
 
 class ListChildren(Input):
@@ -97,8 +107,8 @@ class SpawnAgentTool(TeamTool):
         when="a part of the work stands by itself, takes many steps you need not see, or can go on while you do something else.",
         when_not="one or two tool calls of your own do it, or a permanent agent is made for it (DelegateTaskTool).",
         operations={
-            "spawn": "start one and wait for its report; with wait false go on and join it later",
-            "join": "wait for sub-agents started before and get their reports",
+            "spawn": "start one, and get its report or, with wait false, its child_id",
+            "join": "wait for sub-agents in the background and get their reports",
             "list_children": "your sub-agents and how they are",
             "terminate": "stop one and everything below it; gives what it had got so far",
         },

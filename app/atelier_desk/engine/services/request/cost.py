@@ -10,24 +10,32 @@ from atelier_desk.domain.agent import AgentConfig, ToolMode
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.request import prompt, searching
 from atelier_desk.engine.run.request.model_call import configured_in, tools_tokens
+from atelier_desk.llm.profiles import profile
 from atelier_desk.llm.tokens import message_tokens
 from atelier_desk.tools.modes import tools_text, usable_names, visible_names
 from atelier_desk.tools.registry import ToolRegistry
 
+FOLDER = ("workspace",)
+"""Most runs have a folder, and the tools for it are most of the tools: they are counted. The prompt does not name it."""
+
 
 @dataclass(frozen=True, slots=True)
 class PromptCost:
-    """Estimated tokens of a root run's first request without its message.
+    """Estimated tokens of the first request, without its message, of a root run that has a folder.
 
     Attributes:
         system: the system message, with what is said there of tools.
         definitions: the tool definitions.
         tools: how many definitions there are.
+        searched: how many tools are not listed but searched for when they are needed, because listing them takes too much of the window.
+        listed: what the request would take if they were listed too; ``total`` when none is searched for.
     """
 
     system: int
     definitions: int
     tools: int
+    searched: int = 0
+    listed: int = 0
 
     @property
     def total(self) -> int:
@@ -37,7 +45,7 @@ class PromptCost:
 def prompt_cost(registry: ToolRegistry, config: AgentConfig, mode: ToolMode, *, language: str, now: datetime, window: int) -> PromptCost:
     """The cost with ``mode`` in place of the configuration's own, for a model with this ``window`` in tokens."""
     config = config.model_copy(update={"tool_mode": mode})
-    state = RunState(run_id="", workflow_id="", agent=config, language=language, started_at=now)
+    state = RunState(run_id="", workflow_id="", agent=config, language=language, started_at=now, workspace=FOLDER)
     enabled = configured_in(registry, state)
     usable = usable_names(registry, mode=mode, enabled=enabled, depth=0, max_depth=limits.DEPTH)
     searched = searching.searched(registry, state, usable, window)
@@ -46,6 +54,7 @@ def prompt_cost(registry: ToolRegistry, config: AgentConfig, mode: ToolMode, *, 
     names = visible_names(
         registry, mode=mode, enabled=enabled, depth=0, max_depth=limits.DEPTH, has_parent=False, child_asks=False, search=search
     )
-    definitions = tuple(registry.get_definitions_by_names(names))
-    system = message_tokens(prompt.system_prompt(state, text))
-    return PromptCost(system=system, definitions=tools_tokens(definitions), tools=len(definitions))
+    definitions = tuple(registry.get_definitions_by_names(names, profile("", config.model).edit_forms))
+    system, tokens = message_tokens(prompt.system_prompt(state, text)), tools_tokens(definitions)
+    hidden, unlisted = (searched.tools, searched.tokens) if searched is not None else (0, 0)
+    return PromptCost(system, tokens, len(definitions), searched=hidden, listed=system + tokens + unlisted)
