@@ -12,12 +12,14 @@ _HIDDEN = frozenset({"Cc", "Cf", "Zl", "Zp", "Cs", "Co", "Cn"})
 _BLANK = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
 """Those of other categories that look like nothing: fillers, and selectors of a variant."""
 _JOINER, _NON_JOINER, _EMOJI = "\u200d", "\u200c", "\ufe0f"
+_VIRAMA = 9
+"""The combining class of the signs that take a letter's vowel away in Indic scripts; a joiner after one is seen."""
 
 
 def visible(text: str) -> str:
     """``text`` with every character that could make a person read something else written as ``⟨U+202E⟩``.
 
-    Line feeds and tabs stay, and what makes one emoji of several signs or joins letters in Persian.
+    Line feeds and tabs stay, and what makes one emoji of several signs or joins letters, as in Persian, Hindi or Sinhala.
     """
     if text.isprintable() and _BLANK.search(text) is None:
         return text
@@ -50,6 +52,8 @@ def _is_hidden(character: str) -> bool:
 
 def _joins(character: str, before: str, after: str) -> bool:
     """Whether it only shapes its neighbours, in a way that is seen."""
+    if character in (_JOINER, _NON_JOINER) and unicodedata.combining(before) == _VIRAMA:
+        return True  # as in host names: RFC 5892, appendix A.1 and A.2
     if character == _JOINER:
         return _is_sign(before) and unicodedata.category(after) == "So"
     if character == _EMOJI:

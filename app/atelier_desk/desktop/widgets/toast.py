@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QWidget
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets.basic import IconButton, fill, label
 from atelier_desk.desktop.widgets.undo import UndoStack
+from atelier_desk.domain.text import visible
 from atelier_desk.i18n import _
 
 DEFAULT_MS = 6000
@@ -37,7 +38,7 @@ class Toast(QFrame):
         self.lasting = lasting
         mark(self, "toast")
         self.setObjectName("toast")
-        self.setAccessibleName(text)
+        self.setAccessibleName(visible(text))
         row = fill(QHBoxLayout(self), margins=(16, 10, 16, 10), spacing=16)
         words = label(text, parent=self)
         if words.sizeHint().width() > WIDEST:
@@ -65,7 +66,7 @@ class Toast(QFrame):
     def say(self, text: str) -> None:
         """Another text, such as how far something is."""
         self._words.setText(text)
-        self.setAccessibleName(text)
+        self.setAccessibleName(visible(text))
         self.adjustSize()
 
     def dismiss(self) -> None:
