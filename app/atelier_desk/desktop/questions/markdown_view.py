@@ -51,8 +51,7 @@ class MarkdownView(QTextBrowser):
     def set_text(self, markdown: str) -> None:
         """Show this Markdown."""
         self._source = markdown
-        if self._fit:
-            self.setWordWrapMode(wrap_mode(markdown))
+        self.setWordWrapMode(wrap_mode(markdown))
         self.document().setMarkdown(visible(markdown), _FEATURES)
         dress(self.document())
         self._fit_height()
