@@ -36,14 +36,22 @@ def _is_plain(line: str) -> bool:
     return line.isprintable() and _BLANK.search(line) is None
 
 
+def hidden_codes(text: str) -> list[str]:
+    """What ``visible`` would write out of a text, each once, as ``U+202E``; empty for a text that is all seen."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    return list(dict.fromkeys(f"U+{ord(line[place]):04X}" for line in lines if not _is_plain(line) for place in _hidden_in(line)))
+
+
 def _visible_line(line: str) -> str:
     if _is_plain(line):
         return line
+    hidden = set(_hidden_in(line))
+    return "".join(f"⟨U+{ord(each):04X}⟩" if place in hidden else each for place, each in enumerate(line))
+
+
+def _hidden_in(line: str) -> list[int]:
     around = f" {line} "
-    return "".join(
-        f"⟨U+{ord(each):04X}⟩" if _is_hidden(each) and not _joins(each, around[place], around[place + 2]) else each
-        for place, each in enumerate(line)
-    )
+    return [place for place, each in enumerate(line) if _is_hidden(each) and not _joins(each, around[place], around[place + 2])]
 
 
 def _is_hidden(character: str) -> bool:

@@ -72,9 +72,9 @@ def _mark(item: Token, counters: list[int | None]) -> str:
 
 
 def inline_text(tokens: Sequence[Token]) -> str:
-    """The words of inline tokens; a picture is its alternative text."""
+    """The words of inline tokens; a picture is its alternative text, and all of code is visible."""
     breaks = {"softbreak": " ", "hardbreak": "\n"}
-    return "".join(breaks.get(token.type, token.content) for token in tokens)
+    return "".join(visible(token.content) if token.type == "code_inline" else breaks.get(token.type, token.content) for token in tokens)
 
 
 def one_line(text: str) -> str:
