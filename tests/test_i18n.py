@@ -21,6 +21,11 @@ def test_a_placeholder_may_have_any_name() -> None:
     assert error.localized(_) == "x and y"
 
 
+def test_a_value_hides_or_reorders_nothing() -> None:
+    assert _("Renamed to “{name}”", name="report\u202etxt.sh") == "Renamed to “report⟨U+202E⟩txt.sh”"
+    assert ngettext("{n} of {name}", "{n} of {name}", 2, name="a\u200bb") == "2 of a⟨U+200B⟩b"
+
+
 def test_french_counts_zero_as_one() -> None:
     texts = ("{n} memory embedded", "{n} memories embedded")
     assert [ngettext(*texts, n) for n in (0, 1, 2)] == ["0 memories embedded", "1 memory embedded", "2 memories embedded"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from atelier_desk.domain.text import visible
 from atelier_desk.figures import size
 from atelier_desk.i18n import N_, _, ngettext
 
@@ -39,8 +40,8 @@ def missing_words(folder: str) -> str:
 
 
 def path_words(change: Change) -> str:
-    """``src/a.py``, ``docs/`` for a folder, ``a.py → b.py`` for a move."""
-    return f"{change.path} → {change.moved_to}" if change.moved_to else change.path + ("/" if change.folder else "")
+    """``src/a.py``, ``docs/`` for a folder, ``a.py → b.py`` for a move, as it can be read."""
+    return visible(f"{change.path} → {change.moved_to}" if change.moved_to else change.path + ("/" if change.folder else ""))
 
 
 def state_words(change: Change) -> str:
@@ -51,7 +52,7 @@ def state_words(change: Change) -> str:
 def held_words(held: HeldFile) -> str:
     """``AGENTS.md``, ``hooks/`` for a folder; and whether a file is there by that name, which stays as it is."""
     path = held.path + ("/" if held.folder else "")
-    return _("{path} (new version)", path=path) if held.replaces else path
+    return _("{path} (new version)", path=path) if held.replaces else visible(path)
 
 
 def kept_words(kept: Kept) -> str:

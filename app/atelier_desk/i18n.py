@@ -1,8 +1,8 @@
 """Translation for every layer: gettext catalogues made with Babel, switched while the program runs.
 
-A leaf module: it imports nothing of Atelier. Strings are written in English in the code, marked with ``_`` (translated now) or
-``N_`` (marked for extraction, translated later by whoever shows them), with named ``{placeholders}`` and never f-strings, so that a
-translator sees whole sentences.
+A leaf module: of Atelier it imports only what makes text from elsewhere visible. Strings are written in English in the code, marked with
+``_`` (translated now) or ``N_`` (marked for extraction, translated later by whoever shows them), with named ``{placeholders}`` and never
+f-strings, so that a translator sees whole sentences.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from contextvars import ContextVar
 from functools import cache
 from importlib import resources
 from pathlib import Path
+
+from atelier_desk.domain.text import visible
 
 LANGUAGES = ("en", "fr")
 DOMAIN = "atelier"
@@ -32,14 +34,18 @@ def N_(message: str) -> str:
 
 
 def _(message: str, /, **params: object) -> str:
-    """Translate a message into the current language and fill in its named placeholders."""
+    """Translate a message into the current language and fill in its named placeholders, whose texts are made visible."""
     text = _translations().gettext(message) if message else ""
-    return text.format(**params) if params else text
+    return text.format(**_seen(params)) if params else text
 
 
 def ngettext(singular: str, plural: str, /, n: int, **params: object) -> str:
     """Translate with the language's plural rule (French counts 0 as singular); ``{n}`` is filled in."""
-    return _translations().ngettext(singular, plural, n).format(n=n, **params)
+    return _translations().ngettext(singular, plural, n).format(n=n, **_seen(params))
+
+
+def _seen(params: dict[str, object]) -> dict[str, object]:
+    return {name: visible(value) if isinstance(value, str) else value for name, value in params.items()}
 
 
 @cache

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pytest
 
-from atelier_desk.cli.output import moment
+from atelier_desk.cli.output import Terminal, moment
 
 
 @pytest.fixture
@@ -26,3 +27,11 @@ def tokyo(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_moments_are_those_of_the_clock_on_the_wall() -> None:
     at = datetime(2026, 11, 25, 22, 30, 5, tzinfo=UTC)
     assert (moment(at), moment(at, seconds=True)) == ("2026-11-26 07:30", "2026-11-26 07:30:05")
+
+
+async def test_nothing_that_is_noted_or_asked_hides_or_reorders_even_into_a_file() -> None:
+    said = io.StringIO()
+    terminal = Terminal(json=False, cwd=".", stdout=io.StringIO(), stderr=said, stdin=io.StringIO("y\n"))
+    terminal.note("read report\u202etxt.sh")
+    assert await terminal.ask("name\u2066 [a\x1b[2K]: ") == "y"
+    assert said.getvalue() == "read report⟨U+202E⟩txt.sh\nname⟨U+2066⟩ [a⟨U+001B⟩[2K]: "

@@ -179,7 +179,7 @@ class Terminal:
     def note(self, text: str, style: str = "dim") -> None:
         self.think("")
         self.last_error = text if style == "error" else self.last_error
-        shown = printable(text) if self._person else text
+        shown = printable(text)  # into a file, too: what is said there is read by a person
         self._put(self._stderr, f"{STYLES[style]}{shown}{RESET}\n" if self._styled and style in STYLES else f"{shown}\n")
 
     def think(self, text: str) -> None:
@@ -206,11 +206,11 @@ class Terminal:
         self.request.shown(workflow_id, run_id, seq)
 
     def prompt(self, text: str) -> None:
-        self._put(self._stderr, text)
+        self._put(self._stderr, printable(text))
 
     async def ask(self, prompt: str) -> str | None:
         self.think("")
-        self._put(self._stderr, prompt)
+        self.prompt(prompt)
         # A question that was answered elsewhere leaves its read running; the next question takes that line.
         if self._line is None:
             self._line = asyncio.ensure_future(in_thread(self._stdin.readline))

@@ -16,6 +16,7 @@ from atelier_desk.desktop.widgets import control, fill, label, say
 from atelier_desk.desktop.widgets.grouped_list import GroupedList
 from atelier_desk.desktop.widgets.matching import plain
 from atelier_desk.desktop.widgets.rounded import round_popup
+from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_, _
 
 _WIDTH, _ROWS = 560, 10
@@ -211,12 +212,13 @@ class CommandPalette(QDialog):
             yield title if len(groups) > 1 else "", map(self._line, commands[:MOST])
 
     def _line(self, command: Command) -> QStandardItem:
-        item = QStandardItem(command.text)
+        text, hint = visible(command.text), visible(command.hint)
+        item = QStandardItem(text)
         item.setData(len(self._shown), _Role.UserRole)
         self._shown.append(command)
         item.setData(command.icon, _Role.UserRole + 1)
-        item.setData(command.hint, _Role.UserRole + 2)
-        item.setData(f"{command.text}, {command.hint}" if command.hint else command.text, _Role.AccessibleTextRole)
+        item.setData(hint, _Role.UserRole + 2)
+        item.setData(f"{text}, {hint}" if hint else text, _Role.AccessibleTextRole)
         return item
 
     def _run(self) -> None:

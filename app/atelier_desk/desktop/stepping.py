@@ -15,6 +15,7 @@ from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Translated, control, fill, label, say
 from atelier_desk.desktop.widgets.basic import native_keys
 from atelier_desk.domain.stream.payloads import RunStatusChanged, WorkflowComplete
+from atelier_desk.domain.text import visible
 from atelier_desk.domain.workflow import RunMode
 from atelier_desk.i18n import N_, _, ngettext
 
@@ -186,7 +187,7 @@ class StepBar(Translated, QFrame):
             steps = " · ".join([*named[:MOST_NAMED], *(["…"] if len(named) > MOST_NAMED else [])])
             text = ngettext("{n} agent waits: {steps}", "{n} agents wait: {steps}", len(self.waiting), steps=steps)
         self._text.setText(text)
-        self.setAccessibleName(text)
+        self.setAccessibleName(visible(text))
 
     def _dress(self) -> None:
         self._icon.setPixmap(theme().pixmap("footprints", "accent", theme().px(16), self.devicePixelRatioF()))

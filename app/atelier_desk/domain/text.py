@@ -12,12 +12,14 @@ _HIDDEN = frozenset({"Cc", "Cf", "Zl", "Zp", "Cs", "Co", "Cn"})
 _BLANK = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
 """Those of other categories that look like nothing: fillers, and selectors of a variant."""
 _JOINER, _NON_JOINER, _EMOJI = "\u200d", "\u200c", "\ufe0f"
+_VIRAMA = 9
+"""The combining class of the signs that take a letter's vowel away in Indic scripts; a joiner after one is seen."""
 
 
 def visible(text: str) -> str:
     """``text`` with every character that could make a person read something else written as ``⟨U+202E⟩``.
 
-    Line feeds and tabs stay, and what makes one emoji of several signs or joins letters in Persian.
+    Line feeds and tabs stay, and what makes one emoji of several signs or joins letters, as in Persian, Hindi or Sinhala.
     """
     if text.isprintable() and _BLANK.search(text) is None:
         return text
@@ -34,14 +36,22 @@ def _is_plain(line: str) -> bool:
     return line.isprintable() and _BLANK.search(line) is None
 
 
+def hidden_codes(text: str) -> list[str]:
+    """What ``visible`` would write out of a text, each once, as ``U+202E``; empty for a text that is all seen."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    return list(dict.fromkeys(f"U+{ord(line[place]):04X}" for line in lines if not _is_plain(line) for place in _hidden_in(line)))
+
+
 def _visible_line(line: str) -> str:
     if _is_plain(line):
         return line
+    hidden = set(_hidden_in(line))
+    return "".join(f"⟨U+{ord(each):04X}⟩" if place in hidden else each for place, each in enumerate(line))
+
+
+def _hidden_in(line: str) -> list[int]:
     around = f" {line} "
-    return "".join(
-        f"⟨U+{ord(each):04X}⟩" if _is_hidden(each) and not _joins(each, around[place], around[place + 2]) else each
-        for place, each in enumerate(line)
-    )
+    return [place for place, each in enumerate(line) if _is_hidden(each) and not _joins(each, around[place], around[place + 2])]
 
 
 def _is_hidden(character: str) -> bool:
@@ -50,6 +60,8 @@ def _is_hidden(character: str) -> bool:
 
 def _joins(character: str, before: str, after: str) -> bool:
     """Whether it only shapes its neighbours, in a way that is seen."""
+    if character in (_JOINER, _NON_JOINER) and unicodedata.combining(before) == _VIRAMA:
+        return True  # as in host names: RFC 5892, appendix A.1 and A.2
     if character == _JOINER:
         return _is_sign(before) and unicodedata.category(after) == "So"
     if character == _EMOJI:

@@ -39,6 +39,12 @@ def _question(text: str) -> Shown:
     return view
 
 
+def _report(text: str) -> Shown:
+    view = MarkdownView()
+    view.set_text(text)
+    return view
+
+
 def _set(text: str) -> Shown:
     field = MessageField()
     field.setPlainText(text)
@@ -60,6 +66,7 @@ MAKERS: list[Callable[[str], Shown]] = [
     _plain,
     _prose,
     _question,
+    _report,
     _set,
     _pasted,
     TextField,
@@ -72,6 +79,7 @@ def test_a_long_run_of_letters_is_broken_anywhere(qtbot: QtBot, make: Callable[[
     long = make("x" * 5_000)
     assert long.wordWrapMode() is QTextOption.WrapMode.WrapAnywhere
     assert "x" * 5_000 in long.toPlainText()
+    assert make("x\u202f" * 2_500).wordWrapMode() is QTextOption.WrapMode.WrapAnywhere, "no line is broken at such a blank"
     assert make("word " * 1_000).wordWrapMode() is QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere
 
 

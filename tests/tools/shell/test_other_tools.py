@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,22 @@ async def test_one_that_fails_at_once_says_so_and_too_many_are_refused(bench: Be
     assert bench.services.commands is not None
     await bench.services.commands.aclose()
     assert left(f"sleep {mark}") == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are text here")
+async def test_git_names_two_files_whose_names_are_not_utf8_apart(bench: Bench) -> None:
+    bench.git("init", "-q")
+    for name in (b"top\xe8.txt", b"top\xe9.txt"):
+        Path(os.fsdecode(os.fsencode(bench.root) + b"/" + name)).write_text("old\n")
+    bench.git("add", ".")
+    bench.git("commit", "-q", "-m", "first")
+    for name in (b"top\xe8.txt", b"top\xe9.txt"):
+        Path(os.fsdecode(os.fsencode(bench.root) + b"/" + name)).write_text("new\n")
+    named = [file["path"] for file in (await bench.call("git_status")).data["files"]]
+    assert named == ["top⟨E8⟩.txt", "top⟨E9⟩.txt"]
+    refused = (await bench.call("git_diff", file=named[1])).data
+    assert (refused["code"], named[1] in refused["error"]) == ("bad_path", True)
+    assert (await bench.call("git_diff")).data["output"].count("+new") == 2
 
 
 async def test_git(bench: Bench) -> None:

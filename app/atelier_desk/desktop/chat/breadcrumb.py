@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWi
 from atelier_desk.desktop.team.state import Member
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Translated, control, fill
+from atelier_desk.domain.text import visible
 from atelier_desk.i18n import _
 
 LEAST_NAME = 120
@@ -102,7 +103,7 @@ class Breadcrumb(Translated, QWidget):
 
     def retranslate(self) -> None:
         for part, (_run_id, name) in zip(self._parts[::2], self._shown, strict=True):
-            shown = name or _("Agent")
+            shown = visible(name) or _("Agent")
             if isinstance(part, QPushButton):
                 part.setText(shown)
                 part.setAccessibleName(_("Go to {agent}", agent=shown))
@@ -110,4 +111,4 @@ class Breadcrumb(Translated, QWidget):
                 part.setText(shown)
         above = self._path[-2].name if len(self._path) > 1 else ""
         self.back.describe(_("Back to {agent}", agent=above) if above else _("Back"), "Alt+Left")
-        self.setAccessibleName(" › ".join(name for _run, name in self._shown))
+        self.setAccessibleName(visible(" › ".join(name for _run, name in self._shown)))

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 from atelier_desk.desktop.team.state import Spent
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Translated, control, fill, label
+from atelier_desk.domain.text import visible
 from atelier_desk.figures import cost, duration, number, percent, tokens
 from atelier_desk.i18n import _, ngettext
 
@@ -153,7 +154,7 @@ class UsageMeter(Translated, QWidget):
             turn = self._spent.tokens
             lines.append(ngettext("The newest turn: {number} token", "The newest turn: {number} tokens", turn, number=tokens(turn)))
         lines += [_("{name}: {used} of {cap} ({share})", name=s.name, used=s.used, cap=s.cap, share=percent(s.part)) for s in caps]
-        self.setToolTip("\n".join(lines))
+        self.setToolTip(visible("\n".join(lines)))
         self.text.setToolTip("\n".join(lines))
         self.text.setAccessibleName(_("Usage: {text}", text=", ".join(lines)))
         if caps:

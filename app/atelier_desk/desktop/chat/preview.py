@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QPlainTextEdit, QPus
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import control, fill, label
 from atelier_desk.desktop.widgets.wrapping import TextField
+from atelier_desk.domain.text import visible
 from atelier_desk.figures import number
 from atelier_desk.i18n import _
 
@@ -34,10 +35,10 @@ class Preview(QDialog):
         super().__init__(parent)
         self.setObjectName("attachment-preview")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle(name)
+        self.setWindowTitle(visible(name))
         self.facts = control(label(facts, "small", self, wrap=True), "preview-facts")
         self.body = self._picture(picture, parent) if picture is not None else self._text(text)
-        self.body.setAccessibleName(name)
+        self.body.setAccessibleName(visible(name))
         close = control(QPushButton(_("Close"), self), "preview-close", on=self.close)
         close.setDefault(True)
         row = fill(QHBoxLayout(), (self.facts, 1), spacing=8)

@@ -30,6 +30,7 @@ from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
 from atelier_desk.desktop.widgets import Translated, control, fill, label, say
 from atelier_desk.desktop.widgets.basic import ElidedLabel
 from atelier_desk.desktop.widgets.steady import SteadyWidth
+from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class CardButton(QPushButton):
     def set_texts(self, title: str, text: str) -> None:
         self._title.setText(title)
         self._text.setText(text)
-        self.setAccessibleName(_("{name}: {text}", name=title, text=text))
+        self.setAccessibleName(visible(_("{name}: {text}", name=title, text=text)))
 
     def hasHeightForWidth(self) -> bool:
         layout = self.layout()
@@ -106,7 +107,7 @@ class RecentButton(QPushButton):
         for each in (icon, name, time):
             each.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         fill(QHBoxLayout(self), icon, (name, 1), time, margins=(10, 6, 10, 6), spacing=10)
-        self.setAccessibleName(f"{workflow.name}, {when}")
+        self.setAccessibleName(visible(f"{workflow.name}, {when}"))
 
     def sizeHint(self) -> QSize:
         layout = self.layout()

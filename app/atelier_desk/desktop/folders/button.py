@@ -12,6 +12,7 @@ from atelier_desk.desktop.folders.desk import FolderDesk
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Translated, say
 from atelier_desk.desktop.widgets.picker import Picker
+from atelier_desk.domain.text import visible
 from atelier_desk.file_words import GONE, trust_words
 from atelier_desk.i18n import _, ngettext
 
@@ -40,7 +41,7 @@ class FolderButton(Translated, Picker):
             trusted = self._desk.trusted.get(folder)
             if menu.actions():
                 menu.addSeparator()
-            menu.addAction(theme().icon("folder", "muted"), folder.replace("&", "&&")).setEnabled(False)
+            menu.addAction(theme().icon("folder", "muted"), visible(folder).replace("&", "&&")).setEnabled(False)
             if folder in self._desk.missing:
                 menu.addAction(theme().icon("triangle-alert", "warn"), _(GONE)).setEnabled(False)
                 menu.addAction(theme().icon("folder-open", "muted"), _("Choose another folder…"), partial(self._desk.replace, folder))

@@ -13,6 +13,7 @@ from atelier_desk.desktop.settings.files import confirm
 from atelier_desk.desktop.theme import mark
 from atelier_desk.domain.change import portions
 from atelier_desk.domain.errors import ConflictError
+from atelier_desk.domain.text import visible
 from atelier_desk.file_words import NAMED, changed_words, path_words, undo_words
 from atelier_desk.i18n import _, ngettext
 from atelier_desk.tools import failure_words
@@ -121,7 +122,7 @@ def tell_left(parent: QWidget, left: Sequence[UndoneChange], *, some: bool, anyw
     box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     box.setTextFormat(Qt.TextFormat.PlainText)
     box.setText(_("Not everything was undone.") if some else _("Nothing was undone."))
-    box.setInformativeText("\n\n".join(left_words(left)))
+    box.setInformativeText(visible("\n\n".join(left_words(left))))
     leave = QPushButton(_("Leave it as it is") if anyway is not None else _("Close"), box)
     leave.setObjectName("undo-leave")
     if anyway is not None:

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QLabel, QPushButton,
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import control, fill, label
+from atelier_desk.domain.text import visible
 from atelier_desk.i18n import _
 
 WIDTH = 440
@@ -23,7 +24,7 @@ class FormDialog(QDialog):
 
     def __init__(self, title: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWindowTitle(title)
+        self.setWindowTitle(visible(title))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.area = QScrollArea(self)
         self.area.setWidgetResizable(True)

@@ -10,6 +10,7 @@ from atelier_desk.desktop.panes.rows import paint_ground, quiet
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets.steady import OverlayBar
+from atelier_desk.domain.text import visible
 
 _Index = QModelIndex | QPersistentModelIndex
 KeyRole = Qt.ItemDataRole.UserRole
@@ -21,6 +22,7 @@ PictureRole = Qt.ItemDataRole.UserRole + 3
 
 def two_line_item(view: QListWidget, key: str, title: str, facts: str, icon: str = "", role: Role = "muted") -> QListWidgetItem:
     """Append an item; ``key`` identifies it."""
+    title, facts = visible(title), visible(facts)
     item = QListWidgetItem(title, view)
     item.setData(KeyRole, key)
     item.setData(FactsRole, facts)

@@ -13,6 +13,7 @@ from atelier_desk.desktop.panes.rows import paint_ground, quiet
 from atelier_desk.desktop.projects.looks import KIND_COLOURS, KIND_ICONS
 from atelier_desk.desktop.theme import icons, theme
 from atelier_desk.domain.project import Found
+from atelier_desk.domain.text import visible
 from atelier_desk.project_words import describe, kind_word, place_word, title_word
 from atelier_desk.storage.text import word_places
 
@@ -72,7 +73,7 @@ class ResultDelegate(QStyledItemDelegate):
         look, centre = theme(), int(Qt.AlignmentFlag.AlignVCenter)
         painter.setFont(look.font(14, 600))
         metrics = painter.fontMetrics()
-        name = metrics.elidedText(title_word(found.entity), Qt.TextElideMode.ElideMiddle, inner.width() * 3 // 5)
+        name = metrics.elidedText(visible(title_word(found.entity)), Qt.TextElideMode.ElideMiddle, inner.width() * 3 // 5)
         painter.setPen(look.colour("text"))
         painter.drawText(inner, centre, name)
         used = metrics.horizontalAdvance(name) + look.px(8)
@@ -92,5 +93,5 @@ class ResultDelegate(QStyledItemDelegate):
             if small.horizontalAdvance(where) > room:
                 parts = PurePosixPath(where).parts
                 where = "…/" + "/".join(parts[-2:]) if len(parts) > 2 else where
-            text = small.elidedText(where, Qt.TextElideMode.ElideLeft, room)
+            text = small.elidedText(visible(where), Qt.TextElideMode.ElideLeft, room)
             painter.drawText(inner, centre | int(Qt.AlignmentFlag.AlignRight), text)

@@ -19,6 +19,7 @@ from atelier_desk.desktop.widgets import EmptyState, Translated, control, fill, 
 from atelier_desk.desktop.widgets.inputs import ComboBox, SearchField
 from atelier_desk.desktop.widgets.steady import OverlayBar
 from atelier_desk.domain.project import Entity, EntityKind, Found, Project
+from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_, _, ngettext
 from atelier_desk.project_words import KIND_WORDS, place_word, title_word
 
@@ -136,12 +137,12 @@ class SearchPage(Translated, QWidget):
     def _fill(self) -> None:
         self._model.clear()
         for each in self.found:
-            item = QStandardItem(title_word(each.entity))
+            item = QStandardItem(visible(title_word(each.entity)))
             item.setEditable(False)
             item.setData(each, FOUND)
             item.setData(self._asked, NEEDLE)
-            item.setData(spoken(each), Qt.ItemDataRole.AccessibleTextRole)
-            item.setToolTip(place_word(each.entity))
+            item.setData(visible(spoken(each)), Qt.ItemDataRole.AccessibleTextRole)
+            item.setToolTip(visible(place_word(each.entity)))
             self._model.appendRow(item)
         if self.found:
             self.list.setCurrentIndex(self._model.index(0, 0))

@@ -31,6 +31,7 @@ from atelier_desk.desktop.widgets.words import made
 from atelier_desk.domain import limits
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalScope, ApprovalStatus
 from atelier_desk.domain.errors import AtelierError, ToolError
+from atelier_desk.domain.text import visible
 from atelier_desk.i18n import _
 from atelier_desk.tools import failure_words
 
@@ -299,7 +300,7 @@ class ApprovalCard(Translated, QFrame):
             self._menu.deleteLater()
         menu = self._menu = QMenu(self)
         for choice in wording.choices(self.request):
-            entry = menu.addAction(choice.text)
+            entry = menu.addAction(visible(choice.text))
             entry.setObjectName(f"approval-scope-{choice.name}")
             entry.triggered.connect(lambda _on=False, choice=choice: self.approve(choice.scope, choice.rules))
             if choice.scope is ApprovalScope.RUN:
@@ -359,7 +360,7 @@ class ApprovalCard(Translated, QFrame):
             self._approve.setText(text)
             self._approve.setAccessibleName(text)
             self._refit()
-        self._approve.setToolTip(self.arguments.problem or tip)
+        self._approve.setToolTip(visible(self.arguments.problem or tip))
 
     def _show_time(self) -> None:
         if self.head.show_time(self.desk.remaining(self.request) if self._open else None, self.request.on_timeout):
@@ -404,8 +405,8 @@ class ApprovalCard(Translated, QFrame):
         self._decision.setText(wording.decision(request))
         self._decision.setVisible(not self._open)
         line = wording.lineage(request.lineage, wording.agent_name(request))
-        self.setAccessibleName(wording.title(request))
-        self.setAccessibleDescription(". ".join(filter(None, (wording.risk(request)[0], why, line))))
+        self.setAccessibleName(visible(wording.title(request)))
+        self.setAccessibleDescription(visible(". ".join(filter(None, (wording.risk(request)[0], why, line)))))
         self.reason.set_placeholder(_("Reason to reject"))
         self.reason.editor.setAccessibleName(_("Reason for a rejection; the agent reads it"))
         self._reject.setText(_("Reject"))

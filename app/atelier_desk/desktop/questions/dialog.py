@@ -35,6 +35,7 @@ from atelier_desk.desktop.widgets import Card, ElidedLabel, Pill, PlainLabel, co
 from atelier_desk.desktop.widgets.words import made
 from atelier_desk.domain import limits
 from atelier_desk.domain.question import DECLINE, QuestionAnswer, QuestionType, UserQuestion
+from atelier_desk.domain.text import visible
 from atelier_desk.i18n import _
 
 WIDTH = 520
@@ -289,7 +290,7 @@ class QuestionDialog(QDialog):
         self._lineage.setText(approval_wording.lineage(self.question.lineage, agent))
         self.setWindowTitle(title)
         self.setAccessibleName(title)
-        self.setAccessibleDescription(". ".join(filter(None, (self._lineage.text(), self.question.spec.question))))
+        self.setAccessibleDescription(visible(". ".join(filter(None, (self._lineage.text(), self.question.spec.question)))))
         self._text.setAccessibleName(_("Question"))
         if self.context is not None:
             self._context_caption.setText(_("Context"))
@@ -297,7 +298,7 @@ class QuestionDialog(QDialog):
         if self.answer is not None:
             text_only = self.question.spec.question_type is QuestionType.TEXT
             default = _("Your answer") if text_only else _("Another answer or details…")
-            self.answer.set_placeholder(self.question.spec.text_placeholder or default)
+            self.answer.set_placeholder(visible(self.question.spec.text_placeholder or default))
             self._answer_caption.setText(_("Your response"))
             self.answer.editor.setAccessibleName(_("Your response"))
         self._skip.setText(_("Skip"))

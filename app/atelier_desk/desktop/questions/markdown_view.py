@@ -12,6 +12,7 @@ from atelier_desk.desktop.questions.markdown_style import dress
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets.links import follow
 from atelier_desk.desktop.widgets.wrapping import wrap_mode
+from atelier_desk.domain.text import visible
 
 _FEATURES = QTextDocument.MarkdownFeature.MarkdownDialectGitHub | QTextDocument.MarkdownFeature.MarkdownNoHTML
 
@@ -50,9 +51,8 @@ class MarkdownView(QTextBrowser):
     def set_text(self, markdown: str) -> None:
         """Show this Markdown."""
         self._source = markdown
-        if self._fit:
-            self.setWordWrapMode(wrap_mode(markdown))
-        self.document().setMarkdown(markdown, _FEATURES)
+        self.setWordWrapMode(wrap_mode(markdown))
+        self.document().setMarkdown(visible(markdown), _FEATURES)
         dress(self.document())
         self._fit_height()
 

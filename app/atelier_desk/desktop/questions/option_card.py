@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QCheckBox, QSizePolicy, QWidget
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.wrapping import wrap_mode
 from atelier_desk.domain.question import QuestionOption
+from atelier_desk.domain.text import visible
 
 
 def _laid_out(text: str, font: QFont, width: int) -> tuple[QTextLayout, int]:
@@ -36,11 +37,11 @@ class OptionCard(QCheckBox):
     """
 
     def __init__(self, option: QuestionOption, number: int, parent: QWidget | None = None) -> None:
-        super().__init__(option.label, parent)
+        super().__init__(visible(option.label), parent)
         self.option_id = option.id
         self._number = number
         self.setObjectName(f"question-option-{option.id}")
-        self.setAccessibleName(option.label)
+        self.setAccessibleName(self.text())
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)

@@ -17,7 +17,7 @@ from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.domain import limits
 from atelier_desk.domain.form import FieldKind, FormField
 from atelier_desk.domain.question import ACCEPT, QuestionAnswer, QuestionSpec, QuestionType, values_of
-from atelier_desk.domain.text import visible_json
+from atelier_desk.domain.text import visible, visible_json
 from atelier_desk.i18n import N_, _
 
 
@@ -157,7 +157,7 @@ class _Field(QWidget):
         self.build()
         self.column.addWidget(self._problem)
         for widget in self.widgets:
-            widget.setAccessibleDescription(field.about)
+            widget.setAccessibleDescription(visible(field.about))
 
     def build(self) -> None:
         raise NotImplementedError
@@ -178,7 +178,7 @@ class _Field(QWidget):
         required = _("{field} (required)", field=field.label) if field.required else field.label
         self._caption.setText("\n".join(filter(None, (required, field.about, form_words.hint(field)))))
         for widget in self.widgets:
-            widget.setAccessibleName(widget.property("choice") or field.label)
+            widget.setAccessibleName(visible(widget.property("choice") or field.label))
 
 
 class _Line(_Field):
@@ -242,7 +242,9 @@ class _Choice(_Field):
 class _Choices(_Field):
     def build(self) -> None:
         name = f"question-field-{self.field.name}"
-        self._boxes = [control(QCheckBox(each.title.replace("&", "&&"), self), f"{name}-{each.value}") for each in self.field.choices]
+        self._boxes = [
+            control(QCheckBox(visible(each.title).replace("&", "&&"), self), f"{name}-{each.value}") for each in self.field.choices
+        ]
         for box, choice in zip(self._boxes, self.field.choices, strict=True):
             box.setProperty("choice", choice.title)
             box.toggled.connect(lambda _on: self.changed.emit())

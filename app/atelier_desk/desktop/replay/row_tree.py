@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QAbstractItemView, QTreeWidget, QTreeWidgetItem, Q
 from atelier_desk.desktop.panes.two_line import FactsRole, IconRole, KeyRole, TwoLineDelegate
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets.steady import OverlayBar
+from atelier_desk.domain.text import visible
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +41,12 @@ class _Item(QTreeWidgetItem):
         if wanted == self.drawn:
             return
         self.drawn = wanted
-        self.setText(0, row.title)
-        self.setData(0, FactsRole, row.facts)
+        title, facts = visible(row.title), visible(row.facts)
+        self.setText(0, title)
+        self.setData(0, FactsRole, facts)
         self.setData(0, IconRole, (row.icon, row.role))
-        self.setData(0, Qt.ItemDataRole.AccessibleTextRole, f"{row.title}, {row.facts}" if row.facts else row.title)
-        self.setToolTip(0, "\n".join(filter(None, (row.title, row.facts))))
+        self.setData(0, Qt.ItemDataRole.AccessibleTextRole, f"{title}, {facts}" if facts else title)
+        self.setToolTip(0, "\n".join(filter(None, (title, facts))))
 
 
 class RowTree(QTreeWidget):

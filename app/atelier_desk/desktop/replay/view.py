@@ -20,6 +20,7 @@ from atelier_desk.desktop.replay.scrubber import Scrubber
 from atelier_desk.desktop.replay.words import mark_role, mark_title
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Line, Pill, Translated, control, fill, label, say
+from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -295,7 +296,7 @@ class ReplayView(Translated, QWidget):
         since = duration((at.time - self.marks[0].time).total_seconds() * 1000)
         place = _("event {place} of {count}", place=self.player.place + 1, count=count)
         self._when.setText(f"{clock_time(at.time)} · +{since} · {place}")
-        self.scrubber.setAccessibleDescription(f"{shown}, {self._when.text()}")
+        self.scrubber.setAccessibleDescription(visible(f"{shown}, {self._when.text()}"))
 
     def _dress(self) -> None:
         self.fork.setIcon(theme().icon("git-branch", "text"))

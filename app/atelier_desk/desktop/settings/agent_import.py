@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMessageBox, QPushButton, QWidget
 
 from atelier_desk.desktop.theme import mark
+from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def ask_import(parent: QWidget, read: ForeignAgent, then: Callable[[], object]) 
     notes = [note.localized(_) for note in read.notes]
     shown = [f"• {note}" for note in notes[:_MOST]] + (["…"] if len(notes) > _MOST else [])
     lines = [_("Model: {name}", name=config.model), _("Tools: {tools}", tools=tools), "", *shown]
-    box.setInformativeText("\n".join(lines))
+    box.setInformativeText(visible("\n".join(lines)))
     yes = QPushButton(_("Import"), box)
     yes.setObjectName("agent-import-yes")
     mark(yes, "primary")

@@ -16,6 +16,7 @@ from atelier_desk.desktop.questions.approval_wording import tool_title
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.tables import dress_table
 from atelier_desk.domain.audit import AuditLine, AuditPage
+from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_, _
 
 ROWS = 7
@@ -101,7 +102,7 @@ class AuditModel(QAbstractTableModel):
             who = " · ".join(filter(None, (one.agent_name, line.workflow)))
             when = "\n".join(filter(None, (date_time(one.created_at), self.today(line))))
             told = (f"{tool_title(one.tool)}  {one.detail}\n{who}", f"{decision(one)}\n{why(one)}", when)
-            return told[index.column()]
+            return visible(told[index.column()])
         if role == Qt.ItemDataRole.ToolTipRole:
             return whole(line, self.today(line))
         if role == Qt.ItemDataRole.AccessibleTextRole:

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.tokens import blend
+from atelier_desk.domain.text import visible
 
 HEIGHT = 180
 """Of upright bars, in pixels at 100 %."""
@@ -121,7 +122,7 @@ class BarChart(QWidget):
             top = number * row
             self._places.append((QRectF(0, top, self.width(), row), bar))
             painter.setPen(QColor(tokens.text))
-            name = metrics.elidedText(bar.name, Qt.TextElideMode.ElideRight, names)
+            name = metrics.elidedText(visible(bar.name), Qt.TextElideMode.ElideRight, names)
             painter.drawText(QRect(0, top, names, row), middle, name)
             long = room * bar.length / most
             thick = theme().px(12)

@@ -14,6 +14,7 @@ from atelier_desk.desktop.start_folder import remember_folder, start_folder
 from atelier_desk.desktop.theme import mark
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_
 
 
@@ -94,8 +95,8 @@ def confirm(parent: QWidget, text: str, details: str, action: str, then: Callabl
     """Ask before something that cannot be undone; ``action`` names the button that does it, Cancel is the default."""
     box = QMessageBox(parent)
     box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    box.setText(text)
-    box.setInformativeText(details)
+    box.setText(visible(text))
+    box.setInformativeText(visible(details))
     yes = QPushButton(action, box)
     yes.setObjectName("confirm-yes")
     mark(yes, "danger")

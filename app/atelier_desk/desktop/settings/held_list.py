@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk import held_words
 from atelier_desk.desktop.widgets import control, fill, label
+from atelier_desk.domain.text import visible
 from atelier_desk.i18n import _
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class HeldList(QWidget):
     def _row(self, grant: HeldGrant) -> QWidget:
         row = control(QWidget(self), f"held-{grant.id}")
         title, about = held_words.title(grant), held_words.about(grant)
-        row.setAccessibleName(f"{title}: {about}")
+        row.setAccessibleName(visible(f"{title}: {about}"))
         words = label(_("Not used: it came with a backup from elsewhere"), "warn", row, wrap=True)
         texts = fill(QVBoxLayout(), label(title, "", row, wrap=True), label(about, "small", row, wrap=True), words, spacing=0)
         button = control(QPushButton(_("Confirm"), row), f"held-confirm-{grant.id}", on=lambda: self._confirm(grant))

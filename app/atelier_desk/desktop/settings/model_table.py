@@ -23,6 +23,7 @@ from atelier_desk.desktop.widgets import Translated, say
 from atelier_desk.desktop.widgets.matching import fits
 from atelier_desk.desktop.widgets.tables import FramedDelegate, dress_table
 from atelier_desk.domain.provider import ModelInfo
+from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_, _
 
 NAME = 110
@@ -128,12 +129,13 @@ class ModelTable(Translated, QTableWidget):
         return item
 
     def _item(self, info: ModelInfo, column: int, field: str) -> QTableWidgetItem:
-        item = QTableWidgetItem(_name(info) if column == TITLE else self._text(getattr(info, field)))
+        item = QTableWidgetItem(visible(_name(info)) if column == TITLE else self._text(getattr(info, field)))
         if column == TITLE:
-            item.setToolTip("\n".join(filter(None, (info.name, abilities(info), _cache_prices(info), _source(info), _learned(info)))))
+            facts = (info.name, abilities(info), _cache_prices(info), _source(info), _learned(info))
+            item.setToolTip(visible("\n".join(filter(None, facts))))
             item.setFlags(item.flags() & ~Qt.ItemFlag.ItemIsEditable)
             item.setData(AbilitiesRole, abilities(info))
-            item.setData(Qt.ItemDataRole.AccessibleTextRole, " · ".join(filter(None, (_name(info), abilities(info)))))
+            item.setData(Qt.ItemDataRole.AccessibleTextRole, visible(" · ".join(filter(None, (_name(info), abilities(info))))))
         else:
             item.setTextAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         return item

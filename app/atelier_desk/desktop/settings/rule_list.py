@@ -11,6 +11,7 @@ from atelier_desk.desktop.settings import rule_words
 from atelier_desk.desktop.widgets import IconButton, Pill, control, fill, label
 from atelier_desk.desktop.widgets.matching import fits
 from atelier_desk.domain.permission import PermissionRule, by_last_use
+from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_, _
 
 
@@ -85,7 +86,7 @@ class RuleList(QWidget):
 
     def _row(self, rule: PermissionRule) -> QWidget:
         row = control(QWidget(self), f"rule-{rule.text}")
-        row.setAccessibleName(f"{rule.text}: {self._told(rule)}")
+        row.setAccessibleName(visible(f"{rule.text}: {self._told(rule)}"))
         pill = Pill(_(rule_words.ACTIONS[rule.action]), "" if rule.held else rule_words.KINDS[rule.action], row)
         repository = rule_words.repository(rule)
         if repository:

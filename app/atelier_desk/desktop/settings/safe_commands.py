@@ -10,6 +10,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Translated, control, fill, label, say
 from atelier_desk.desktop.widgets.matching import fits
 from atelier_desk.desktop.widgets.tables import dress_table
+from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_, _
 from atelier_desk.workspace.commands.listing import Does, SafeCommand, safe_commands
 
@@ -47,8 +48,8 @@ class SafeCommands(Translated, QWidget):
         self.table.setRowCount(len(self.shown))
         for row, each in enumerate(self.shown):
             for column, text in enumerate((each.name, _(each.about), _(DOES[each.does]))):
-                item = QTableWidgetItem(text)
-                item.setToolTip("\n".join(filter(None, (f"{each.name}: {_(each.about)}", each.options))))
+                item = QTableWidgetItem(visible(text))
+                item.setToolTip(visible("\n".join(filter(None, (f"{each.name}: {_(each.about)}", each.options)))))
                 item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{each.name}: {_(each.about)}; {_(DOES[each.does])}; {each.options}")
                 self.table.setItem(row, column, item)
         self.table.setCurrentCell(0 if self.shown else -1, 0)

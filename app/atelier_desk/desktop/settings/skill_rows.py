@@ -133,7 +133,7 @@ class SkillDialog(QDialog):
         row = shown.listed
         self.setObjectName("skill-dialog")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle(f"{row.name} ({_(KINDS[row.found.kind])})")
+        self.setWindowTitle(visible(f"{row.name} ({_(KINDS[row.found.kind])})"))
         text = visible(shown.body)
         self.text = control(TextField(text, self), "skill-text", look="mono")
         self.text.setAccessibleName(_("Text of {file}", file=row.found.file))

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QCheckBox, QLabel, QSizePolicy, QStyle, QStyleOpti
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import label
+from atelier_desk.domain.text import visible
 from atelier_desk.i18n import _
 
 
@@ -75,11 +76,11 @@ class ToolBoxes(QWidget):
                     self._column.addSpacing(8)  # a heading belongs to what follows it
                 section = choice.section
                 self._column.addWidget(label(_(section), "small", self))
-            box = ToolBox(_(choice.title) or choice.name, self)
-            box.setToolTip(choice.name)
+            box = ToolBox(visible(_(choice.title) or choice.name), self)
+            box.setToolTip(visible(choice.name))
             box.setObjectName(f"tool-enabled-{choice.name}")
             box.setAccessibleName(box.text())
-            box.setAccessibleDescription(_(choice.summary))
+            box.setAccessibleDescription(visible(_(choice.summary)))
             box.clicked.connect(lambda _on: self.changed.emit())
             text = label(_(choice.summary), "small", self, wrap=True)
             self._summaries.append(text)

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QPushButton, QVB
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.icons import known
 from atelier_desk.desktop.widgets import ElidedLabel, control, fill, label
+from atelier_desk.domain.text import visible
 from atelier_desk.engine.services.tools import ToolInfo
 from atelier_desk.i18n import N_, _
 
@@ -87,7 +88,7 @@ class ToolFold(QWidget):
         self._icon.setPixmap(look.pixmap(known(self.info.icon), "muted", look.px(14), self.devicePixelRatioF()))
         state = _("open") if self.opened else _("folded")
         self.head.setAccessibleName(f"{self._title()}, {state}")
-        self.head.setAccessibleDescription(self._summary())
+        self.head.setAccessibleDescription(visible(self._summary()))
 
 
 def _text(widget: QLabel) -> QLabel:

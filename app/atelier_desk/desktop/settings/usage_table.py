@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTab
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Translated, say
 from atelier_desk.desktop.widgets.tables import dress_table
+from atelier_desk.domain.text import visible
 from atelier_desk.domain.usage import UsageGroup, UsageSum
 from atelier_desk.figures import duration, number, tokens
 from atelier_desk.i18n import N_, _
@@ -66,10 +67,10 @@ class UsageTable(Translated, QTableWidget):
             whole = (name, *told, cost_words(total), duration(total.duration_ms) if total.duration_ms else "–")
             shown = (name, number(total.requests), *map(tokens, counts[1:]), cost_words(total, short=True), whole[-1])
             for column, (text, said) in enumerate(zip(shown, whole, strict=True)):
-                item = QTableWidgetItem(text)
+                item = QTableWidgetItem(visible(text))
                 item.setTextAlignment(RIGHT if column else LEFT)
-                item.setToolTip(said)
-                item.setData(Qt.ItemDataRole.AccessibleTextRole, said)
+                item.setToolTip(visible(said))
+                item.setData(Qt.ItemDataRole.AccessibleTextRole, visible(said))
                 if row == len(rows) - 1:
                     item.setFont(theme().font(13, 600))
                 self.setItem(row, column, item)

@@ -19,6 +19,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Toast, ToastHost, control
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.limits import COLLECTION, WORKFLOW_NAME
+from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_, _, ngettext
 from atelier_desk.storage.damage import LEFT_OUT, SHOWN
 
@@ -356,7 +357,7 @@ class Deeds(QObject):
         ids = [each.id for each in found]
         there = {each.collection for each in found}
         for folder in self.folders:
-            entry = QAction(theme().icon("folder"), folder.replace("&", "&&"), menu)
+            entry = QAction(theme().icon("folder"), visible(folder).replace("&", "&&"), menu)
             entry.triggered.connect(lambda *_, folder=folder: self.move(ids, folder))
             entry.setEnabled(there != {folder})
             menu.addAction(entry)

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QLineEdit, QStyle, QStyledItemDelegate, QStyleOpti
 from atelier_desk.desktop.sidebar.model import ARCHIVE, ROW, Index, Row, said
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import control
+from atelier_desk.domain.text import visible
 
 _ROW, _HEADING, _FIRST_HEADING, _HIT = 34, 34, 26, 54
 _DOTS = {"running": "accent", "waiting": "warn", "paused": "muted", "interrupted": "warn", "error": "err"}
@@ -62,7 +63,7 @@ class WorkflowDelegate(QStyledItemDelegate):
             painter.setFont(look.font(12, 600))
             painter.setPen(look.colour("muted"))
             box = option.rect.adjusted(2, 0, -4, -look.px(5))
-            painter.drawText(box, int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignBottom), row.heading.upper())
+            painter.drawText(box, int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignBottom), visible(row.heading.upper()))
         painter.restore()
 
     def _ground(self, painter: QPainter, option: QStyleOptionViewItem, marked: bool, framed: bool = False) -> QRect:
@@ -179,5 +180,5 @@ class WorkflowDelegate(QStyledItemDelegate):
 
 def _draw(painter: QPainter, space: QRect, words: str) -> None:
     """One line, with an ellipsis where it does not fit."""
-    text = QFontMetrics(painter.font()).elidedText(words, Qt.TextElideMode.ElideRight, space.width())
+    text = QFontMetrics(painter.font()).elidedText(visible(words), Qt.TextElideMode.ElideRight, space.width())
     painter.drawText(space, int(_LEFT), text)

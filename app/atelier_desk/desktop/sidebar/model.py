@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QAbstractListModel, QMimeData, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
 from atelier_desk.desktop.widgets.format import locale
+from atelier_desk.domain.text import visible
 from atelier_desk.i18n import _, ngettext
 
 if TYPE_CHECKING:
@@ -238,9 +239,10 @@ class WorkflowModel(QAbstractListModel):
         if role == UNREAD:
             return row.workflow is not None and row.workflow.unread
         if role == Qt.ItemDataRole.AccessibleTextRole:
-            return _spoken(row)
+            return visible(_spoken(row))
         if role in {Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.EditRole, Qt.ItemDataRole.ToolTipRole}:
-            return _text(row, role)
+            text = _text(row, role)
+            return visible(text) if text and role != Qt.ItemDataRole.EditRole else text
         return None
 
     def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from atelier_desk.domain.text import visible
+
 
 @dataclass(frozen=True, slots=True)
 class Action:
@@ -14,11 +16,14 @@ class Action:
     label: str
     run: Callable[[], object]
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "label", visible(self.label))
+
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Plain text without secrets. ``about`` names what it waits for, so that it can be taken back; ``reply`` takes a text that was
-    written into the notification, where the desktop has a field for it."""
+    """Plain text without secrets, all of it visible. ``about`` names what it waits for, so that it can be taken back; ``reply`` takes a
+    text that was written into the notification, where the desktop has a field for it."""
 
     title: str
     text: str
@@ -26,6 +31,10 @@ class Notice:
     about: str = ""
     actions: tuple[Action, ...] = ()
     reply: Callable[[str], object] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "title", visible(self.title))
+        object.__setattr__(self, "text", visible(self.text))
 
 
 class Notifier(Protocol):

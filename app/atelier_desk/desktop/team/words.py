@@ -6,6 +6,7 @@ from atelier_desk.desktop.chat.markdown.plain import one_line
 from atelier_desk.desktop.team.state import Member, Spent
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets.basic import PillKind
+from atelier_desk.domain.text import visible
 from atelier_desk.figures import cost, duration, tokens
 from atelier_desk.i18n import N_, _, ngettext
 
@@ -85,4 +86,4 @@ def task(member: Member) -> str:
 
 def spoken(member: Member, spent: Spent) -> str:
     """Everything a row shows, for a screen reader."""
-    return ", ".join(filter(None, (member.name or _("Agent"), state_words(member), doing(member), figures(spent))))
+    return visible(", ".join(filter(None, (member.name or _("Agent"), state_words(member), doing(member), figures(spent)))))

@@ -27,6 +27,7 @@ from PySide6.QtWidgets import (
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets.basic import IconButton
 from atelier_desk.desktop.widgets.rounded import round_popup
+from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_
 
 
@@ -51,6 +52,9 @@ class ComboBox(_Steady, QComboBox):
         super().__init__(parent)
         self._caption: QLabel | None = None
         self.setItemDelegate(QStyledItemDelegate(self))  # Qt's own for combo boxes does not read the style sheet
+
+    def addItem(self, text: str, data: object = None) -> None:
+        super().addItem(visible(text), data)
 
     def setAccessibleName(self, name: str) -> None:
         super().setAccessibleName(name)

@@ -27,6 +27,7 @@ from atelier_desk.desktop.widgets.grouped_list import GroupedList
 from atelier_desk.desktop.widgets.matching import fits
 from atelier_desk.desktop.widgets.rounded import round_popup
 from atelier_desk.desktop.widgets.words import control, say
+from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_, _
 
 SEARCH_FROM = 8
@@ -210,11 +211,11 @@ class PickerMenu(QFrame):
             self.list.go(row)
 
     def _line(self, choice: PickerItem) -> QStandardItem:
-        item = QStandardItem(choice.text)
+        item = QStandardItem(visible(choice.text))
         item.setData(choice, _CHOICE)
         item.setData(choice.key == self._current, _Role.UserRole)
-        item.setData(choice.spoken, _Role.AccessibleTextRole)
-        item.setToolTip(choice.spoken)
+        item.setData(visible(choice.spoken), _Role.AccessibleTextRole)
+        item.setToolTip(visible(choice.spoken))
         return item
 
     @property
@@ -244,7 +245,7 @@ class PickerMenu(QFrame):
                 for row in range(self._model.rowCount()):
                     if self._at(row) is choice:
                         self._model.item(row).setData(now, _CHOICE)
-                        self._model.item(row).setData(now.spoken, _Role.AccessibleTextRole)
+                        self._model.item(row).setData(visible(now.spoken), _Role.AccessibleTextRole)
                 self.starred.emit(key, bool(now.starred))
 
     # -- keys and clicks ------------------------------------------------------------------------------------------------------
@@ -330,8 +331,8 @@ class Picker(QPushButton):
         """What can be chosen and what is; ``text`` is shown on the button instead of the choice's own."""
         self.choices, self.key = tuple(choices), key
         chosen = next((each for each in choices if each.key == key), None)
-        self._whole = text if text is not None else chosen.text if chosen is not None else ""
-        self.setAccessibleDescription(chosen.spoken if chosen is not None else self._whole)
+        self._whole = visible(text if text is not None else chosen.text if chosen is not None else "")
+        self.setAccessibleDescription(visible(chosen.spoken) if chosen is not None else self._whole)
         self.updateGeometry()
         self._show_text()
 

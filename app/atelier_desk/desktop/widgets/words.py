@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QAbstractButton, QLabel, QWidget
 from shiboken6 import isValid
 
 from atelier_desk.desktop.theme import mark
+from atelier_desk.domain.text import visible
 from atelier_desk.i18n import _
 
 W = TypeVar("W", bound=QWidget | QAction)
@@ -118,15 +119,15 @@ def _say(widget: QWidget | QAction, parts: Set[str]) -> None:
     kept = widget.__dict__["_words"]
     for part, setter in SETTERS.items():
         if part in parts and part in kept:
-            text = text_of(kept[part])
+            text = visible(text_of(kept[part]))
             if part == "tip" and kept.get("keys"):
                 text = f"{text} ({QKeySequence(kept['keys']).toString(QKeySequence.SequenceFormat.NativeText)})"
             getattr(widget, setter)(text)
     if "items" in parts:
         for row, text in enumerate(kept.get("items", ())):
-            widget.setItemText(row, text_of(text))  # type: ignore[union-attr]
+            widget.setItemText(row, visible(text_of(text)))  # type: ignore[union-attr]
     if "name" not in kept and not isinstance(widget, QLabel | QAction):
-        name = next((text_of(kept[part]).strip() for part in ("text", "hint", "title", "tip") if part in kept), "")
+        name = next((visible(text_of(kept[part]).strip()) for part in ("text", "hint", "title", "tip") if part in kept), "")
         if widget.accessibleName() in ("", kept.get("default")):
             widget.setAccessibleName(name)
             kept["default"] = name

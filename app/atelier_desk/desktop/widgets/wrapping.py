@@ -8,7 +8,8 @@ from PySide6.QtCore import QMimeData
 from PySide6.QtGui import QTextOption
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
-LONG_RUN = re.compile(r"\S{1000}")
+LONG_RUN = re.compile("[\\S\xa0\u2007\u202f]{1000}")
+"""Blanks that no line is broken at are part of a run."""
 
 
 def wrap_mode(text: str) -> QTextOption.WrapMode:

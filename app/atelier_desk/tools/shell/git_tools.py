@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -9,6 +10,7 @@ from typing import Any, ClassVar
 from pydantic import Field, field_validator
 
 from atelier_desk.domain.errors import ToolError
+from atelier_desk.domain.text import can_be_kept, name_on_disk, readable_name
 from atelier_desk.i18n import N_
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
@@ -65,7 +67,7 @@ class GitStatus(_Git):
         kept = await self.ask(context, "status", "--porcelain=v1", "--branch", "-z", "--untracked-files=all")
         if kept.process.status != 0 or kept.process.ended_by:
             return running.result(kept)
-        return ToolResult.ok(**_status(kept.process.output.raw(0, _MOST).decode("utf-8", "replace").split("\0")))
+        return ToolResult.ok(**_status([readable_name(os.fsdecode(each)) for each in kept.process.output.raw(0, _MOST).split(b"\0")]))
 
 
 _MOST = 1024 * 1024
@@ -123,6 +125,9 @@ class GitDiff(_Git):
     )
 
     async def run(self, input: DiffInput, context: ToolContext) -> ToolResult:
+        if not can_be_kept(name_on_disk(input.file)):
+            words = "The name of {file} is not UTF-8, so git cannot be asked for it alone. Name its folder, or leave file out."
+            raise ToolError(words, code="bad_path", file=input.file)
         staged = ("--cached",) if input.staged else ()
         kept = await self.ask(context, "diff", "--no-color", *staged, "--", *((input.file,) if input.file else ()))
         given = running.result(kept)

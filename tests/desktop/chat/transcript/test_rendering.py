@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QColor, QDesktopServices, QGuiApplication, QTextCursor, QWheelEvent
-from PySide6.QtWidgets import QApplication, QPlainTextEdit, QPushButton, QToolButton, QToolTip
+from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit, QPushButton, QToolButton, QToolTip
 from pytestqt.qtbot import QtBot
 
 from atelier_desk import children
@@ -265,6 +265,28 @@ def test_a_wide_table_scrolls_inside_itself(qtbot: QtBot) -> None:
     assert table.width() == 600
     assert table.horizontalScrollBar().maximum() > 0
     assert table.viewport().height() >= table.document().size().height(), "no row is behind the scroll bar"
+
+
+@pytest.mark.parametrize(
+    ("code", "codes"),
+    [
+        ("rm -rf report\u202etxt.sh", "U+202E"),
+        ("if is_admin\u2066 # \u200bcheck", "U+2066, U+200B"),
+        ("a\xadb\r\n\tc", "U+00AD"),
+        ("plain\r\n\tcode été 日本 👩\u200d💻 می\u200cخواهم", ""),
+    ],
+)
+def test_a_card_warns_of_what_is_not_seen_in_its_code(qtbot: QtBot, code: str, codes: str) -> None:
+    body = body_of(qtbot, f"Run this:\n\n```sh\n{code}\n```\n\nand `x{code}`")
+    card = card_of(body)
+    warning = card.findChild(QLabel, "code-hidden")
+    assert warning is not None
+    assert warning.isHidden() is not bool(codes)
+    assert codes in warning.toolTip()
+    assert card.code == code.replace("\r\n", "\n"), "what is copied is the code as it was written"
+    last = [part for part in body.parts if isinstance(part, ProseBlock)][-1].toPlainText()
+    assert all(f"⟨{each}⟩" in last for each in filter(None, codes.split(", ")))
+    assert "⟨" not in last or codes
 
 
 @pytest.mark.parametrize(

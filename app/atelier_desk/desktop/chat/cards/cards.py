@@ -15,6 +15,7 @@ from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Pill, Spinner, Translated, control, fill, label
 from atelier_desk.desktop.widgets.basic import PillKind
+from atelier_desk.domain.text import visible
 from atelier_desk.figures import duration
 from atelier_desk.i18n import _
 
@@ -185,4 +186,4 @@ class QuestionCard(Translated, HeadedCard):
         self._pill.show_state(text, kind)
         self._pill.setVisible(not pending)
         _show_button(self._button, asked)
-        self.setAccessibleName(", ".join(filter(None, (asked.question, text, asked.answer))))
+        self.setAccessibleName(visible(", ".join(filter(None, (asked.question, text, asked.answer)))))

@@ -14,11 +14,14 @@ from atelier_desk.desktop.chat.markdown.ansi import Span
 from atelier_desk.desktop.chat.search.highlight import Highlighter
 from atelier_desk.desktop.chat.search.marks import places
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import IconButton, Translated, control, fill, label
+from atelier_desk.desktop.widgets import IconButton, Pill, Translated, control, fill, label
 from atelier_desk.desktop.widgets.wrapping import LONG_RUN
+from atelier_desk.domain.text import hidden_codes
 from atelier_desk.i18n import _
 
 _COPIED_MS = 1600
+_CODES = 8
+"""Hidden characters that are named."""
 PAGES = frozenset({"html", "xhtml", "svg", "mermaid"})
 """Languages that a browser shows."""
 
@@ -57,6 +60,9 @@ class CodeCard(Translated, QFrame):
         self._code = ""
         self._frozen = False
         self._label = label(language, "small", self)
+        self._hidden = Pill("", "warn", self)
+        self._hidden.setObjectName("code-hidden")
+        self._hidden.hide()
         self._wrap = IconButton("wrap-text", parent=self, size=14)
         self._wrap.setCheckable(True)
         self._mode = QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere if wrap else QTextOption.WrapMode.WrapAnywhere
@@ -74,7 +80,17 @@ class CodeCard(Translated, QFrame):
         self._copy = control(QPushButton(self), "code-copy", look="quiet", on=self.copy)
         self._text = _CodeText(self)
         self._set_up_text()
-        head = fill(QHBoxLayout(), (self._label, 1), self._source, self._browser, self._wrap, self._copy, margins=(14, 6, 8, 2), spacing=4)
+        head = fill(
+            QHBoxLayout(),
+            (self._label, 1),
+            self._hidden,
+            self._source,
+            self._browser,
+            self._wrap,
+            self._copy,
+            margins=(14, 6, 8, 2),
+            spacing=4,
+        )
         fill(QVBoxLayout(self), head, self._text, margins=(1, 1, 1, 1), spacing=0)
         self._highlighter = Highlighter(self._text.document())
         theme().changed.connect(self._on_theme)
@@ -109,8 +125,10 @@ class CodeCard(Translated, QFrame):
         self.height_changed.emit()
 
     def freeze(self) -> None:
-        """The code is final: colour it, and draw it when it is a diagram."""
+        """The code is final: colour it, draw it when it is a diagram, and warn of what cannot be seen in it, such as signs that turn it."""
         self._frozen = True
+        self._hidden.setVisible(bool(hidden_codes(self._code)))
+        self.retranslate()
         self._highlighter.start(self._code, self.language, self._spans)
         self._browser.setVisible(self._kind in PAGES)
         if self._kind == "mermaid" and self._diagram is None:
@@ -183,6 +201,10 @@ class CodeCard(Translated, QFrame):
         self._wrap.describe(_("Wrap lines"))
         self._browser.describe(_("Open in the browser"))
         self._source.describe(_("Show the source"))
+        if not self._hidden.isHidden():
+            self._hidden.setText(_("Hidden characters"))
+            codes = ", ".join(hidden_codes(self._code)[:_CODES])
+            self._hidden.setToolTip(_("This text holds characters that cannot be seen or that change its order: {codes}", codes=codes))
         self._text.setAccessibleName(_("Code: {language}", language=self.language) if self.language else _("Code"))
 
     def highlight(self, needle: str) -> int:

@@ -10,6 +10,7 @@ from atelier_desk.desktop.panes.fields import pad
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import FlowLayout, Translated, control
 from atelier_desk.desktop.widgets.inputs import DoubleSpinBox
+from atelier_desk.domain.text import visible
 from atelier_desk.engine.notice_words import LIMITS, too_little
 from atelier_desk.figures import cost, duration, number, tokens
 from atelier_desk.i18n import N_, _
@@ -51,7 +52,7 @@ class RaiseField(DoubleSpinBox):
         before, _amount, after = _(_UNITS.get(kind, "")).partition("{amount}")
         self.setPrefix(before)
         self.setSuffix(after)
-        self.setAccessibleName(_("How much to add to the limit"))
+        self.setAccessibleName(visible(_("How much to add to the limit")))
         if kind == self.kind:
             return
         self.kind = kind
@@ -123,4 +124,4 @@ class LimitCard(Translated, HeadedCard):
         text = " ".join(filter(None, (text, too_little(kind, value, cap))))
         self.show_head("octagon-x", "warn", title, text)
         self.buttons.show_limit(run_id, kind, cap)
-        self.setAccessibleName(f"{title}. {text}")
+        self.setAccessibleName(visible(f"{title}. {text}"))

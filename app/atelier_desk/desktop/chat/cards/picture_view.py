@@ -16,6 +16,7 @@ from atelier_desk.desktop.settings.files import ask_save
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import control, fill
 from atelier_desk.domain.chat import ImagePart
+from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_, _
 
 ENDINGS = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
@@ -130,10 +131,10 @@ class PictureDialog(QDialog):
         super().__init__(label.window())
         self.setObjectName("picture-dialog")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle(title or _("Picture"))
+        self.setWindowTitle(visible(title or _("Picture")))
         shown = QLabel(self)
         shown.setPixmap(picture)
-        shown.setAccessibleName(title or _("Picture"))
+        shown.setAccessibleName(visible(title or _("Picture")))
         area = QScrollArea(self)
         area.setAlignment(Qt.AlignmentFlag.AlignCenter)
         area.setWidget(shown)

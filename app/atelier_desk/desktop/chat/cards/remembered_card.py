@@ -14,6 +14,7 @@ from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import FlowLayout, IconButton, Translated, control, fill, label
+from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class RememberedRow(Translated, QWidget):
         from atelier_desk.desktop.panes.memory.list import TYPE_WORDS
 
         memory = self.memory
-        words = " ".join(memory.content.split())
+        words = visible(" ".join(memory.content.split()))
         self._text.setText(words if len(words) <= SHOWN else words[:SHOWN] + "…")
         if memory.proposed:
             holds = _("for all workflows?")

@@ -18,6 +18,7 @@ from atelier_desk.desktop.settings.files import ask_save
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Translated
 from atelier_desk.domain.parts import ArtefactPart, FileChange, HeldPart, PicturePart, ResultPart, ShownPart, SourcePart, TextPart
+from atelier_desk.domain.text import visible
 from atelier_desk.figures import number, size
 from atelier_desk.i18n import N_, _
 
@@ -95,7 +96,7 @@ class PartView(Translated, QWidget):
             return f"{text} · +{number(part.added)} −{number(part.removed)}" if part.added or part.removed else text
         if isinstance(part, ArtefactPart):
             return _("Save {name} · {size}", name=part.name, size=size(part.size))
-        return _(part.title) or (_("Picture") if isinstance(part, PicturePart) else _("Text"))
+        return visible(_(part.title)) or (_("Picture") if isinstance(part, PicturePart) else _("Text"))
 
     def fit(self, width: int) -> int:
         """Lay it out in this width; gives the height."""

@@ -13,6 +13,7 @@ from atelier_desk.desktop.chat.cards.headed_card import HeadedCard
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import FlowLayout, Translated, control
 from atelier_desk.domain.parts import SourcePart
+from atelier_desk.domain.text import visible
 from atelier_desk.i18n import _, ngettext
 from atelier_desk.source_words import words
 
@@ -49,7 +50,7 @@ class SourcesCard(Translated, HeadedCard):
         self.show_head("globe", "muted", title, "")
         self.setAccessibleName(title)
         for number, (button, source) in enumerate(zip(self.buttons, self._sources, strict=True), 1):
-            text = f"{number}. {words(source)}"
+            text = visible(f"{number}. {words(source)}")
             short = button.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, theme().px(SHOWN))
             button.setText(short.replace("&", "&&"))
             button.setToolTip(f"<p>{_tip(words(source))}<br>{_tip(source.url)}</p>")
@@ -59,7 +60,7 @@ class SourcesCard(Translated, HeadedCard):
 def _tip(text: str) -> str:
     from html import escape
 
-    return escape(text)
+    return escape(visible(text))
 
 
 def _open(url: str) -> None:

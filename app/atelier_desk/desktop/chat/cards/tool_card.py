@@ -19,6 +19,7 @@ from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.icons import known
 from atelier_desk.desktop.widgets import ElidedLabel, Pill, Translated, control, label, say
 from atelier_desk.desktop.widgets.basic import PillKind
+from atelier_desk.domain.text import visible
 from atelier_desk.figures import duration
 from atelier_desk.i18n import N_, _
 from atelier_desk.tools import failure_words
@@ -116,7 +117,7 @@ class ToolCard(Translated, QFrame):
         """The pill, and the same words for a screen reader."""
         text, kind = self.state_words()
         self._pill.show_state(text, kind)
-        self._head.setAccessibleName(", ".join(filter(None, (*self.words(), text))))
+        self._head.setAccessibleName(visible(", ".join(filter(None, (*self.words(), text)))))
         self._show_stop()
 
     def _is_command(self) -> bool:

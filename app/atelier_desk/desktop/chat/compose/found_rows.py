@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QListWidget, QListWidgetItem, QStyledItemDelegate,
 from atelier_desk.desktop.panes.rows import paint_ground
 from atelier_desk.desktop.panes.two_line import FactsRole, IconRole
 from atelier_desk.desktop.theme import theme
+from atelier_desk.domain.text import visible
 
 _Index = QModelIndex | QPersistentModelIndex
 DataRole = Qt.ItemDataRole.UserRole
@@ -20,12 +21,13 @@ _NAME_SHARE = 0.7
 
 def found_item(view: QListWidget, name: str, detail: str, icon: str, data: Any, about: str = "") -> QListWidgetItem:
     """Append a row; ``data`` is what taking it hands on, ``about`` is said when the pointer is on it."""
+    name, detail = visible(name), visible(detail)
     item = QListWidgetItem(name, view)
     item.setData(DataRole, data)
     item.setData(FactsRole, detail)
     item.setData(IconRole, icon)
     item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{name}, {detail}" if detail else name)
-    item.setToolTip(about)
+    item.setToolTip(visible(about))
     return item
 
 

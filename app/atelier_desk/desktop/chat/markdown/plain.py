@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from atelier_desk.desktop.chat.markdown.parser import Block, markdown, parse
+from atelier_desk.domain.text import visible
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -71,13 +72,13 @@ def _mark(item: Token, counters: list[int | None]) -> str:
 
 
 def inline_text(tokens: Sequence[Token]) -> str:
-    """The words of inline tokens; a picture is its alternative text."""
+    """The words of inline tokens; a picture is its alternative text, and all of code is visible."""
     breaks = {"softbreak": " ", "hardbreak": "\n"}
-    return "".join(breaks.get(token.type, token.content) for token in tokens)
+    return "".join(visible(token.content) if token.type == "code_inline" else breaks.get(token.type, token.content) for token in tokens)
 
 
 def one_line(text: str) -> str:
-    """The words in one line, for lists and tooltips; of a long text the beginning."""
+    """The words in one line, for lists and tooltips, all of them visible; of a long text the beginning."""
     return _one_line(text[:_READ]) if text else ""
 
 
@@ -90,7 +91,7 @@ def excerpt_line(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _one_line(text: str) -> str:
-    return " ".join("".join(_words(markdown().parse(text))).split())
+    return visible(" ".join("".join(_words(markdown().parse(text))).split()))
 
 
 def _words(tokens: Sequence[Token]) -> Iterator[str]:

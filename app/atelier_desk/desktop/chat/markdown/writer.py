@@ -33,6 +33,7 @@ from atelier_desk.desktop.chat.markdown.dialect import ALERTS
 from atelier_desk.desktop.chat.markdown.draw_process import EM
 from atelier_desk.desktop.chat.markdown.formula import formulas
 from atelier_desk.desktop.theme import Theme, theme
+from atelier_desk.domain.text import visible
 from atelier_desk.i18n import _
 
 if TYPE_CHECKING:
@@ -392,7 +393,7 @@ class Writer:
             mono = self._theme.font(13, 600 if form.fontWeight() >= QFont.Weight.DemiBold else 400, mono=True)
             form.setFont(mono, QTextCharFormat.FontPropertiesInheritanceBehavior.FontPropertiesSpecifiedOnly)
             self._isolate("\u2066")
-            self._cursor.insertText(token.content, form)
+            self._cursor.insertText(visible(token.content), form)
             self._isolate("\u2069")
         elif token.type == "footnote":
             form.setVerticalAlignment(QTextCharFormat.VerticalAlignment.AlignSuperScript)

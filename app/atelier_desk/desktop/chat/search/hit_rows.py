@@ -12,6 +12,7 @@ from atelier_desk.desktop.chat.markdown.plain import excerpt_line
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.icons import known
 from atelier_desk.desktop.widgets.format import moment
+from atelier_desk.domain.text import visible
 from atelier_desk.i18n import _
 from atelier_desk.storage.text import word_places
 
@@ -57,7 +58,7 @@ class HitDelegate(QStyledItemDelegate):
         rect: QRect = option.rect
         hit: SearchHit | None = index.data(HIT)
         if hit is None:
-            self._heading(painter, rect, str(index.data()))
+            self._heading(painter, rect, visible(str(index.data())))
         else:
             self._hit(painter, rect, hit, str(index.data(NEEDLE)), bool(option.state & QStyle.StateFlag.State_Selected))
         painter.restore()
@@ -88,7 +89,7 @@ class HitDelegate(QStyledItemDelegate):
         painter.drawText(inner, int(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignRight), date)
         painter.setFont(look.font(12, 600))
         painter.setPen(look.colour("text"))
-        title = painter.fontMetrics().elidedText(who(hit), Qt.TextElideMode.ElideRight, inner.width() - wide - 12)
+        title = painter.fontMetrics().elidedText(visible(who(hit)), Qt.TextElideMode.ElideRight, inner.width() - wide - 12)
         painter.drawText(inner, int(Qt.AlignmentFlag.AlignTop), title)
         draw_marked(painter, inner, said(hit), needle, look.font(13))
 

@@ -15,6 +15,7 @@ from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Translated, control, fill, label, say
 from atelier_desk.desktop.widgets.steady import OverlayBar
+from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
@@ -97,15 +98,15 @@ class SearchEverywhere(Translated, QDialog):
         for hit in self._hits:
             groups.setdefault(hit.workflow_id, []).append(hit)
         for workflow_id, found in groups.items():
-            heading = QStandardItem(found[0].workflow_name if workflow_id else _("Memories of all workflows"))
+            heading = QStandardItem(visible(found[0].workflow_name if workflow_id else _("Memories of all workflows")))
             heading.setFlags(Qt.ItemFlag.NoItemFlags)
             self._model.appendRow(heading)
             for hit in found:
-                item = QStandardItem(who(hit))
+                item = QStandardItem(visible(who(hit)))
                 item.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable)
                 item.setData(hit, HIT)
                 item.setData(needle, NEEDLE)
-                item.setData(spoken(hit), Qt.ItemDataRole.AccessibleTextRole)
+                item.setData(visible(spoken(hit)), Qt.ItemDataRole.AccessibleTextRole)
                 self._model.appendRow(item)
         if self._hits:
             self.list.setCurrentIndex(self._model.index(1, 0))

@@ -13,6 +13,7 @@ from atelier_desk.desktop.chat.compose.attachments import ICONS, SOURCES, opened
 from atelier_desk.desktop.settings.files import ask_save
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import FlowLayout, control
+from atelier_desk.domain.text import visible
 from atelier_desk.figures import number, size
 from atelier_desk.i18n import _
 
@@ -87,7 +88,7 @@ class AttachedChips(QWidget):
             button.setToolTip(_("{name}\n{facts}", name=each["name"], facts=words))
             if not each.get("width"):
                 name = button.fontMetrics().elidedText(each["name"], Qt.TextElideMode.ElideMiddle, theme().px(_WIDE))
-                shown = f"{name} · {words}"
+                shown = visible(f"{name} · {words}")
                 button.setText(shown.replace("&", "&&"))
                 button.setIcon(theme().icon(ICONS.get(each.get("source", ""), "file-text")))
                 button.setIconSize(QSize(theme().px(16), theme().px(16)))

@@ -40,6 +40,7 @@ from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import IconButton, say
 from atelier_desk.desktop.widgets.links import follow
 from atelier_desk.desktop.widgets.wrapping import LONG_RUN
+from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ class ProseBlock(QTextBrowser):
         """Listen from the first formula on that is not drawn yet; the text says its source until then."""
         sources = self._writer.formulas
         if sources:
-            self.setAccessibleDescription("; ".join(sources))
+            self.setAccessibleDescription(visible("; ".join(sources)))
         if not self._awaits and not all(formulas().want(each) for each in sources):
             self._awaits = True
             formulas().drawn.connect(self._on_drawn)

@@ -10,6 +10,7 @@ from atelier_desk.desktop.chat.transcript.entries import Entry
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Translated, control
+from atelier_desk.domain.text import visible
 from atelier_desk.engine.notice_words import unfinished_words
 from atelier_desk.i18n import _
 
@@ -37,4 +38,4 @@ class UnfinishedCard(Translated, HeadedCard):
         self._button.setText(_("Continue"))
         self._button.setToolTip(_("Ask the model to continue where it stopped"))
         self._button.setAccessibleName(_("Continue: ask the model to go on"))
-        self.setAccessibleName(f"{title}. {text}")
+        self.setAccessibleName(visible(f"{title}. {text}"))

@@ -12,6 +12,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ElidedLabel, Translated, control, fill, say
 from atelier_desk.domain import limits
 from atelier_desk.domain.command import RunningCommand
+from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -59,8 +60,8 @@ class CommandRows(Translated, QWidget):
     def _show_outputs(self) -> None:
         for command in self.commands:
             line = self._outputs[command.id]
-            line.setText(command.output.rpartition("\n")[2])
-            line.setToolTip(command.output)
+            line.setText(visible(command.output.rpartition("\n")[2]))
+            line.setToolTip(visible(command.output))
             line.setVisible(bool(command.output))
 
     def retranslate(self) -> None:
@@ -74,7 +75,7 @@ class CommandRows(Translated, QWidget):
         for command in self.commands:
             self._column.addWidget(self._row(command))
             text, had_focus = typed.get(command.id, ("", False))
-            self._fields[command.id].setText(text)
+            self._fields[command.id].setText(visible(text))
             if had_focus:
                 self._fields[command.id].setFocus()
         self._show_outputs()

@@ -105,7 +105,7 @@ def entry_title(entry: Entry) -> str:
     if entry.is_call:
         title = _(entry.presentation.title) or bare_tool(entry.tool)
         server = str(entry.data.get("server", ""))
-        return f"{server} · {title.removeprefix(f'{server}: ')}" if server else title
+        return visible(f"{server} · {title.removeprefix(f'{server}: ')}" if server else title)
     match entry.payload:
         case payloads.UserQuestionComplete(status=status):
             return _(_CLOSED.get(status, _CLOSED[""]))
@@ -141,7 +141,7 @@ def entry_summary(entry: Entry) -> str:
         if title and words.startswith(title):  # "Question to you: which colour?" stands behind "Question to you" already
             words = words[len(title) :].lstrip(" \u00a0\u202f:")
         return words[:160]
-    return one_line(_telling(entry.payload) or entry.error)[:160]
+    return visible(one_line(_telling(entry.payload) or entry.error)[:160])
 
 
 def _telling(said: payloads.Payload | None) -> str:
@@ -235,7 +235,7 @@ def _error(entry: Entry) -> str:
 
 def _teller(entry: Entry) -> str:
     """Whose doing a row is, when it is a sub-agent's."""
-    return entry.agent_name if entry.depth else ""
+    return visible(entry.agent_name) if entry.depth else ""
 
 
 class ActivityModel(QAbstractListModel):

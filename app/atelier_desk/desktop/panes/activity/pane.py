@@ -35,6 +35,7 @@ from atelier_desk.desktop.widgets.basic import PillKind
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.domain.stream.event import StreamEvent, Topic
+from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -227,7 +228,7 @@ class ActivityPane(Pane):
         self.agent.setVisible(member is not None)
         if member is not None:
             room = theme().px(CHIP)
-            name = self.agent.fontMetrics().elidedText(member.name, Qt.TextElideMode.ElideRight, room)
+            name = self.agent.fontMetrics().elidedText(visible(member.name), Qt.TextElideMode.ElideRight, room)
             self.agent.setText(f"{name}  ✕")
             self.agent.setAccessibleName(_("Only {agent}; show all agents again", agent=member.name))
             self.agent.setToolTip(_("Show all agents again"))

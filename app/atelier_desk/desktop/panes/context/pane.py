@@ -33,6 +33,7 @@ from atelier_desk.desktop.widgets import Card, ElidedLabel, EmptyState, FlowLayo
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
+from atelier_desk.domain.text import visible
 from atelier_desk.figures import percent
 from atelier_desk.i18n import N_, _
 
@@ -373,6 +374,7 @@ class ContextPane(SeenPane):
             wire = (request.wire or ())[number]
             self._title.setText(wire.role.value)
             text = wire.content
+        text = visible(text)
         if text != self.details.toPlainText():
             self.details.setPlainText(text)
 

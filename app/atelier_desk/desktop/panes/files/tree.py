@@ -17,6 +17,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets.steady import OverlayBar
 from atelier_desk.domain.change import Change
+from atelier_desk.domain.text import visible
 from atelier_desk.file_words import ACTIONS, mark_words, path_words, state_words
 from atelier_desk.i18n import _, ngettext
 
@@ -129,6 +130,7 @@ class ChangeTree(QTreeWidget):
 
     @staticmethod
     def _item(parent: QTreeWidgetItem, key: str, title: str, told: str, icon: str, role: Role) -> QTreeWidgetItem:
+        title, told = visible(title), visible(told)
         item = QTreeWidgetItem(parent, [title])
         item.setData(0, KeyRole, key)
         item.setData(0, FactsRole, told)

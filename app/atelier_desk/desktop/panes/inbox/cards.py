@@ -20,7 +20,7 @@ from atelier_desk.desktop.widgets import Card, ElidedLabel, FlowLayout, Pill, Tr
 from atelier_desk.desktop.widgets.basic import PillKind
 from atelier_desk.desktop.widgets.words import made
 from atelier_desk.domain.question import UserQuestion
-from atelier_desk.domain.text import shorten
+from atelier_desk.domain.text import shorten, visible
 from atelier_desk.i18n import _
 
 LONGEST_NAME = 24
@@ -51,7 +51,7 @@ class QuestionCard(Translated, Card):
         self._question, self._presenter = question, presenter
         self._workflow = ""
         self.setObjectName(f"inbox-{question.id}")
-        self.setAccessibleName(question.spec.question)
+        self.setAccessibleName(visible(question.spec.question))
         self._who = _Who(self, "accent")
         self._lineage = control(label("", "small", self, wrap=True), f"inbox-lineage-{question.id}")
         self._lineage.setVisible(bool(question.lineage))
@@ -175,7 +175,7 @@ class ParentQuestionCard(Translated, Card):
         self._who.pill.setText(_("asks its parent"))
         self._lineage.setText(" → ".join([*asked.lineage, asked.agent_name]))
         self._where.setText(_place(self._workflow, asked.created_at))
-        self.setAccessibleName(_("{agent} asks its parent: {question}", agent=asked.agent_name, question=asked.question))
+        self.setAccessibleName(visible(_("{agent} asks its parent: {question}", agent=asked.agent_name, question=asked.question)))
         self.field.set_placeholder(_("Your answer"))
         self.field.setToolTip(_("Answer in its parent's place"))
         self.field.editor.setAccessibleName(_("Answer in its parent's place"))

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QWidget
 from atelier_desk.desktop.panes.memory.list import TYPE_WORDS
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Translated, control, fill, say
 from atelier_desk.domain.memory import MemoryScope, MemoryType
+from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_, _
 
 ANY: dict[str, object] = {"type": None, "scope": MemoryScope.BOTH, "tag": ""}
@@ -123,7 +124,7 @@ class MemoryFilters(Translated, QWidget):
         menu.clear()
         group = QActionGroup(menu)
         for value, text in self._choices(name):
-            action = QAction(text.replace("&", "&&"), menu)
+            action = QAction(visible(text).replace("&", "&&"), menu)
             action.setCheckable(True)
             action.setData(value)
             action.setChecked(value == self._now(name))

@@ -15,6 +15,7 @@ from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets.format import day
 from atelier_desk.desktop.widgets.steady import OverlayBar
 from atelier_desk.domain.memory import Memory, MemoryHit, MemoryType
+from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_, _, ngettext
 
 _Index = QModelIndex | QPersistentModelIndex
@@ -143,13 +144,13 @@ class MemoryModel(QAbstractListModel):
             return None
         row = self.rows[index.row()]
         if role == Qt.ItemDataRole.DisplayRole:
-            return row.memory.content
+            return visible(row.memory.content)
         if role == MemoryRole:
             return row
         if role == Qt.ItemDataRole.ToolTipRole:
             return score_parts(row.hit) if row.hit is not None else None
         if role == Qt.ItemDataRole.AccessibleTextRole:
-            return ", ".join(filter(None, (row.day, row.memory.content[:200], facts(row))))
+            return visible(", ".join(filter(None, (row.day, row.memory.content[:200], facts(row)))))
         return None
 
 
@@ -176,7 +177,7 @@ class MemoryDelegate(QStyledItemDelegate):
         return max(40, width - 2 * theme().px(10))
 
     def _layout(self, row: MemoryRow, width: int) -> QTextLayout:
-        layout = QTextLayout(" ".join(row.memory.content[:400].split()), theme().font(13))
+        layout = QTextLayout(visible(" ".join(row.memory.content[:400].split())), theme().font(13))
         wrap = QTextOption()
         wrap.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
         layout.setTextOption(wrap)
@@ -206,7 +207,9 @@ class MemoryDelegate(QStyledItemDelegate):
         painter.setFont(small)
         painter.setPen(quiet(option))
         line = QRect(left, top + 2, width, metrics.height())
-        painter.drawText(line, int(Qt.AlignmentFlag.AlignVCenter), metrics.elidedText(facts(row), Qt.TextElideMode.ElideRight, width))
+        painter.drawText(
+            line, int(Qt.AlignmentFlag.AlignVCenter), metrics.elidedText(visible(facts(row)), Qt.TextElideMode.ElideRight, width)
+        )
         if row.hit is not None:
             painter.setPen(QColor(tokens.accent))
             line.translate(0, metrics.height())

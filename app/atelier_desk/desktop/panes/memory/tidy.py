@@ -14,6 +14,7 @@ from atelier_desk.desktop.panes.base import offer_undo
 from atelier_desk.desktop.panes.memory.dialog import provenance
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Card, control, fill, label
+from atelier_desk.domain.text import visible
 from atelier_desk.i18n import _
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class PairCard(Card):
             grid.addWidget(text, 0, place, Qt.AlignmentFlag.AlignTop)
             grid.addWidget(label(provenance(memory), "small", self, wrap=True), 1, place, Qt.AlignmentFlag.AlignTop)
             keep = control(QPushButton(_("Keep this one") if same else _("This one holds"), self), name)
-            keep.setAccessibleName(f"{keep.text()}: {' '.join(memory.content.split())[:80]}")
+            keep.setAccessibleName(visible(f"{keep.text()}: {' '.join(memory.content.split())[:80]}"))
             keep.clicked.connect(lambda _on=False, kept=memory, gone=other: dialog.keep(self, kept.id, gone.id))
             grid.addWidget(keep, 2, place, Qt.AlignmentFlag.AlignLeft)
             grid.setColumnStretch(place, 1)

@@ -18,6 +18,7 @@ from atelier_desk.desktop.widgets.inputs import ComboBox, DoubleSpinBox
 from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.domain import limits
 from atelier_desk.domain.task import Task, TaskStatus
+from atelier_desk.domain.text import visible
 from atelier_desk.i18n import _
 
 MINUTE_MS = 60_000
@@ -88,7 +89,7 @@ class TaskDialog(FormDialog):
     def _add_dependencies(self, choices: list[Task], chosen: tuple[str, ...]) -> None:
         self.dependencies = control(QListWidget(self), "task-dependencies")
         for task in choices:
-            item = QListWidgetItem(task.name, self.dependencies)
+            item = QListWidgetItem(visible(task.name), self.dependencies)
             item.setData(Qt.ItemDataRole.UserRole, task.id)
             item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
             item.setCheckState(Qt.CheckState.Checked if task.id in chosen else Qt.CheckState.Unchecked)

@@ -28,6 +28,7 @@ from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets.steady import OverlayBar
 from atelier_desk.domain import limits
 from atelier_desk.domain.task import TaskStatus
+from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_, _
 
 TaskRole = Qt.ItemDataRole.UserRole + 1
@@ -86,14 +87,16 @@ class TaskModel(QAbstractListModel):
         if not index.isValid():
             return None
         row = self.rows[index.row()]
-        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.EditRole):
+        if role == Qt.ItemDataRole.DisplayRole:
+            return visible(row.task.name)
+        if role == Qt.ItemDataRole.EditRole:
             return row.task.name
         if role == TaskRole:
             return row
         if role == Qt.ItemDataRole.ToolTipRole:
-            return "\n".join(filter(None, (row.task.name, row.task.description, waits_text(row))))
+            return visible("\n".join(filter(None, (row.task.name, row.task.description, waits_text(row)))))
         if role == Qt.ItemDataRole.AccessibleTextRole:
-            return ", ".join(filter(None, (row.task.name, _(STATUS_WORDS[row.shown_status]), waits_text(row))))
+            return visible(", ".join(filter(None, (row.task.name, _(STATUS_WORDS[row.shown_status]), waits_text(row)))))
         return None
 
     def setData(self, index: _Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
@@ -171,7 +174,9 @@ class TaskDelegate(QStyledItemDelegate):
         painter.setPen(quiet(option) if row.shown_status is TaskStatus.COMPLETED else QColor(tokens.text))
         metrics = QFontMetrics(font)
         line = QRect(left, area.top() + theme().px(5), width, metrics.height())
-        painter.drawText(line, int(Qt.AlignmentFlag.AlignVCenter), metrics.elidedText(row.task.name, Qt.TextElideMode.ElideRight, width))
+        painter.drawText(
+            line, int(Qt.AlignmentFlag.AlignVCenter), metrics.elidedText(visible(row.task.name), Qt.TextElideMode.ElideRight, width)
+        )
         if row.waits_for:
             small = theme().font(12)
             painter.setFont(small)

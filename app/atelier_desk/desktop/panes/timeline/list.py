@@ -17,6 +17,7 @@ from atelier_desk.desktop.replay.words import span_title
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets import Translated, say
+from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class TimelineList(Translated, QListWidget):
         """Give a row its words."""
         icon, role = _ICONS[span.kind]
         name, _title, *facts = describe_span(run, span, timeline, now)
-        title, below = f"{name} · {span_title(span)}", " · ".join(facts)
+        title, below = visible(f"{name} · {span_title(span)}"), visible(" · ".join(facts))
         item.setText(title)
         item.setData(KeyRole, number)
         item.setData(FactsRole, below)

@@ -15,6 +15,7 @@ from atelier_desk.desktop.replay.words import bar_title
 from atelier_desk.desktop.team.words import LOOKS
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.manager import Role
+from atelier_desk.domain.text import visible
 from atelier_desk.figures import NARROW
 
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ def _paint_bar(painter: QPainter, bar: Bar, look: Look, left: float, hovered: bo
     inner = bar.rect.adjusted(6, 0, -5, 0)
     inner.setLeft(max(inner.left(), left + 6))  # the title stays in sight while the bar's beginning is scrolled away
     if inner.width() >= theme().px(LABEL_FROM):
-        _paint_label(painter, inner, bar_title(bar.span), text)
+        _paint_label(painter, inner, visible(bar_title(bar.span)), text)
 
 
 def _paint_label(painter: QPainter, inner: QRectF, title: str, colour: QColor) -> None:
@@ -181,7 +182,7 @@ def names_width(runs: Iterable[TimelineRun]) -> int:
     look = theme()
     beside = look.px(14) + 2 * look.px(6) + 2
     first, below = (QFontMetrics(_name_font(depth)) for depth in (0, 1))
-    return max((_indent(run) + beside + (below if run.depth else first).horizontalAdvance(run.name) for run in runs), default=0)
+    return max((_indent(run) + beside + (below if run.depth else first).horizontalAdvance(visible(run.name)) for run in runs), default=0)
 
 
 def _indent(run: TimelineRun) -> int:
@@ -209,6 +210,6 @@ def _paint_names(painter: QPainter, scene: Scene) -> None:
         line.setLeft(line.left() + side + look.px(6))
         painter.setFont(_name_font(lane.run.depth))
         painter.setPen(look.colour("text"))
-        shown = QFontMetrics(painter.font()).elidedText(lane.run.name, Qt.TextElideMode.ElideRight, line.width())
+        shown = QFontMetrics(painter.font()).elidedText(visible(lane.run.name), Qt.TextElideMode.ElideRight, line.width())
         painter.drawText(line, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), shown)
     painter.setClipping(False)

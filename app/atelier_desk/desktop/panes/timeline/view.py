@@ -28,6 +28,7 @@ from atelier_desk.desktop.replay.words import STATUS_WORDS, span_title
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Translated, say
 from atelier_desk.domain.base import utc_now
+from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -228,7 +229,7 @@ class TimelineView(Translated, QAbstractScrollArea):
 
     def _describe_chosen(self) -> None:
         bar = self.chosen
-        self.setAccessibleDescription(self.describe(bar) if bar is not None else "")
+        self.setAccessibleDescription(visible(self.describe(bar) if bar is not None else ""))
 
     # -- events ---------------------------------------------------------------------------------------------------------------
     def viewportEvent(self, event: QEvent) -> bool:

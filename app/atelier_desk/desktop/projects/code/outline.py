@@ -14,6 +14,7 @@ from atelier_desk.desktop.widgets import control, fill, label, say
 from atelier_desk.desktop.widgets.steady import OverlayBar
 from atelier_desk.desktop.widgets.words import Text
 from atelier_desk.domain.project import Entity, EntityKind
+from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_, _
 from atelier_desk.project_words import describe, kind_word, place_word, title_word
 
@@ -57,10 +58,10 @@ class Outline(QTreeWidget):
         for each in parts:
             above = self._items.get(each.parent)
             item = QTreeWidgetItem(above if above is not None else self)
-            item.setText(0, each.name)
+            item.setText(0, visible(each.name))
             item.setData(0, KeyRole, each.id)
-            item.setData(0, Qt.ItemDataRole.AccessibleTextRole, describe(each))
-            item.setToolTip(0, each.signature or f"{kind_word(each)} {title_word(each)}")
+            item.setData(0, Qt.ItemDataRole.AccessibleTextRole, visible(describe(each)))
+            item.setToolTip(0, visible(each.signature or f"{kind_word(each)} {title_word(each)}"))
             self._items[each.id], self._entities[each.id] = item, each
         if len(parts) <= 60:
             self.expandAll()

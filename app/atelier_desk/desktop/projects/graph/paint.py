@@ -15,6 +15,7 @@ from atelier_desk.desktop.projects.graph.model import KINDS, RELATIONS, GraphMod
 from atelier_desk.desktop.projects.looks import KIND_COLOURS, KIND_ICONS, RELATION_COLOURS
 from atelier_desk.desktop.theme import icons, theme
 from atelier_desk.desktop.theme.tokens import blend
+from atelier_desk.domain.text import visible
 
 RADIUS: Final = (2.4, 12.0)
 """Least and largest of a node of one edge, in pixels at 100 %."""
@@ -254,7 +255,7 @@ class GraphPainter:
 
     def _name(self, name: str, metrics: QFontMetricsF) -> tuple[QStaticText, float, float]:
         if name not in self._names:
-            shown = metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, theme().px(NAME_PX))
+            shown = metrics.elidedText(visible(name), Qt.TextElideMode.ElideMiddle, theme().px(NAME_PX))
             text = QStaticText(shown)
             text.setTextFormat(Qt.TextFormat.PlainText)
             self._names[name] = (text, metrics.horizontalAdvance(shown), metrics.height())

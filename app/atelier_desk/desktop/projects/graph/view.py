@@ -22,6 +22,7 @@ from atelier_desk.desktop.projects.graph.model import GraphModel
 from atelier_desk.desktop.projects.graph.paint import LARGER, GraphPainter, View, radius, sizes
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Translated, say
+from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_, ngettext
 from atelier_desk.project_words import describe
 
@@ -125,11 +126,11 @@ class GraphView(Translated, QWidget):
 
     def _tell_chosen(self) -> None:
         if self.chosen < 0:
-            self.setAccessibleDescription("")
+            self.setAccessibleDescription(visible(""))
             return
         joined = len(self.model.neighbours(self.chosen))
         count = ngettext("{n} neighbour", "{n} neighbours", joined)
-        self.setAccessibleDescription(f"{describe(self.model.entities[self.chosen])}, {count}")
+        self.setAccessibleDescription(visible(f"{describe(self.model.entities[self.chosen])}, {count}"))
 
     def _reveal(self, node: int) -> None:
         """Move the picture as little as brings a node away from the border."""

@@ -276,7 +276,7 @@ class McpPage(SettingsPage):
         _empty(self._agent_list)
         self._boxes = []
         for agent in self._agents:
-            box = control(QCheckBox(agent.name, self), f"mcp-agent-{agent.name}")
+            box = control(QCheckBox(visible(agent.name).replace("&", "&&"), self), f"mcp-agent-{agent.name}")
             box.setChecked(name in agent.config.mcp_servers)
             box.clicked.connect(lambda on, agent_id=agent.id: self._change(lambda name: self.bridge.engine.mcp.give(name, agent_id, on)))
             self._agent_list.addWidget(box)
