@@ -2,6 +2,8 @@
 
 # equivalent: files.py WorkspaceFiles._change: `1` → `2`
 #   Where the clock stands still or was set back, the next change has a later id than the one before: how much later nobody asks.
+# equivalent: files.py WorkspaceFiles._recorded: `raise` → `pass`
+#   Once a change is written down, only a deletion can still fail; settling that again finds just what was written down.
 from __future__ import annotations
 
 import hashlib
@@ -111,20 +113,25 @@ def test_a_kill_in_the_middle_leaves_no_temporary_file_and_no_change(
     """The kill comes before the last step, when what is written lies beside its place already."""
     before = tree(ws)
     with monkeypatch.context() as patch:
-        for owner, name in ((module.trash, "put"), (module.transfer, "delete"), (ConfinedRoot, "rename"), (ConfinedRoot, "make_folder")):
+        for owner, name in ((module.trash, "put"), (module.transfer, "delete"), (ConfinedRoot, "rename")):
             patch.setattr(owner, name, _killed)
-        patch.setattr("atelier_desk.workspace.root._replace", _killed)
+        for name in ("_replace", "rename_new"):
+            patch.setattr(f"atelier_desk.workspace.root.{name}", _killed)
+        if act == "make folder":
+            patch.setattr(ConfinedRoot, "make_folder", _killed)
         patch.setattr(files.kept, "drop", lambda change: None)
         patch.setattr(os, "unlink", _killed)
         with pytest.raises(KeyboardInterrupt):
             ACTS[act](files, ws)
     (pending,) = files.kept.pending()
-    if pending.temporary and not pending.made and pending.action != "deleted":
-        (ws / pending.temporary).write_text("half")
+    assert pending.temporary in (path.name for path in ws.rglob("*")) or act not in ("write", "create", "copy", "copy folder")
     again = WorkspaceFiles(files.kept.folder)
     again.recover()
     assert (again.kept.pending(), again.kept.of("w")) == ([], [])
-    assert tree(ws) == before
+    for name in pending.made:  # an empty folder that was made for it may stay
+        assert not list((ws / name).rglob(f"{TEMPORARY}*"))
+        shutil.rmtree(ws / name, ignore_errors=True)
+    assert tree(ws) == {path: text for path, text in before.items() if not path.startswith(pending.made or "//")}
 
 
 def _killed(*_given: object, **_more: object) -> None:
@@ -149,6 +156,66 @@ def test_a_kill_after_the_last_step_leaves_the_change_made(
     assert (again.kept.pending(), bool(change.after)) == ([], True)
     taken_back(again, change)
     assert tree(ws) == before
+
+
+@pytest.mark.parametrize("act", ["move a link", "write through a link", "write through a link to nothing", "bring a link back"])
+def test_a_kill_at_a_link_leaves_the_change_made(files: WorkspaceFiles, ws: Path, act: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    (ws / "link").symlink_to("nothing" if act.endswith("nothing") else "a")
+    undone = files.delete(AUTHOR, at(ws, "link")) if act.startswith("bring") else None
+    with monkeypatch.context() as patch:
+        patch.setattr(files.kept, "finish", _killed)
+        patch.setattr(files.kept, "drop", lambda change: None)
+        with pytest.raises(KeyboardInterrupt):
+            if act.startswith("move"):
+                files.move(AUTHOR, at(ws, "link"), at(ws, "moved"))
+            elif undone is None:
+                files.write(AUTHOR, at(ws, "link"), b"new")
+            else:
+                undo(files, [undone])
+    again = WorkspaceFiles(files.kept.folder)
+    again.recover()
+    assert again.kept.pending() == []
+    if undone is not None:
+        assert (again.kept.get("w", undone.id).undone_by != "", (ws / "link").is_symlink()) == (True, True)
+        return
+    (change,) = again.kept.of("w")
+    if act.endswith("nothing"):
+        assert (change.action, change.after, (ws / "nothing").read_text()) == ("created", sha("new"), "new")
+        return
+    taken_back(again, change)
+    assert tree(ws)["a"] == "old"
+    assert ((ws / "link").is_symlink(), (ws / "moved").is_symlink()) == (True, False)
+
+
+def test_a_kill_in_an_undo_through_a_link_is_finished(files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (ws / "link").symlink_to("a")
+    change = files.write(AUTHOR, at(ws, "link"), b"new")
+    assert change is not None
+    with monkeypatch.context() as patch:
+        patch.setattr(files.kept, "finish", _killed)
+        patch.setattr(files.kept, "drop", lambda change: None)
+        with pytest.raises(KeyboardInterrupt):
+            undo(files, [change])
+    again = WorkspaceFiles(files.kept.folder)
+    again.recover()
+    assert (again.kept.pending(), again.kept.get("w", change.id).undone_by != "") == ([], True)
+    assert ((ws / "a").read_text(), (ws / "link").is_symlink()) == ("old", True)
+
+
+def test_what_a_kill_left_beside_a_name_that_somebody_made_a_link_is_deleted(
+    files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        for owner, name in ((module.transfer, "delete"), (ConfinedRoot, "rename")):
+            patch.setattr(owner, name, _killed)
+        patch.setattr(files.kept, "drop", lambda change: None)
+        with pytest.raises(KeyboardInterrupt):
+            files.copy(AUTHOR, at(ws, "a"), at(ws, "b"))
+    (pending,) = files.kept.pending()
+    assert (ws / pending.temporary).exists()
+    (ws / "b").symlink_to("d/x")
+    WorkspaceFiles(files.kept.folder).recover()
+    assert list(ws.rglob(f"{TEMPORARY}*")) == []
 
 
 @pytest.mark.parametrize("gone", ["source", "target", "both"])
@@ -241,6 +308,17 @@ def test_what_is_refused_changes_nothing(files: WorkspaceFiles, ws: Path, call: 
         act(files, ws)
     assert (refused.value.code, named in str(refused.value)) == (code, True), str(refused.value)
     assert (tree(ws), files.kept.of("w"), files.kept.pending()) == (before, [], [])
+
+
+def test_a_file_that_is_not_as_expected_is_not_even_moved_away(files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module.trash, "put", _killed)
+    with pytest.raises(ToolError, match="changed meanwhile"):
+        files.delete(AUTHOR, at(ws, "a"), was=sha("other"))
+
+
+def test_a_large_file_is_written(files: WorkspaceFiles, ws: Path) -> None:
+    change = files.write(AUTHOR, at(ws, "large"), bytes(1024 * 1024))
+    assert (change is not None, (ws / "large").stat().st_size) == (True, 1024 * 1024)
 
 
 def test_what_is_so_already_is_no_change(files: WorkspaceFiles, ws: Path) -> None:
