@@ -15,7 +15,9 @@ from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.attachment import Attachment
 from atelier_desk.domain.context import PromptFrame
 from atelier_desk.domain.events.run import RunEvent, ToolCallFinished, ToolCallStarted
+from atelier_desk.domain.mcp import McpEntry, McpServer
 from atelier_desk.domain.memory import Memory
+from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.task import Task
@@ -73,6 +75,8 @@ CASES: list[tuple[Table[Any], st.SearchStrategy[Any], dict[str, Any]]] = [
         {},
     ),
     (tables.MODELS, models(ModelInfo), {}),
+    (tables.RULES, st.builds(PermissionRule, text=TEXT.map(lambda text: f"r{text}"[:200]), action=st.sampled_from(Action)), {}),
+    (tables.MCP_SERVERS, st.builds(McpEntry, name=NAMES, config=st.builds(McpServer, name=st.just("s"), command=st.just("c"))), {}),
 ]
 
 

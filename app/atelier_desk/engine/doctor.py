@@ -104,6 +104,7 @@ async def checks(
         return found
     of_the_folder: dict[str, Callable[[], Awaitable[Check]]] = {
         "database": lambda: _database(atelier, progress, deep),
+        "configuration": lambda: _configuration(atelier),
         "reports": lambda: _reports(atelier, progress),
         "attachments": lambda: _attachments(atelier, progress),
         "checkpoints": lambda: _checkpoints(atelier),
@@ -132,6 +133,7 @@ async def _guarded(name: str, check: Awaitable[Check]) -> Check:
 def _titles() -> dict[str, str]:
     return {
         "database": _("Database"),
+        "configuration": _("Configuration"),
         "reports": _("Reports"),
         "attachments": _("Attachments"),
         "checkpoints": _("Undo data"),
@@ -301,15 +303,32 @@ def _closed(problem: AtelierError | None) -> Check:
     return Check(name="database", title=_("Database"), status="fail", message=message)
 
 
+async def _configuration(atelier: Opened) -> Check:
+    """Rows of agents, providers, servers, rules and settings that are not as they were written: they are left out."""
+    from atelier_desk.storage.configured import damaged_configuration
+    from atelier_desk.storage.damage import GIVE_UP, RESTRICTING
+
+    title = _("Configuration")
+    found = await damaged_configuration(atelier.store.query_all)
+    if not found:
+        return Check(name="configuration", title=title, status="ok", message=_("Agents, providers, servers, rules and settings are whole."))
+    named = " ".join(each.error().localized(_) for each in found[:SHOWN])
+    restricts = any(each.table in RESTRICTING for each in found)
+    said = _("{rows} No agent begins to work before that is settled: it may be what forbids something.", rows=named) if restricts else named
+    return Check(name="configuration", title=title, status="fail", message=said, fix=_(GIVE_UP))
+
+
 async def _database(atelier: Opened, progress: Callable[[int, int], None] | None, deep: bool) -> Check:
     from atelier_desk.storage.copies.inspect import count_by_reading
 
     title = _("Database")
     found = []
     if deep:
+        from atelier_desk.storage.damage import CONFIGURATION
         from atelier_desk.storage.integrity import damaged_anywhere
 
-        found = await damaged_anywhere(atelier.store, progress)
+        # Those of the configuration have a check of their own.
+        found = [each for each in await damaged_anywhere(atelier.store, progress) if each.table not in CONFIGURATION]
     if found:
         named = " ".join(each.error().localized(_) for each in found[:SHOWN])
         return Check(

@@ -26,7 +26,27 @@ _WHERE: dict[tuple[str, str], str] = {
     ("run", MISSING): N_("Workflow {workflow}: the row of run {run} is missing."),
     ("workflow", CHANGED): N_("Workflow {workflow}: its row is not as it was written."),
     ("workflow", MISSING): N_("Workflow {workflow}: its row is missing, and other rows of it are there."),
+    ("task", CHANGED): N_("Workflow {workflow}: the task {row} is not as it was written."),
+    ("approval_request", CHANGED): N_("Workflow {workflow}, run {run}: the approval {row} is not as it was written."),
+    ("user_question", CHANGED): N_("Workflow {workflow}, run {run}: the question {row} is not as it was written."),
+    ("report", CHANGED): N_("Workflow {workflow}: the row of the report {row} is not as it was written."),
+    ("memory", CHANGED): N_("The memory {row} is not as it was written."),
+    ("agent", CHANGED): N_("The agent {row} is not as it was written."),
+    ("provider", CHANGED): N_("The provider {row} is not as it was written."),
+    ("mcp_server", CHANGED): N_("The MCP server {row} is not as it was written."),
+    ("permission_rule", CHANGED): N_("The permission rule {row} is not as it was written."),
+    ("setting", CHANGED): N_("The setting {row} is not as it was written."),
 }
+CONFIGURATION = ("agent", "provider", "mcp_server", "permission_rule", "setting")
+"""Tables whose damaged rows a person can give up, to write them anew."""
+RESTRICTING = ("permission_rule", "setting")
+"""Those that may hold what forbids something: while one is damaged, no agent begins to work."""
+GIVE_UP = N_(
+    "It is left out, and nothing was changed. To have it again, restore a backup: atelier backup restore FILE. To give it up and write "
+    "it anew: Settings, Diagnostics, or atelier doctor --remove-damaged"
+)
+DAMAGED_CONFIGURATION = N_("{damage} {what_to_do}")
+NOT_BEGUN = N_("{damage} It may be what forbids something: no agent begins to work before that is settled. {what_to_do}")
 _NO_RUN: dict[str, str] = {
     CHANGED: N_("Workflow {workflow}: the event {row} is not as it was written."),
     MISSING: N_("Workflow {workflow}: an event beside its runs is missing."),
@@ -60,7 +80,7 @@ class Damage(NamedTuple):
 
     Attributes:
         run: the run's id; empty for what belongs to no run.
-        table: ``run_event``, ``message``, ``tool_execution``, ``prompt_frame``, ``run`` or ``workflow``.
+        table: ``run_event``, ``message``, ``tool_execution``, ``prompt_frame``, ``run``, ``workflow`` or another one with hashes.
         row: its id; empty for an event that is missing.
         seq: of an event, its number in the run.
         problem: ``changed``, also where it cannot be read at all, or ``missing``.
@@ -91,9 +111,16 @@ def readable_until(found: Iterable[Damage]) -> dict[str, int]:
 def damaged(found: Sequence[Damage]) -> StorageError:
     """The error for damaged rows, at least one."""
     first = found[0].error()
+    if found[0].table in CONFIGURATION:
+        return StorageError(DAMAGED_CONFIGURATION, code=CODE, damage=first, what_to_do=StorageError(GIVE_UP))
     if len(found) == 1:
         return StorageError(DAMAGED, code=CODE, damage=first)
     return StorageError(DAMAGED_ROWS, code=CODE, count=len(found), damage=first)
+
+
+def not_begun(found: Sequence[Damage]) -> StorageError:
+    """The error for who would begin to work while rows of ``RESTRICTING`` are damaged, at least one."""
+    return StorageError(NOT_BEGUN, code=CODE, damage=found[0].error(), what_to_do=StorageError(GIVE_UP))
 
 
 def of_row(table: str, row: Mapping[str, Any], problem: str = CHANGED) -> Damage:

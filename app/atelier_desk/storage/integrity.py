@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import tables
+from atelier_desk.storage.configured import damaged_configuration
 from atelier_desk.storage.damage import CHANGED, CODE, MISSING, Damage, of_row
 from atelier_desk.storage.rows import Table, record
 from atelier_desk.storage.writing.chain import FIRST, Chain, named_in
@@ -22,6 +23,8 @@ PAGE = 200
 _LEAST = -(2**62)
 _NAMED: tuple[Table[Any], ...] = (tables.MESSAGES, tables.EXECUTIONS)
 """Tables whose rows the events name."""
+_ALONE: tuple[Table[Any], ...] = (tables.TASKS, tables.QUESTIONS, tables.APPROVALS, tables.REPORTS, tables.MEMORIES)
+"""Tables whose rows have a hash and are named by nothing."""
 
 
 class Store(Protocol):
@@ -90,6 +93,9 @@ async def _everywhere(
         found += await look(workflow_id)
         if progress:
             progress(number, len(ids))
+    found += await damaged_configuration(run)
+    for each in _ALONE:
+        found += await _alone(run, each)
     try:
         for table in ("run", EVENTS.name, *(table.name for table in _NAMED)):
             text = f"SELECT VALUE record::id(workflow) FROM {table} WHERE workflow NOT IN (SELECT VALUE id FROM workflow)"  # noqa: S608
@@ -99,6 +105,21 @@ async def _everywhere(
     except StorageError:
         if not found:
             raise
+    return found
+
+
+async def _alone(run: Run, table: Table[Any]) -> list[Damage]:
+    text = f"SELECT {table.columns} FROM {table.name} WHERE id > $after ORDER BY id LIMIT {PAGE}"  # noqa: S608
+    found: list[Damage] = []
+    after = record(table.name, "")
+    try:
+        while rows := (await run(text, after=after))[0]:
+            found += [of_row(table.name, row) for row in rows if not table.is_whole(row)]
+            after = rows[-1]["id"]
+    except StorageError as error:
+        if error.code != CODE:
+            raise
+        found.append(of_row(table.name, {"id": "?"}))
     return found
 
 

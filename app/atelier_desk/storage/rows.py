@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_args
 
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 from pydantic_core import to_json as to_json_bytes
@@ -88,6 +88,8 @@ class Table(Generic[M]):
         self.json_fields = frozenset(json_fields)
         self._key = key
         self._extra = extra
+        # A default of a model may be written as a whole number; the engine gives back what the column is.
+        self._floats = {name for name, info in model.model_fields.items() if float in (info.annotation, *get_args(info.annotation))}
         self._fields = [field for field in model.model_fields if field != "id" or key is not None]
         columns = [self.column(field) for field in self._fields if field != "id"]
         self.columns = ", ".join(["id", *columns, *order, *(["hash"] if hashed else [])])
@@ -156,6 +158,8 @@ class Table(Generic[M]):
             return to_json(value)
         if isinstance(value, Enum):
             return value.value
+        if field in self._floats:
+            return float(value)
         if isinstance(value, tuple):
             return list(value)
         return value

@@ -45,17 +45,28 @@ EXECUTIONS: Table[ToolExecution] = Table(
     order=("recency",),
     hashed=True,
 )
-TASKS: Table[Task] = Table("task", Task, links={"workflow_id": "workflow"})
-MEMORIES: Table[Memory] = Table("memory", Memory, links={"workflow_id": "workflow"}, order=("recency",))
+TASKS: Table[Task] = Table("task", Task, links={"workflow_id": "workflow"}, hashed=True)
+MEMORIES: Table[Memory] = Table(
+    "memory",
+    Memory,
+    links={"workflow_id": "workflow"},
+    order=("recency",),
+    hashed=True,
+    changing=("tainted", "embedder", "retrieved_by"),
+)
 MEMORY_BIN: Table[DeletedMemory] = Table(
     "memory_bin", DeletedMemory, links={"workflow_id": "workflow"}, json_fields={"merged"}, order=("recency",)
 )
-QUESTIONS: Table[UserQuestion] = Table("user_question", UserQuestion, links=_RUN_LINKS, json_fields={"spec", "lineage"})
+QUESTIONS: Table[UserQuestion] = Table(
+    "user_question", UserQuestion, links=_RUN_LINKS, json_fields={"spec", "lineage"}, hashed=True, changing=("seen_ms",)
+)
 APPROVALS: Table[ApprovalRequest] = Table(
     "approval_request",
     ApprovalRequest,
     links=_RUN_LINKS,
     json_fields={"arguments", "edited", "details", "lineage", "presentation", "subjects"},
+    hashed=True,
+    changing=("seen_ms",),
 )
 AUDIT: Table[AuditEntry] = Table(
     "audit",
@@ -64,11 +75,13 @@ AUDIT: Table[AuditEntry] = Table(
     order=("recency",),
 )
 FRAMES: Table[PromptFrame] = Table("prompt_frame", PromptFrame, links={"workflow_id": "workflow"}, json_fields={"tools"}, hashed=True)
-REPORTS: Table[Report] = Table("report", Report, links={"workflow_id": "workflow"})
-RULES: Table[PermissionRule] = Table("permission_rule", PermissionRule)
-AGENTS: Table[Agent] = Table("agent", Agent, json_fields={"config"}, extra=lambda agent: {"name": agent.name}, order=("name",))
-PROVIDERS: Table[ProviderConfig] = Table("provider", ProviderConfig, key=lambda provider: provider.name, json_fields={"headers"})
-MCP_SERVERS: Table[McpEntry] = Table("mcp_server", McpEntry, key=lambda entry: entry.name, json_fields={"config", "known"})
+REPORTS: Table[Report] = Table("report", Report, links={"workflow_id": "workflow"}, hashed=True)
+RULES: Table[PermissionRule] = Table("permission_rule", PermissionRule, hashed=True, changing=("last_matched_at",))
+AGENTS: Table[Agent] = Table("agent", Agent, json_fields={"config"}, extra=lambda agent: {"name": agent.name}, order=("name",), hashed=True)
+PROVIDERS: Table[ProviderConfig] = Table(
+    "provider", ProviderConfig, key=lambda provider: provider.name, json_fields={"headers"}, hashed=True
+)
+MCP_SERVERS: Table[McpEntry] = Table("mcp_server", McpEntry, key=lambda entry: entry.name, json_fields={"config", "known"}, hashed=True)
 PROJECTS: Table[Project] = Table("project", Project, extra=lambda project: {"folded": project.name.casefold()}, order=("folded",))
 MODELS: Table[ModelInfo] = Table("model", ModelInfo, key=lambda model: [model.provider, model.name])
 

@@ -274,6 +274,26 @@ async def test_diagnostics_show_checks_versions_and_log_and_copy_them(
     assert not find("notices-text").isVisible()
 
 
+async def test_damaged_configuration_is_given_up_after_a_yes(window: SettingsWindow, find: Find, atelier: Engine) -> None:
+    atelier.set("data", "remove_damaged", [])
+    atelier.checks = [Check(name="configuration", title="Configuration", status="ok", message="All whole.")]
+    window.show_page("diagnostics")
+    await settle()
+    assert not find("doctor-remove-damaged").isVisible()
+    atelier.checks = [Check(name="configuration", title="Configuration", status="fail", message="The agent x is not as it was written.")]
+    find("doctor-again").click()
+    await settle()
+    find("doctor-remove-damaged").click()
+    (box,) = window.findChildren(QMessageBox)
+    assert "The agent x is not as it was written." in box.informativeText()
+    assert atelier.calls("data.remove_damaged") == []
+    atelier.checks = []
+    box.findChild(QPushButton, "confirm-yes").click()
+    await settle()
+    assert len(atelier.calls("data.remove_damaged")) == 1
+    assert not find("doctor-remove-damaged").isVisible()
+
+
 async def test_what_undo_keeps_is_shown_limited_and_cleaned(window: SettingsWindow, find: Find, atelier: Engine) -> None:
     atelier.set("files", "kept", Kept(12_582_912, 40, datetime(2026, 11, 1, tzinfo=UTC)))
     window.show_page("data")

@@ -114,6 +114,38 @@ async def test_a_retryable_conflict_is_tried_again(clock: ManualClock) -> None:
     await writer.close()
 
 
+async def test_what_failed_on_the_disk_is_refused_and_not_tried_again_by_itself(clock: ManualClock) -> None:
+    """Also when it says of itself that it can be: who waits decides, and knows that nothing of it is kept."""
+
+    class Failing(Recorder):
+        async def run(self, sql: str, params: dict[str, Any]) -> list[Outcome]:
+            return [outcome._replace(settled=outcome.ok) for outcome in await super().run(sql, params)]
+
+        async def reopen(self) -> None:
+            self.requests.append("opened again")
+
+    class Counter:
+        def statement(self) -> Statement:
+            return Statement("UPDATE $counted", {"counted": 1})
+
+        def committed(self) -> None: ...
+
+        async def settle(self, engine: object) -> bool:
+            return False
+
+    engine = Failing()
+    engine.failures = ["This transaction can be retried"]
+    writer = Writer(engine, clock, counter=Counter())  # type: ignore[arg-type]
+    job = asyncio.ensure_future(writer.transact([set_name("w", "x")]))
+    await clock.settle()
+    await clock.advance(10)
+    with pytest.raises(StorageError):
+        await job
+    assert (len(engine.requests), engine.requests[1:]) == (2, ["opened again"])
+    assert await writer.transact([set_name("w", "x")]) == [1]
+    await writer.close()
+
+
 async def test_each_wait_before_another_attempt_is_twice_the_last(clock: ManualClock) -> None:
     engine = Recorder()
     engine.failures = ["This transaction can be retried"] * 100

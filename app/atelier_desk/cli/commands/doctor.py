@@ -20,6 +20,11 @@ def register(add: Adder) -> None:
     check.add_argument(
         "--deep", action="store_true", help=_("also compare events, messages and tool calls with the hashes they were written with")
     )
+    check.add_argument(
+        "--remove-damaged",
+        action="store_true",
+        help=_("first give up agents, providers, servers, rules and settings that are not as they were written"),
+    )
 
 
 async def doctor(atelier: Atelier | None, arguments: argparse.Namespace, out: Output) -> int:
@@ -28,6 +33,9 @@ async def doctor(atelier: Atelier | None, arguments: argparse.Namespace, out: Ou
     from atelier_desk.cli.progress import every_second, noted_when_slow
     from atelier_desk.engine.doctor import checks
 
+    if arguments.remove_damaged and atelier is not None:
+        for each in await atelier.data.remove_damaged():
+            out.note(_("Removed: {what}", what=f"{each.table} {each.row}"))
     async with noted_when_slow(out, _("Checking the installation…")) as go_on:
         found = await checks(
             atelier,

@@ -507,9 +507,14 @@ class RunManager:
             self._settings_changes += 1
 
     async def _settings_of_now(self) -> Settings:
-        """The settings, read once; those that were changed while they were read are read again."""
+        """The settings, read once; those that were changed while they were read are read again.
+
+        Raises:
+            StorageError: ``damaged_row``: a setting or a rule is damaged, and might be what forbids something.
+        """
         while (known := self._settings) is None:
             changes = self._settings_changes
+            await self._env.repos.settings.refuse_damaged()
             found = await self._env.repos.settings.load()
             if changes == self._settings_changes:
                 self._settings = found

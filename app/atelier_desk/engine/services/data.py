@@ -14,9 +14,11 @@ from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.threads import in_storage_thread
 
 if TYPE_CHECKING:
+    from atelier_desk.domain.stream.event import Topic
     from atelier_desk.storage.copies.archive import BackupInfo
     from atelier_desk.storage.copies.compact import Compacted
     from atelier_desk.storage.copies.transfer import TransferInfo
+    from atelier_desk.storage.damage import Damage
 
 
 LOOK_S = 2.0
@@ -51,6 +53,16 @@ class DataService:
     async def folders(self) -> Folders:
         datadir = self._context.datadir
         return Folders(Path(datadir.root), Path(datadir.logs), Path(datadir.tools))
+
+    async def remove_damaged(self) -> list[Damage]:
+        """Give up the damaged rows of agents, providers, servers, rules and settings, so that they can be written anew; gives which."""
+        from atelier_desk.storage.configured import remove_damaged
+
+        removed = await remove_damaged(self._context.repos.store)
+        topics: dict[str, Topic] = {"agent": "agent", "provider": "provider", "mcp_server": "mcp"}
+        for each in removed:
+            self._context.bus.changed(topics.get(each.table, "settings"), each.row)
+        return removed
 
     async def watch_folder(self) -> None:
         """Look every other second whether the data folder is where it was, until it is cancelled. What changes is announced as ``data``

@@ -453,7 +453,8 @@ class McpService:
         return self._connections[name]
 
     async def _denied(self, folder: str) -> Denials:
-        """What rules deny to the program of a server in this folder; see ``denied_in``."""
+        """What rules deny to the program of a server in this folder; see ``denied_in``. Raises StorageError while a rule is damaged."""
+        await self._context.repos.settings.refuse_damaged()
         return await denied_in(folder, await self._context.repos.rules.list())
 
     def _look_again(self, name: str) -> None:

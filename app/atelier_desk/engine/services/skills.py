@@ -215,6 +215,7 @@ class SkillService:
         from atelier_desk.engine.run.permissions import really  # with it comes most of the run engine
 
         here = really(tuple(folders))
+        await self._context.repos.settings.refuse_damaged()
         held = [rule for rule in await self._context.repos.rules.list() if rule.scope is not RuleScope.FOLDER or rule.scope_id in here]
         denials = Denials(denying.bans(held), [*folders], home_folder())
         roots = [self._root(each) for each in where]

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterable, Mapping
 from typing import Any, Generic, TypeVar
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.base import Model
 from atelier_desk.domain.errors import LimitError, NotFoundError
 from atelier_desk.i18n import N_
-from atelier_desk.storage import errors
+from atelier_desk.storage import damage, errors
 from atelier_desk.storage.rows import Table, record
 from atelier_desk.storage.search.changes import documents
 from atelier_desk.storage.store import Statement, Store
 
+log = logging.getLogger(__name__)
 M = TypeVar("M", bound=Model)
 LIMIT = N_("A list can give {maximum} entries at most; {limit} were asked for.")
 
@@ -89,7 +92,17 @@ class Repository(Generic[M]):
 
     async def _select(self, tail: str, /, **params: Any) -> list[M]:
         """Rows by a condition, order and limit that are constants of the code."""
-        return self.table.decode_all(await self._store.query(f"SELECT {self.table.columns} FROM {self.table.name} {tail}", **params))  # noqa: S608
+        return self._readable(await self._store.query(f"SELECT {self.table.columns} FROM {self.table.name} {tail}", **params))  # noqa: S608
+
+    def _readable(self, rows: Iterable[Mapping[str, Any]]) -> list[M]:
+        """Those that are as they were written. A damaged one is left out of lists, so that it stops nobody; the check-up names it."""
+        found = []
+        for row in rows:
+            if self.table.is_whole(row):
+                found.append(self.table.decode(row))
+            else:
+                log.warning("left out: %s", damage.of_row(self.table.name, row).error())
+        return found
 
     async def _delete(self, key: Any) -> None:
         """Delete one row.

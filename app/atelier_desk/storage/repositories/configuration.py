@@ -11,8 +11,10 @@ from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig
 from atelier_desk.domain.settings import Settings
 from atelier_desk.i18n import N_
-from atelier_desk.storage import errors, tables
+from atelier_desk.storage import damage, errors, tables
+from atelier_desk.storage.configured import SETTING_HASHED, damaged_configuration, is_whole_setting
 from atelier_desk.storage.repositories.base import Repository, upsert
+from atelier_desk.storage.row_hash import row_hash
 from atelier_desk.storage.rows import record, to_json
 from atelier_desk.storage.store import Statement, Store
 
@@ -181,27 +183,41 @@ class SettingsRepository:
     async def load(self) -> Settings:
         """All settings, with the standing rules among those of the approvals, but for those that wait for a yes (``held``).
 
-        A row that this program does not know is left alone; one whose value it does not accept counts as unset.
+        A row that this program does not know is left alone; one whose value it does not accept, or that is damaged, counts as unset.
         """
         rows, rules = await self._store.query(
-            "RETURN [(SELECT id, `value` FROM setting), (SELECT * FROM permission_rule WHERE held != true ORDER BY created_at, id)]"
+            "RETURN [(SELECT id, `value`, hash FROM setting), (SELECT * FROM permission_rule WHERE held != true ORDER BY created_at, id)]"
         )
-        stored = {row["id"].id: json.loads(row["value"]) for row in rows}
+        stored = {row["id"].id: json.loads(row["value"]) for row in rows if is_whole_setting(row)}
         known = {name: value for name, value in stored.items() if name in Settings.model_fields}
-        return _accepted(known).with_rules(tables.RULES.decode_all(rules))
+        return _accepted(known).with_rules(tables.RULES.decode(rule) for rule in rules if tables.RULES.is_whole(rule))
+
+    async def refuse_damaged(self) -> None:
+        """Make sure that nothing is damaged of what may forbid something.
+
+        Raises:
+            StorageError: ``damaged_row``: a setting or a rule is not as it was written; the error says what to do.
+        """
+        found = await damaged_configuration(self._store.query_all, damage.RESTRICTING)
+        if found:
+            raise damage.not_begun(found)
 
     async def save(self, settings: Settings) -> None:
-        """Write every setting in one transaction, but for the standing rules, which are rows of their own: see ``RuleRepository``."""
+        """Write every setting in one transaction, but for the standing rules, which are rows of their own: see ``RuleRepository``.
+
+        A damaged one stays as it is, and is named still, until it gets a value other than its default.
+        """
         settings = settings.with_rules(())
-        await self._store.write(
-            *(
-                Statement(
-                    "UPSERT $row CONTENT $content RETURN NONE",
-                    {"row": record("setting", name), "content": {"value": to_json(getattr(settings, name))}},
-                )
-                for name in Settings.model_fields
-            )
-        )
+        damaged = {each.row for each in await damaged_configuration(self._store.query_all, ("setting",))}
+        defaults = Settings()
+        names = (name for name in Settings.model_fields if name not in damaged or getattr(settings, name) != getattr(defaults, name))
+        await self._store.write(*(_setting(name, to_json(getattr(settings, name))) for name in names))
+
+
+def _setting(name: str, value: str) -> Statement:
+    content = {"id": record("setting", name), "value": value}
+    content["hash"] = row_hash(content, SETTING_HASHED)
+    return Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": content["id"], "content": content})
 
 
 def _accepted(values: dict[str, object]) -> Settings:

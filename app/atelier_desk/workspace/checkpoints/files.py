@@ -410,8 +410,8 @@ class WorkspaceFiles:
     def _settled(self, change: Change) -> Change | None:
         """The change when it was made, None when it was not."""
         target = self.root(change.moved_root or change.root)
-        # What came back is itself, also when it is a link.
-        follow = not change.undoes
+        # A file is written through a link. What was moved, or came back, is itself, also when it is a link.
+        follow = change.action == "changed" or (change.action == "created" and not change.undoes)
         if change.action == "changed":
             self._give_back(change)
         if change.temporary:
@@ -419,7 +419,7 @@ class WorkspaceFiles:
                 transfer.delete(folder, change.temporary)
             with contextlib.suppress(ToolError), self.root(change.root).located(change.path, follow=False) as (folder, _name):
                 transfer.delete(folder, change.temporary)
-        now = self.digest_at(target, change.moved_to or change.path, follow=follow or change.action == "changed")
+        now = self.digest_at(target, change.moved_to or change.path, follow=follow)
         if change.action == "moved":
             made = now == change.after and self.digest_at(self.root(change.root), change.path) == ""
         else:

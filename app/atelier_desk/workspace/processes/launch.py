@@ -271,7 +271,7 @@ def main() -> int:
     signal.signal(signal.SIGCHLD, lambda received, frame: None)
     signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
     if LINUX:
-        libc = ctypes.CDLL(None, use_errno=True)
+        libc = ctypes.CDLL(None)
         libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
         if os.getppid() != order["parent"]:

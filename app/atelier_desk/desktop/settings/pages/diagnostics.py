@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPlainTextEdit, QPushBut
 from atelier_desk import __version__
 from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.settings.busy import Busy
+from atelier_desk.desktop.settings.files import confirm
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.theme.assets import notices_file
@@ -73,8 +74,10 @@ class DiagnosticsPage(SettingsPage):
         self.busy = Busy(self)
         fill(doctor.body, self._grid, self.busy)
         self.again = control(QPushButton(self), "doctor-again", N_("Check again"), on=self.reload)
+        self.remove = control(QPushButton(self), "doctor-remove-damaged", N_("Remove damaged entries…"), on=self._ask_to_remove)
+        self.remove.hide()
         self.copy = control(QPushButton(self), "diagnostics-copy", N_("Copy everything"), on=self.copy_all)
-        buttons = fill(QHBoxLayout(), 1, self.copy, self.again, spacing=8)
+        buttons = fill(QHBoxLayout(), 1, self.remove, self.copy, self.again, spacing=8)
         doctor.body.addLayout(buttons)
         card = self.section(N_("VERSIONS"))
         self._versions = label("", "mono", self, wrap=True)
@@ -113,7 +116,17 @@ class DiagnosticsPage(SettingsPage):
             self.notices.setPlainText(notices_file().read_text("utf-8"))
         self.notices.setVisible(self.notices.isHidden())
 
+    def _ask_to_remove(self) -> None:
+        damaged = "\n".join(check.message for check in self._checks if check.name == "configuration")
+        words = _("They cannot be used, and are gone for good then. Write them anew after it, or restore a backup instead.")
+        confirm(self, _("Remove damaged entries?"), f"{damaged}\n\n{words}", _("Remove"), lambda: self.jobs.start(self._remove(), "remove"))
+
+    async def _remove(self) -> None:
+        await self.bridge.engine.data.remove_damaged()
+        self.reload()
+
     def _show(self) -> None:
+        self.remove.setVisible(any(check.name == "configuration" and check.status == "fail" for check in self._checks))
         while (item := self._grid.takeAt(0)) is not None:
             widget = item.widget()
             if widget is not None:

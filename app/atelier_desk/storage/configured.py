@@ -1,0 +1,47 @@
+"""Damaged rows of what the owner configures: finding them, and giving them up so that they can be written anew."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from atelier_desk.domain.errors import StorageError
+from atelier_desk.storage import tables
+from atelier_desk.storage.damage import CODE, CONFIGURATION, Damage, of_row
+from atelier_desk.storage.rows import has_hash, record
+from atelier_desk.storage.store import Statement, Store
+
+SETTING_HASHED = ("id", "value")
+"""Columns of a setting's row that its hash is made of."""
+_TABLES = {table.name: table for table in (tables.AGENTS, tables.PROVIDERS, tables.MCP_SERVERS, tables.RULES)}
+
+
+def is_whole_setting(row: Mapping[str, Any]) -> bool:
+    """Whether the row of a setting is as it was written; one of an earlier version has no hash."""
+    return has_hash("setting", row, SETTING_HASHED)
+
+
+async def damaged_configuration(run: Callable[..., Awaitable[list[Any]]], names: Sequence[str] = CONFIGURATION) -> list[Damage]:
+    """The rows of some of these tables that are not as they were written. ``run``: as in ``integrity``.
+
+    A table of which the engine itself cannot read a row is damaged as a whole: its ``row`` is a question mark.
+    """
+    found: list[Damage] = []
+    for name in names:
+        table = _TABLES.get(name)
+        try:
+            rows = (await run(f"SELECT {table.columns if table else 'id, `value`, hash'} FROM {name} ORDER BY id"))[0]  # noqa: S608
+        except StorageError as error:
+            if error.code != CODE:
+                raise
+            rows = []
+            found.append(of_row(name, {"id": "?"}))
+        found += [of_row(name, row) for row in rows if not (table.is_whole(row) if table else is_whole_setting(row))]
+    return found
+
+
+async def remove_damaged(store: Store) -> list[Damage]:
+    """Delete the damaged rows of configuration, in one transaction; gives which. A setting that is gone has its default."""
+    found = [each for each in await damaged_configuration(store.query_all) if each.row != "?"]
+    await store.write(*(Statement("DELETE $row RETURN NONE", {"row": record(each.table, each.row)}) for each in found))
+    return found

@@ -1,0 +1,230 @@
+"""What a sandbox holds, as it is handed to who keeps it: each folder and file that a command reads, writes, cannot change or cannot see.
+
+That the system keeps to it is tried in ``test_launch`` and ``test_confine``, and for macOS in ``test_seatbelt``.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from atelier_desk.workspace.processes import confine, sandbox, seatbelt
+from tests.workspace.processes.test_seatbelt import allows
+
+SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/nix", "/run/current-system", "/proc", "/dev")
+"""What every program needs, but for ``/etc``, of which each part is named that is not closed."""
+STREAMS = ("/dev/random", "/dev/urandom", "/dev/fd", "/dev/stdin", "/dev/stdout", "/dev/stderr")
+SINKS = ("/dev/null", "/dev/zero", "/dev/full")
+REPOSITORY = (".git/hooks", ".git/config", ".git/config.worktree", ".git/commondir", ".gitmodules")
+SECRET = (
+    "/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/sudoers.d/one", "/run/user/1000/bus", "/run/secrets/key",
+)  # fmt: skip
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder with a home that has a secret, and a workspace with a repository; its temporary folder is not there yet."""
+    top = Path(os.path.realpath(tmp_path))
+    monkeypatch.setenv("HOME", str(top / "home"))
+    for name in ("home/.ssh", "home/docs", "work/.git/hooks", "work/src", "plain", "data"):
+        (top / name).mkdir(parents=True)
+    for name in REPOSITORY[1:]:
+        (top / "work" / name).touch()
+    mask = os.umask(0)
+    yield top
+    os.umask(mask)
+
+
+@pytest.fixture
+def linux(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(confine, "available", lambda: True)
+    monkeypatch.setattr(confine, "abi", lambda: 6)
+    monkeypatch.setattr(seatbelt, "available", lambda: False)
+
+
+@pytest.fixture
+def mac(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(confine, "available", lambda: False)
+    monkeypatch.setattr(seatbelt, "available", lambda: True)
+
+
+def made(place: Path, name: str = "work", hidden: tuple[Path, ...] = (), **more: Any) -> dict[str, Any]:
+    box = sandbox.working([place / name], place / "tmp", hidden, **more)
+    assert box is not None
+    return box
+
+
+def reads(box: dict[str, Any], path: Path | str) -> bool:
+    """Whether a folder that is read has this path in it."""
+    return any(Path(path).is_relative_to(each) for each in box["read"])
+
+
+def test_where_nothing_can_confine_there_is_no_sandbox(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(confine, "available", lambda: False)
+    monkeypatch.setattr(seatbelt, "available", lambda: False)
+    found = (sandbox.available(), sandbox.means(), sandbox.reading(place / "work"), sandbox.working([place / "work"], place / "tmp"))
+    assert found == (False, "", None, None)
+    assert not (place / "tmp").exists()
+
+
+@pytest.mark.parametrize(("mac_there", "abi", "named", "held"), [
+    (False, 5, "Landlock 5 + seccomp", False), (False, 6, "Landlock 6 + seccomp", True), (False, 7, "Landlock 7 + seccomp", True),
+    (True, 0, "sandbox-exec", True),
+])  # fmt: skip
+def test_what_confines_and_whether_signals_stay_inside(
+    monkeypatch: pytest.MonkeyPatch, mac_there: bool, abi: int, named: str, held: bool
+) -> None:
+    monkeypatch.setattr(confine, "available", lambda: not mac_there)
+    monkeypatch.setattr(confine, "abi", lambda: abi)
+    monkeypatch.setattr(seatbelt, "available", lambda: mac_there)
+    assert (sandbox.means(), sandbox.holds_signals()) == (named, held)
+
+
+@pytest.mark.usefixtures("linux")
+def test_what_a_command_that_only_reads_gets(place: Path) -> None:
+    box = sandbox.reading(place / "work", shown=[str(place / "home"), str(place / "home/.ssh")])
+    assert box is not None
+    assert {**box, "read": ()} == {"kind": "reading", "read": (), "write": list(SINKS)}
+    assert set(SYSTEM) <= set(box["read"])
+    assert [reads(box, each) for each in ("/etc/passwd", "/etc/shadow", "/etc/sudoers.d", "/run/user", "/var")] == [True, *[False] * 4]
+    assert [reads(box, place / each) for each in ("work/src", "home/docs", "home/.ssh", "plain")] == [True, True, False, False]
+
+
+@pytest.mark.usefixtures("linux")
+def test_what_a_command_that_works_gets(place: Path) -> None:
+    box = made(place, "plain", (place / "data",))
+    assert {**box, "read": ()} == {
+        "kind": "workspace", "works": True, "network": False,
+        "roots": [str(place / "plain")], "held": "", "changes_repositories": False,
+        "read": (), "write": [str(place / "plain"), str(place / "tmp"), str(place / "tmp/shm"), *SINKS],
+        "keep": [], "pinned": [], "shared": str(place / "tmp/shm"),
+    }  # fmt: skip
+    assert [reads(box, place / each) for each in ("plain", "home/docs", "home/.ssh", "data")] == [True, True, False, False]
+    assert [each for each in box["read"] if each.startswith("/dev")] == list(STREAMS)
+    assert stat.S_IMODE((place / "tmp/shm").stat().st_mode) == 0o700
+    made(place, "plain")  # the folder is there already
+    online = made(place, "plain", network=True, held=place / "held")
+    assert (online["kind"], online["network"], online["held"]) == ("network", True, str(place / "held"))
+
+
+@pytest.mark.usefixtures("linux")
+def test_what_of_a_repository_cannot_be_changed_or_replaced(place: Path) -> None:
+    root = place / "work"
+    box = made(place)
+    assert (box["keep"], box["pinned"]) == ([str(root / name) for name in REPOSITORY], [str(root / ".git")])
+    changing = made(place, changes_repositories=True)
+    assert (changing["keep"], changing["pinned"]) == ([str(root / ".git/hooks")], [])
+    assert changing["changes_repositories"] is True
+    more = made(place, read_only=[root / "src", root / ".gitmodules", root / "gone"], pinned=[root / "src"])
+    assert more["keep"] == [*(str(root / name) for name in REPOSITORY), str(root / "src")]
+    assert more["pinned"] == [str(root / ".git"), str(root / "src")]
+
+
+@pytest.mark.usefixtures("linux")
+@pytest.mark.parametrize(("kind", "changes", "keep"), [
+    ("file", False, [".git"]), ("file", True, []), ("link to a file", False, []), ("link to a folder", False, []),
+])  # fmt: skip
+def test_a_file_that_leads_to_a_repository_cannot_be_changed(place: Path, kind: str, changes: bool, keep: list[str]) -> None:
+    top = place / "plain/.git"
+    (place / "plain/real").touch()
+    {"file": top.touch, "link to a file": lambda: top.symlink_to("real"), "link to a folder": lambda: top.symlink_to("../home")}[kind]()
+    box = made(place, "plain", changes_repositories=changes)
+    assert (box["keep"], box["pinned"]) == ([str(place / "plain" / name) for name in keep], [])
+
+
+@pytest.mark.usefixtures("linux")
+def test_what_is_masked_is_replaced_by_what_is_empty_and_nobody_can_write(place: Path) -> None:
+    wanted = sorted(str(place / "work" / name) for name in (".env", "src"))
+    masked = [Path(each) for each in reversed(wanted)]
+    for box in (made(place, masked=masked), sandbox.reading(place / "work", masked=masked)):
+        assert box is not None
+        assert box["masked"] == wanted
+        file, folder = Path(box["empty_file"]), Path(box["empty_folder"])
+        assert (file.read_bytes(), list(folder.iterdir())) == (b"", [])
+        assert file.parent == folder.parent
+        assert not box["write"] or not any(file.is_relative_to(each) for each in box["write"])
+        modes = [stat.S_IMODE(each.stat().st_mode) for each in (file, folder, file.parent)]
+        assert (modes[0] & 0o222, modes[1:]) == (0, [0o555, 0o711])
+        assert file.parent.name.startswith("atelier-commands-")
+    assert not reads(made(place, masked=masked), file)
+    only_reads = sandbox.reading(place / "work", masked=masked)
+    assert only_reads is not None
+    assert only_reads["shared"] == str(folder)
+
+
+@pytest.mark.usefixtures("linux")
+def test_what_is_shown_and_what_is_read_alone(place: Path) -> None:
+    shown = [place / "home/.ssh/skills", place / "work/src"]
+    box = made(place, shown=shown)
+    assert box["read"][-1] == str(shown[0])  # the other one is in the workspace, where a link could be put in its place
+    hidden = made(place, hidden=(place / "work/src",), shown=shown)
+    assert hidden["read"][-2:] == [str(each) for each in shown]
+    alone = made(place, "plain", only=[place / "work", place / "home"])
+    assert set(SYSTEM) - {"/dev"} <= set(alone["read"])
+    assert [reads(alone, place / each) for each in ("plain", "work", "home/docs", "home/.ssh", "data")] == [True, True, True, False, False]
+
+
+@pytest.mark.usefixtures("linux")
+def test_what_is_closed_in_a_workspace_stays_so(place: Path) -> None:
+    (place / "work/data").mkdir()
+    (place / "work/link").symlink_to("src")
+    (place / "work/database").touch()
+    box = made(place, hidden=(place / "work/data",))
+    written = {each for each in box["write"] if each.startswith(str(place / "work"))}
+    assert written == {str(place / "work" / name) for name in (".git", ".gitmodules", "database", "src")}
+    assert made(place, hidden=(place / "work",))["write"] == [str(place / "tmp"), str(place / "tmp/shm"), *SINKS]
+    assert made(place, hidden=(place,))["write"] == [str(place / "tmp"), str(place / "tmp/shm"), *SINKS]
+
+
+@pytest.mark.parametrize(("path", "closed", "left"), [
+    ("/w", set(), ["/w"]), ("/w", {"/w"}, []), ("/w", {"/"}, []), ("/w/a", {"/w"}, []), ("/w", {"/wide", "/w a"}, ["/w"]),
+    ("/w", {"/w/gone"}, ["/w"]), ("/w", {"/dev"}, ["/w"]), ("/nowhere/at/all", {"/nowhere/at"}, []),
+])  # fmt: skip
+def test_what_is_left_of_a_folder_in_which_something_is_closed(path: str, closed: set[str], left: list[str]) -> None:
+    assert sandbox._without(path, closed) == left
+
+
+def test_a_folder_that_cannot_be_listed_is_not_read_where_something_in_it_is_closed(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuses(path: str) -> list[str]:
+        raise PermissionError(path)
+
+    monkeypatch.setattr(os, "listdir", refuses)
+    assert sandbox._without(str(place / "home"), {str(place / "home/.ssh")}) == []
+
+
+@pytest.mark.parametrize(("root", "dev_closed"), [("/dev/shm/work", False), ("/dev/shmwork", True), ("/home/work", True)])
+def test_a_workspace_in_shared_memory_is_no_device(root: str, dev_closed: bool) -> None:
+    assert ("/dev" in sandbox._closed_in(root, {"/dev", "/run/user"})) is dev_closed
+
+
+@pytest.mark.usefixtures("mac")
+def test_what_a_command_gets_on_macos(place: Path) -> None:
+    root = place / "work"
+    box = made(place, hidden=(place / "data",), masked=[root / "src"], shown=[place / "home/.ssh/skills"])
+    assert set(box) == {"kind", "roots", "held", "changes_repositories", "profile"}
+    text = box["profile"]
+    for path in SECRET:
+        assert not allows(text, "file-read-data", path), path
+    expected = {
+        root / "a": (True, True), root / "src/a": (False, False), root / ".git/config.worktree": (True, False),
+        place / "home/docs": (True, False), place / "home/.ssh/id": (False, False), place / "home/.ssh/skills/a": (True, False),
+        place / "data/db": (False, False), place / "tmp/a": (True, True), Path("/dev/null"): (True, True), Path("/dev/zero"): (True, True),
+        Path("/dev/tty"): (True, False),
+    }  # fmt: skip
+    found = {path: (allows(text, "file-read-data", str(path)), allows(text, "file-write-data", str(path))) for path in expected}
+    assert found == expected
+    assert ("network" in text, "network*" in made(place, network=True)["profile"]) == (False, True)
+    alone = made(place, "plain", only=[place / "home"])["profile"]
+    assert [allows(alone, "file-read-data", str(place / each)) for each in ("home/docs", "work/a")] == [True, False]
+    reading = sandbox.reading(root, masked=[root / "src"])
+    assert reading is not None
+    assert set(reading) == {"kind", "profile"}
+    assert reading["kind"] == "reading"
+    wanted = {"/dev/null": True, "/dev/zero": True, str(root / "a"): False}
+    assert {path: allows(reading["profile"], "file-write-data", path) for path in wanted} == wanted
+    assert [allows(reading["profile"], "file-read-data", str(root / each)) for each in ("a", "src/a")] == [True, False]
