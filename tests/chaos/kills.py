@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -32,6 +33,8 @@ class Figures:
     done_twice: int = 0
     unfinished: int = 0
     interrupted_calls: int = 0
+    slowest_open_s: float = 0.0
+    """Of the workers that say how long they took to open the folder."""
     points: list[str] = field(default_factory=list)
 
 
@@ -54,6 +57,7 @@ class World:
     worker: str
     acknowledged: set[int] = field(default_factory=set)
     status: str = ""
+    open_s: float = 0.0
 
     def start(self, *fault: str) -> subprocess.Popen[bytes]:
         """Start the worker; ``fault`` is the point at which it kills itself, and at which time it comes there."""
@@ -64,13 +68,19 @@ class World:
         """Read everything it said; True when it was killed."""
         output, errors = process.communicate(timeout=120)
         for line in output.decode().splitlines():
-            kind, _, rest = line.partition(" ")
-            if kind == "ack":
-                self.acknowledged.add(int(rest.split()[0]))
-            elif kind == "status":
-                self.status = rest
+            self.heard(line)
         assert process.returncode in (0, -signal.SIGKILL), errors.decode()[-2000:]
         return process.returncode != 0
+
+    def heard(self, line: str) -> None:
+        """Take down what the worker said."""
+        kind, _, rest = line.partition(" ")
+        if kind == "ack":
+            self.acknowledged.add(int(rest.split()[0]))
+        elif kind == "status":
+            self.status = rest
+        elif kind == "seconds":
+            self.open_s = float(rest)
 
     def run_to_the_end(self) -> None:
         for _ in range(3):
@@ -110,20 +120,37 @@ def kill_at(world: World, point: str, count: int, figures: Figures) -> None:
 
 
 def kill_at_random(
-    folder: Path, worker: str, kills: int, longest_s: float, seed: int, figures: Figures, check: Callable[[World], None]
+    folder: Path,
+    worker: str,
+    kills: int,
+    longest_s: float,
+    seed: int,
+    figures: Figures,
+    check: Callable[[World], None],
+    *,
+    after: bytes = b"open\n",
+    like: Path | None = None,
 ) -> None:
-    """Kill workers up to ``longest_s`` seconds after they opened, until ``kills`` of them were; ``check`` each world at its end."""
+    """Kill workers up to ``longest_s`` seconds after they said ``after``, until ``kills`` of them were; ``check`` each world at its end.
+
+    ``like``: a data folder of which each world gets a copy.
+    """
     rng = random.Random(seed)
     killed = number = 0
     while killed < kills:
         world = World(folder / f"world-{number}", worker)
         world.folder.mkdir()
+        if like is not None:
+            shutil.copytree(like, world.folder / "data")
         number += 1
         for _ in range(KILLS_PER_WORLD):
             process = world.start()
             assert process.stdout is not None
-            opened = process.stdout.readline()
-            assert opened == b"open\n", process.communicate()[1].decode()[-2000:]
+            line = process.stdout.readline()
+            assert line == b"open\n", process.communicate()[1].decode()[-2000:]
+            while line and line != after:
+                line = process.stdout.readline()
+                world.heard(line.decode().rstrip("\n"))
             deadline = time.monotonic() + rng.uniform(0.0, longest_s)
             while process.poll() is None and time.monotonic() < deadline:
                 time.sleep(0.002)
@@ -131,7 +158,10 @@ def kill_at_random(
             if world.finish(process):
                 killed += 1
                 figures.kills += 1
+            figures.slowest_open_s = max(figures.slowest_open_s, world.open_s)
             if world.status:
                 break
         world.run_to_the_end()
         check(world)
+        if like is not None:
+            shutil.rmtree(world.folder)

@@ -1,6 +1,7 @@
 """At least 100 kills, at random moments and at every fault point: nothing acknowledged is lost, nothing is done twice, every run ends.
 
-``ATELIER_KILLS`` sets the number of random kills (100 when it is not set); the figures are printed, and written as JSON to
+``ATELIER_KILLS`` sets the number of random kills (100 when it is not set), ``ATELIER_MOVE_KILLS`` that of kills in moves of the log (6),
+and ``ATELIER_GROWN`` names a large data folder in copies of which those are; the figures are printed, and written as JSON to
 ``ATELIER_CHAOS_JSON`` when that is set.
 """
 
@@ -21,6 +22,9 @@ from tests.chaos.kills import Figures, World, doubled, kill_at, kill_at_random, 
 from tests.chaos.worker import CALLS
 
 KILLS = int(os.environ.get("ATELIER_KILLS", "100"))
+MOVE_KILLS = int(os.environ.get("ATELIER_MOVE_KILLS", "6"))
+LOG_BYTES = 40_000
+"""Of the log after which it is moved in the test of moves: some eight events."""
 WORKER = "tests.chaos.worker"
 EVENTS = ("run_resumed", "user_message", "model_replied", "tool_call_started", "tool_call_finished", "task_changed", "run_finished")
 POINTS = [f"{when}_commit:{event}" for event in EVENTS for when in ("before", "after")] + ["before_tool", "after_tool"]
@@ -100,3 +104,16 @@ def test_kill_while_a_standing_rule_is_made(point: str, tmp_path: Path) -> None:
     kill_at(world, point, 1, FIGURES)
     assert world.status == "completed"
     assert world.effects() == ["once"]
+
+
+@pytest.mark.timeout(7200)
+def test_kills_in_moves_of_the_log_and_in_merges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Moves come all the time here, and every fourth is followed by a merge of the tables."""
+    grown = os.environ.get("ATELIER_GROWN")
+    monkeypatch.setenv("ATELIER_LOG_BYTES", str(LOG_BYTES))
+    before = FIGURES.kills
+    longest_s = 6.0 if grown else 0.3
+    kill_at_random(
+        tmp_path, WORKER, MOVE_KILLS, longest_s, 20261128, FIGURES, check, after=b"moving\n", like=Path(grown) if grown else None
+    )
+    assert FIGURES.kills - before >= MOVE_KILLS

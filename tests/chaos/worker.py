@@ -2,16 +2,19 @@
 
     python -m tests.chaos.worker DATA_DIR EFFECTS_FILE [FAULT_POINT COUNT]
 
-Every durable event is acknowledged on standard output once it is committed. With a fault point the process kills itself (SIGKILL) when
+Every durable event is acknowledged on standard output once it is committed; ``moving`` says that the log is being moved into the tables,
+which ``ATELIER_LOG_BYTES`` makes more frequent. With a fault point the process kills itself (SIGKILL) when
 that point is reached for the COUNT-th time. Half of the calls append a line to EFFECTS_FILE and are not idempotent.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -21,9 +24,13 @@ from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.llm.secrets import KeyVault
+from atelier_desk.storage.writing import writer
 from atelier_desk.tools.base import Effect, Input, Outcome, Tool, ToolContext, ToolResult
 
 CALLS = int(os.environ.get("ATELIER_CALLS", "20"))
+LOG_BYTES = int(os.environ.get("ATELIER_LOG_BYTES", "0"))
+NAME = "chaos"
+"""Of the one workflow that the worker works in; a folder that was grown has others."""
 
 
 class AppendLineInput(Input):
@@ -94,16 +101,31 @@ def acknowledge(event: StreamEvent) -> None:
         os.write(1, f"ack {event.seq} {event.chunk_type}\n".encode())
 
 
+class SaysMoves(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.msg.startswith("moving"):
+            os.write(1, b"moving\n")
+
+
+def listen_to_moves() -> None:
+    """Say each move of the log, which comes after so many bytes as the environment says."""
+    if LOG_BYTES:
+        writer.LOG_MAX_BYTES = writer.LOG_CAP_BYTES = LOG_BYTES
+    logger = logging.getLogger(writer.__name__)
+    logger.setLevel(logging.INFO)
+    logger.addHandler(SaysMoves())
+
+
 async def main(data: Path, effects: Path, fault: Any) -> None:
     agent = AgentConfig(name="Worker", provider="local", model="scripted", tools=("append_line", "TodoTool"))
-    model = Model()
+    model, began = Model(), time.monotonic()
     async with Atelier.open(data, model_factory=lambda _: model, vault=KeyVault(environ={}), fault=fault) as atelier:
         atelier.registry.register(AppendLine(effects))
         atelier.bus.subscribe(acknowledge)
-        os.write(1, b"open\n")
-        workflows = await atelier.workflows.list()
+        os.write(1, f"open\nseconds {time.monotonic() - began:.3f}\n".encode())
+        workflows = [each for each in await atelier.workflows.list(limit=1) if each.name == NAME]
         if not workflows or workflows[0].head_run_id is None:
-            workflow = workflows[0] if workflows else await atelier.workflows.create("chaos")
+            workflow = workflows[0] if workflows else await atelier.workflows.create(NAME)
             await atelier.runs.wait(await atelier.runs.send(workflow.id, "make twenty calls", agent=agent))
         else:
             for run_id in await atelier.runs.resume_all():
@@ -115,4 +137,5 @@ async def main(data: Path, effects: Path, fault: Any) -> None:
 
 if __name__ == "__main__":
     point = fault_at(sys.argv[3], int(sys.argv[4])) if len(sys.argv) > 4 else None
+    listen_to_moves()
     asyncio.run(main(Path(sys.argv[1]), Path(sys.argv[2]), point))

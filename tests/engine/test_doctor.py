@@ -31,7 +31,7 @@ from tests.support.servers.openai import FakeOpenAI
 def _no_qt_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """The import of Qt is tried once, in its own test."""
 
-    async def found() -> Check:
+    async def found(deep: bool) -> Check:
         return Check(name="qt", title="Qt", status="ok", message="there")
 
     monkeypatch.setattr(doctor, "_qt", found)
@@ -91,10 +91,21 @@ class Broken(WordEmbedder):
 @pytest.mark.parametrize("error", [ProviderError("it is not installed"), RuntimeError("odd")])
 async def test_a_broken_part_fails_its_own_check_alone(open_atelier: Opener, error: Exception) -> None:
     async with open_atelier(embedder=Broken(error)) as atelier:
-        found = by_name(await checks(atelier))
+        found = by_name(await checks(atelier, deep=True))
         assert found["embedder"].status == "fail"
         assert str(error) in found["embedder"].message
         assert found["database"].status == "ok"
+
+
+async def test_what_is_costly_to_load_is_only_looked_for_unless_all_is_to_be_tried(open_atelier: Opener) -> None:
+    async with open_atelier(embedder=Broken(RuntimeError("loaded"))) as atelier:
+        provider = await atelier.providers.provider("local")
+        for deep in (False, True):
+            found = by_name(await checks(atelier, deep=deep))
+            assert found["embedder"].status == ("fail" if deep else "ok")
+            assert (provider.server is not None) == deep
+            assert found["provider:local"].status == "ok"
+            assert ("installed" in found["provider:local"].message) == (not deep)
 
 
 @pytest.mark.parametrize(

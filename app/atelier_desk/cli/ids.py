@@ -1,4 +1,4 @@
-"""Identifiers on the command line: 32 digits that can be shortened as long as one thing alone begins with them."""
+"""Identifiers on the command line: they can be shortened as long as one thing alone begins with them."""
 
 from __future__ import annotations
 

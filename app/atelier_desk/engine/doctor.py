@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import os
 import shutil
 import sys
@@ -91,12 +92,13 @@ async def checks(
         root: the data folder, when there is no engine.
         problem: why the engine could not be opened.
         progress: told how many of how many rows, workflows, reports or models were read.
-        deep: rows are compared with their hashes too.
+        deep: rows are compared with their hashes too, and what takes a second of processor time each is tried: Qt is imported, the
+            embedder and the built-in model are loaded. Without it they are looked for.
         begin: told the title of each longer check before it.
     """
     folder = Path(atelier.datadir.root) if atelier is not None else root
     begin(_("Window toolkit (Qt)"))
-    found = [await _qt(), *_display(), _sandbox()]
+    found = [await _qt(deep), *_display(), _sandbox()]
     if folder is not None:
         found += [_writable(folder), _disk(folder)]
     if atelier is None:
@@ -111,13 +113,13 @@ async def checks(
         "own_tools": lambda: _own_tools(atelier),
         "models": lambda: _models(atelier, progress),
         "keyring": lambda: _keyring(atelier),
-        "embedder": lambda: _embedder(atelier),
+        "embedder": lambda: _embedder(atelier, deep),
     }
     for name, check in of_the_folder.items():
         begin(_titles()[name])
         found.append(await _guarded(name, check()))
     begin(_("Providers"))
-    found += await asyncio.gather(*(_provider(atelier, config) for config in await atelier.providers.list() if config.enabled))
+    found += await asyncio.gather(*(_provider(atelier, config, deep) for config in await atelier.providers.list() if config.enabled))
     return found
 
 
@@ -144,8 +146,8 @@ def _titles() -> dict[str, str]:
     }
 
 
-async def _qt() -> Check:
-    """Import Qt in a process of its own: a broken library would end this one."""
+async def _qt(deep: bool) -> Check:
+    """Whether Qt is installed; when ``deep``, import it, in a process of its own: a broken library would end this one."""
     from atelier_desk.display import qt_folder
 
     title = _("Window toolkit (Qt)")
@@ -153,6 +155,8 @@ async def _qt() -> Check:
         return Check(name="qt", title=title, status="fail", message=_("PySide6 is not installed."), fix="pip install PySide6-Essentials")
     if getattr(sys, "frozen", False):
         return Check(name="qt", title=title, status="ok", message=_("PySide6 is bundled."))
+    if not deep:
+        return Check(name="qt", title=title, status="ok", message=_("PySide6 is installed."))
     code = "import PySide6.QtWidgets as w, PySide6; print(PySide6.__version__)"
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", code, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
@@ -492,17 +496,21 @@ async def _keyring(atelier: Opened) -> Check:
     )
 
 
-async def _embedder(atelier: Opened) -> Check:
-    """The one in use; where none is, as in a process that only looks, the one that the settings name is made for the check."""
-    if atelier.embedder is not None:
-        return await _answering(atelier.embedder)
-    from atelier_desk.knowledge.embedding import create_embedder
+async def _embedder(atelier: Opened, deep: bool) -> Check:
+    """The one in use; where none is, as in a process that only looks, the one that the settings name is made for the check.
+
+    One that would be loaded into this machine's memory is only looked for, unless ``deep``.
+    """
+    from atelier_desk.knowledge.embedding import PACKAGES, create_embedder
 
     title = _("Embedder")
+    chosen = (await atelier.settings.get()).in_force.embedder
+    if chosen.kind in PACKAGES and not deep and importlib.util.find_spec(PACKAGES[chosen.kind]) is not None:
+        return Check(name="embedder", title=title, status="ok", message=_("The embedder {kind} is installed.", kind=chosen.kind))
+    if atelier.embedder is not None:
+        return await _answering(atelier.embedder)
     try:
-        made = await create_embedder(
-            (await atelier.settings.get()).in_force.embedder, atelier.providers.confirmed, atelier.vault, atelier.clock
-        )
+        made = await create_embedder(chosen, atelier.providers.confirmed, atelier.vault, atelier.clock)
     except AtelierError as error:
         return Check(
             name="embedder", title=title, status="warn", message=error.localized(_), fix=_("Choose one in the settings, under Memory.")
@@ -525,18 +533,21 @@ async def _answering(embedder: Embedder) -> Check:
     return Check(name="embedder", title=_("Embedder"), status="ok", message=message)
 
 
-async def _provider(atelier: Opened, config: ProviderConfig) -> Check:
+async def _provider(atelier: Opened, config: ProviderConfig, deep: bool) -> Check:
     title = _("Provider {name}", name=config.name)
     name = f"provider:{config.name}"
     try:
         async with asyncio.timeout(PROVIDER_S):
-            health = await atelier.providers.test(config.name)
+            health = await atelier.providers.test(config.name, load=deep)
     except TimeoutError:
         return Check(
             name=name, title=title, status="warn", message=_("No answer in {s} seconds.", s=int(PROVIDER_S)), fix=_provider_fix(config)
         )
     except AtelierError as error:
         return Check(name=name, title=title, status="warn", message=error.localized(_), fix=_provider_fix(config))
+    if health.ok and not deep and provider_type(config.kind).builtin:
+        message = ngettext("{n} model is installed.", "{n} models are installed.", health.models)
+        return Check(name=name, title=title, status="ok", message=message)
     if health.ok:
         return Check(
             name=name,

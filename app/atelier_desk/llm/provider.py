@@ -141,7 +141,7 @@ class HttpProvider(ABC):
         unlisted = merge_profile(self.kind, ModelInfo(provider=self.name, name=model), own=is_own(self.config))
         return next((info for info in models if info.name == model), unlisted)
 
-    async def test(self) -> ProviderHealth:
+    async def test(self, *, load: bool = True) -> ProviderHealth:
         """Reach the server and count its models: once, because a person waits. The key is read anew from the keyring.
 
         A server without a list of models is well when it knows the page for chats. When the address looks wrong, others of the same host

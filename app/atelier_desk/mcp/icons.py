@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.mcp import McpServer
-from atelier_desk.llm.wire.routes import routed_transport
 
 if TYPE_CHECKING:
     import httpx2
@@ -77,6 +76,8 @@ def _is_own(source: str, server: McpServer) -> bool:
 
 async def _fetched(url: str, client: httpx2.AsyncClient | None) -> bytes:
     import httpx2
+
+    from atelier_desk.llm.wire.routes import routed_transport
 
     try:
         async with (

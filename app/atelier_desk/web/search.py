@@ -13,17 +13,14 @@ from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import ProviderError, ToolError
 from atelier_desk.domain.settings import WebSettings
 from atelier_desk.i18n import N_
-from atelier_desk.llm.errors import Where
 from atelier_desk.llm.secrets import KeyVault
-from atelier_desk.llm.wire.http import HttpClient, Timeouts
-from atelier_desk.llm.wire.transport import find_proxy
 from atelier_desk.threads import in_tool_thread
 from atelier_desk.web.keyed import credentials
 
 MOST = 20
 """Results of one search."""
 EXCERPT = 500
-_WAIT = Timeouts(connect_s=10.0, call_s=20.0)
+_CONNECT_S, _CALL_S = 10.0, 20.0
 _PAGES_S = 10
 _TAG = re.compile(r"<[^>]{0,200}>")
 
@@ -85,10 +82,13 @@ class Searcher:
 
     async def ask(self, method: str, path: str, payload: Any = None, *, header: str = "", before: str = "") -> Any:
         """The JSON a service answers."""
+        from atelier_desk.llm.wire.http import HttpClient, Timeouts
+
         engine = ENGINES[self.settings.search]
         key = credentials(self._vault, self.settings.search, engine.title, self.settings.key_env, header, before) if header else None
         address = self.settings.address or engine.address
-        client = HttpClient(address, provider=engine.title, clock=self._clock, credentials=key, timeouts=_WAIT)
+        wait = Timeouts(connect_s=_CONNECT_S, call_s=_CALL_S)
+        client = HttpClient(address, provider=engine.title, clock=self._clock, credentials=key, timeouts=wait)
         try:
             return await client.json(method, path, payload)
         finally:
@@ -96,6 +96,9 @@ class Searcher:
 
 
 async def _public(searcher: Searcher, query: str, limit: int) -> list[Hit]:
+    from atelier_desk.llm.errors import Where
+    from atelier_desk.llm.wire.transport import find_proxy
+
     proxy = find_proxy(Where("web"), "https://duckduckgo.com")
     try:
         rows = await in_tool_thread(public_pages, query, limit, proxy.url if proxy is not None else None)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import email
-import email.policy
-from email.message import EmailMessage, MIMEPart
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from email.message import EmailMessage, MIMEPart
 
 _HEADERS = ("From", "To", "Cc", "Date", "Subject")
 
@@ -20,6 +21,9 @@ def is_mail(name: str) -> bool:
 
 def mail_text(data: bytes) -> str:
     """A mail as a person reads it: who wrote when about what, its text decoded, the names of what is attached. Never fails."""
+    import email
+    import email.policy
+
     message = email.message_from_bytes(data, policy=email.policy.default)
     lines = [f"{name}: {value}" for name in _HEADERS if (value := _header(message, name))]
     body = message.get_body(("plain", "html"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from typing import Any
 
 from atelier_desk.domain.errors import ToolError
@@ -39,6 +38,8 @@ def _problem(ending: str, data: bytes) -> str:
         return "it is binary"
     try:
         if ending == ".toml":
+            import tomllib
+
             tomllib.loads(text.text)
         elif ending in (".yaml", ".yml"):
             import yaml  # expensive to load, and needed for such files alone

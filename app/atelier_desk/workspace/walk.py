@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from time import monotonic
-
-import pathspec
+from typing import TYPE_CHECKING
 
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.workspace.ignoring import rules_in
 from atelier_desk.workspace.root import ConfinedRoot, Found
 from atelier_desk.workspace.text import decode
+
+if TYPE_CHECKING:
+    import pathspec
 
 IGNORE_FILES = (".gitignore", ".ignore", ".rgignore")
 """Read in this order in each folder; what comes later wins. Those of ripgrep."""
@@ -148,5 +149,7 @@ class Walk:
             except ToolError:
                 continue
             if text is not None:
+                from atelier_desk.workspace.ignoring import rules_in  # brings pathspec, which a listing has no use for
+
                 found.append(_Rules(folder, rules_in(text.lines)))
         return found

@@ -36,7 +36,7 @@ COMMANDS = (
     "cancel", "answer", "answer", "skip", "restart", "give_up", "both", "approve", "approve", "edit", "reject", "tell_child", "stop_child",
     "pause_child", "resume_child", "interrupt_child", "pin", "undo",
 )  # fmt: skip
-ID = re.compile(r"\b[0-9a-f]{32}\b")
+ID = re.compile(r"\b(?:[0-9a-f]{24}|[0-9a-f]{32})\b")
 
 
 def script(seed: int) -> Callable[[ChatRequest], Step]:
@@ -75,7 +75,7 @@ def spawn(id: str, *, wait: bool) -> ToolCall:
 
 def answer(request: ChatRequest) -> Step | None:
     """Answers the sub-agent that was named last, whoever waits by now."""
-    found = re.findall(r'child_id"?:? "?([0-9a-f]{32})', " ".join(message.content for message in request.messages))
+    found = re.findall(r'child_id"?:? "?([0-9a-f]{24})', " ".join(message.content for message in request.messages))
     return [ToolCall(id="a", name="answer_child", arguments={"child_id": found[-1], "message": "You may."})] if found else None
 
 

@@ -139,7 +139,7 @@ async def test_an_imported_memory_takes_none_of_another_workflow(open_atelier: O
         assert await atelier.memories.import_(text, "overwrite") == {"added": 1, "overwritten": 0, "skipped": 0}
         assert await atelier.memories.get(memory.id) == memory
         assert [each.content for each in await atelier.memories.list(two.id, "workflow")] == ["decided"]
-        with pytest.raises(UsageError, match="32 hexadecimal digits"):
+        with pytest.raises(UsageError, match="24 or 32 hexadecimal digits"):
             await atelier.memories.import_(text.replace(memory.id, ".."), "overwrite")
 
 

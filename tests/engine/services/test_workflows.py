@@ -440,7 +440,7 @@ async def test_a_file_with_an_identifier_that_could_be_a_path_changes_nothing(op
         before = sorted(tmp_path.rglob("*.*"))
         file = {"format": "atelier-workflow", "version": 1, "workflow": {"id": id, "name": "holiday"}}
         for reports in ([], [{"report": {"workflow_id": id, "name": "a"}, "text": "x"}]):
-            with pytest.raises(UsageError, match="32 hexadecimal digits"):
+            with pytest.raises(UsageError, match="24 or 32 hexadecimal digits"):
                 await atelier.workflows.import_(json.dumps(file | {"reports": reports}))
         assert [each.name for each in await atelier.workflows.list()] == ["Precious"]
         assert set(before) <= set(tmp_path.rglob("*.*"))
@@ -452,7 +452,7 @@ async def test_every_identifier_of_a_file_has_the_shape_of_ours(open_atelier: Op
         text = await atelier.workflows.export(await workflow_with_every_row(atelier))
         file = json.loads(text)
         row = file[kind][0]["report"] if kind == "reports" else file[kind][0]
-        with pytest.raises(UsageError, match="32 hexadecimal digits"):
+        with pytest.raises(UsageError, match="24 or 32 hexadecimal digits"):
             await atelier.workflows.import_(text.replace(row["id"], "../" + row["id"][3:]))
 
 

@@ -18,7 +18,12 @@ MARKS = {"ok": "✓", "warn": "!", "fail": "✗"}
 def register(add: Adder) -> None:
     check = add.command("doctor", _("check the installation and say what to do"), "doctor:doctor", needs=DATABASE)
     check.add_argument(
-        "--deep", action="store_true", help=_("also compare events, messages and tool calls with the hashes they were written with")
+        "--deep",
+        action="store_true",
+        help=_(
+            "also load the window toolkit, the embedder and the built-in model, and compare events, messages and tool calls with the "
+            "hashes they were written with"
+        ),
     )
     check.add_argument(
         "--remove-damaged",
@@ -52,4 +57,6 @@ async def doctor(atelier: Atelier | None, arguments: argparse.Namespace, out: Ou
             line(out, f"{MARKS[check.status]} " + _("{title}: {message}", title=check.title, message=check.message))
             if check.fix:
                 line(out, f"    {check.fix}")
+        if not arguments.deep:
+            out.note(_("The window toolkit, the embedder and the built-in model were not loaded. To try them: atelier doctor --deep"))
     return 1 if any(check.status == "fail" for check in found) else 0

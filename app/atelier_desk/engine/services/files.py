@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import AtelierError, NotFoundError, UsageError
@@ -18,22 +19,18 @@ from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.engine.services.common.checkpoint_cleaning import CheckpointCleaning
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.i18n import N_
-from atelier_desk.policy.permissions import denying
 from atelier_desk.threads import in_storage_thread, in_tool_thread
 from atelier_desk.workspace.checkpoints import answering
 from atelier_desk.workspace.checkpoints.cleaning import Cleaned, Kept, kept
 from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
 from atelier_desk.workspace.checkpoints.leftovers import Leftover
-from atelier_desk.workspace.checkpoints.protected_files import settle_all
 from atelier_desk.workspace.checkpoints.records import Unread
 from atelier_desk.workspace.checkpoints.taint_marks import Mark
 from atelier_desk.workspace.checkpoints.undo import undo
-from atelier_desk.workspace.denials import Denials
-from atelier_desk.workspace.denied import home_folder
 from atelier_desk.workspace.diffs import file_change
-from atelier_desk.workspace.instructions import instructions, paths
-from atelier_desk.workspace.root import ConfinedRoot
-from atelier_desk.workspace.skills.find import in_project
+
+if TYPE_CHECKING:
+    from atelier_desk.workspace.root import ConfinedRoot
 
 log = logging.getLogger(__name__)
 
@@ -213,6 +210,12 @@ class FileService:
 
         ``rules``: those of the run; what they deny to read is told to nobody.
         """
+        from atelier_desk.policy.permissions import denying
+        from atelier_desk.workspace.checkpoints.protected_files import settle_all
+        from atelier_desk.workspace.denials import Denials
+        from atelier_desk.workspace.denied import home_folder
+        from atelier_desk.workspace.instructions import instructions
+
         await self.missing(folders)
         # What a program that still runs has put there waits for a person first.
         for workflow_id in await in_tool_thread(settle_all, self._files):
@@ -314,6 +317,9 @@ class FileService:
 
 
 def _telling(root: ConfinedRoot) -> builtins.list[str]:
+    from atelier_desk.workspace.instructions import paths
+    from atelier_desk.workspace.skills.find import in_project
+
     return [*paths(root), *(found.path for found in in_project(root))]
 
 

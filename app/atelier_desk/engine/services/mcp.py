@@ -49,7 +49,6 @@ from atelier_desk.threads import in_storage_thread, in_tool_thread
 from atelier_desk.tools import mcp_tool
 from atelier_desk.tools.base import ServerAsks
 from atelier_desk.tools.sections import Section, of_server
-from atelier_desk.workspace.denials import Denials
 
 if TYPE_CHECKING:
     from atelier_desk.domain.mcp import ServerProblem
@@ -58,6 +57,7 @@ if TYPE_CHECKING:
     from atelier_desk.mcp.results import Answer
     from atelier_desk.mcp.serving import LogLine
     from atelier_desk.tools.context import ToolContext
+    from atelier_desk.workspace.denials import Denials
 
 log = logging.getLogger(__name__)
 

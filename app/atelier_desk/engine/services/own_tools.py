@@ -8,15 +8,18 @@ import logging
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundError, UsageError
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.i18n import N_, _
 from atelier_desk.threads import in_storage_thread
-from atelier_desk.tools.own import file_tool, files
-from atelier_desk.tools.own.file_tool import FileTool
+from atelier_desk.tools.own import files
 from atelier_desk.tools.own.files import FileStatus, ToolFile
 from atelier_desk.tools.own.process import ToolProcesses
+
+if TYPE_CHECKING:
+    from atelier_desk.tools.own.file_tool import FileTool
 
 log = logging.getLogger(__name__)
 
@@ -184,6 +187,8 @@ class OwnToolService:
 
     async def _describe(self, file: ToolFile) -> tuple[FileTool, ...] | AtelierError:
         """The file's tools, or what is wrong with it."""
+        from atelier_desk.tools.own import file_tool
+
         try:
             async with asyncio.timeout(self.load_s):
                 described = await self.processes.describe(file)

@@ -84,13 +84,14 @@ class ProviderService:
         await self._forget(name)
         self._context.bus.changed("provider", name)
 
-    async def test(self, name: str) -> ProviderHealth:
+    async def test(self, name: str, *, load: bool = True) -> ProviderHealth:
         """Reach the server and list its models; a server's fault is a result, not an error, and so is a key that is not there.
 
-        Where nothing answers as it should, other addresses of the same host are tried (see ``llm.address``).
+        Where nothing answers as it should, other addresses of the same host are tried (see ``llm.address``). Without ``load``, the built-in
+        provider's model is checked but not loaded.
         """
         try:
-            return await (await self.provider(name)).test()
+            return await (await self.provider(name)).test(load=load)
         except ProviderError as error:
             return ProviderHealth(ok=False, message=error.localized(_), code=error.code)
 

@@ -18,11 +18,8 @@ from atelier_desk.domain.skill import Invocation, SkillFacts, SkillUse
 from atelier_desk.engine.attached_text import looks_secret
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.i18n import N_
-from atelier_desk.policy.permissions import denying
 from atelier_desk.threads import in_tool_thread
 from atelier_desk.tools.services import OpenedSkill
-from atelier_desk.workspace.denials import Denials
-from atelier_desk.workspace.denied import home_folder
 from atelier_desk.workspace.diffs import digest
 from atelier_desk.workspace.root import ConfinedRoot
 from atelier_desk.workspace.skills import arguments, find, inclusions
@@ -213,6 +210,9 @@ class SkillService:
         where = ([found.folder] if found.kind == "skill" else []) + list(folders)
         # Of whichever workflow and agent a rule is: what is put into the message is read by all that answer it.
         from atelier_desk.engine.run.permissions import really  # with it comes most of the run engine
+        from atelier_desk.policy.permissions import denying
+        from atelier_desk.workspace.denials import Denials
+        from atelier_desk.workspace.denied import home_folder
 
         here = really(tuple(folders))
         await self._context.repos.settings.refuse_damaged()

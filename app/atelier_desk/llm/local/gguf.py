@@ -147,7 +147,20 @@ def _value(file: BinaryIO, kind: int) -> Any:
         return [_value(file, inner) for _ in range(count)]
     if inner in _SCALARS:
         file.seek(struct.calcsize("<" + _SCALARS[inner]) * count, 1)
+    elif inner == _STRING:
+        _pass_strings(file, count)
     else:
         for _ in range(count):
             _value(file, inner)
     return None
+
+
+def _pass_strings(file: BinaryIO, count: int) -> None:
+    """Read over a vocabulary, which is all of the time a head takes: no text is made of it."""
+    read, size_of = file.read, struct.Struct("<Q").unpack
+    for _ in range(count):
+        (size,) = size_of(read(8))
+        if size > _MAX_STRING:
+            raise GgufFormatError("the head names an impossibly long text")
+        if len(read(size)) < size:
+            raise EOFError("a text of a list is cut")

@@ -11,6 +11,7 @@ import importlib.util
 import json
 import os
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +105,7 @@ class ModelStore:
             raise ProviderError(N_("The model file {path} is gone."), code="model_missing", path=model.path) from None
         if status.st_size == 0:
             raise ProviderError(N_("The model file {path} is empty. Download it again."), code="model_empty", path=model.path)
-        head = self._head(model, status.st_size)
+        head = self._head(model, status, again)
         needed = max(model.expected_bytes or 0, head.needed_bytes)
         if status.st_size < needed:
             raise _cut(model, status.st_size, needed)
@@ -118,7 +119,7 @@ class ModelStore:
         context: int | None = None
         tools: bool | None = None
         try:
-            head = read_head(model.path)
+            head = _known_head(model.path, *_stamp(model.path.stat()))
         except (GgufFormatError, OSError):
             pass
         else:
@@ -156,12 +157,12 @@ class ModelStore:
         manifest["checked"].pop(str(path), None)
         self._save(manifest)
 
-    def _head(self, model: LocalModel, size: int) -> GgufHead:
+    def _head(self, model: LocalModel, status: os.stat_result, again: bool) -> GgufHead:
         try:
-            return read_head(model.path)
+            return read_head(model.path) if again else _known_head(model.path, *_stamp(status))
         except GgufFormatError as error:
-            if model.expected_bytes is not None and size < model.expected_bytes:
-                raise _cut(model, size, model.expected_bytes) from error
+            if model.expected_bytes is not None and status.st_size < model.expected_bytes:
+                raise _cut(model, status.st_size, model.expected_bytes) from error
             if model.sha256 is not None:
                 raise _damaged(model) from error
             raise ProviderError(
@@ -177,7 +178,7 @@ class ModelStore:
         stamp = {"size": status.st_size, "mtime_ns": status.st_mtime_ns}
         if not again and all(known.get(key) == value for key, value in stamp.items()):
             actual = known.get("sha256")
-        elif not again and self._verified.get(str(model.path)) == (status.st_size, status.st_mtime_ns):
+        elif not again and self._verified.get(str(model.path)) == _stamp(status):
             return
         else:
             actual = sha256_of(model.path)
@@ -186,7 +187,7 @@ class ModelStore:
             self._save(manifest)
         if actual != model.sha256:
             raise _damaged(model)
-        self._verified[str(model.path)] = (status.st_size, status.st_mtime_ns)
+        self._verified[str(model.path)] = _stamp(status)
 
     def _key(self, path: Path) -> str:
         return path.relative_to(self.models_dir).as_posix()
@@ -237,6 +238,16 @@ class ModelStore:
             temporary.replace(target)
         except OSError:
             temporary.unlink(missing_ok=True)
+
+
+def _stamp(status: os.stat_result) -> tuple[int, int]:
+    return status.st_size, status.st_mtime_ns
+
+
+@lru_cache(maxsize=64)
+def _known_head(path: Path, size: int, mtime_ns: int) -> GgufHead:
+    """The head of a file of this size and time: read once a process, since every request and every list of models asks for it."""
+    return read_head(path)
 
 
 def packaged_starter() -> Path | None:

@@ -79,8 +79,8 @@ class LocalProvider:
         """
         return await asyncio.to_thread(lambda: self.store.info(self.store.get(model), self.name))
 
-    async def test(self) -> ProviderHealth:
-        """Check that the engine is installed and the first model is whole, and load it unless another one is at work."""
+    async def test(self, *, load: bool = True) -> ProviderHealth:
+        """Check that the engine is installed and the first model is whole, and with ``load`` load it unless another one is at work."""
         started = self._clock.monotonic()
         models: list[ModelInfo] = []
         try:
@@ -88,8 +88,10 @@ class LocalProvider:
             if not models:
                 return ProviderHealth(ok=False, code="model_missing", message=_("No model is installed. Download one in the settings."))
             if self._server is None or not self._server.alive:
-                async with self._serving(await self._config(models[0].name, None)):
-                    pass
+                config = await self._config(models[0].name, None)
+                if load:
+                    async with self._serving(config):
+                        pass
         except AtelierError as error:
             return ProviderHealth(ok=False, models=len(models), code=error.code, message=error.localized(_))
         return ProviderHealth(ok=True, models=len(models), latency_ms=round((self._clock.monotonic() - started) * 1000))

@@ -15,10 +15,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, NamedTuple
-
-from pathspec.patterns.gitignore.base import GitIgnorePatternError
-from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.paths import within
@@ -26,6 +23,9 @@ from atelier_desk.i18n import N_
 from atelier_desk.policy.permissions import glob, spelling
 from atelier_desk.policy.permissions.facts import Command, Facts, Path
 from atelier_desk.policy.permissions.spelling import folded as _folded
+
+if TYPE_CHECKING:
+    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 _NAME = re.compile(r"[\w.*-]+(?:\(.+\))?|section:[\w.-]+", re.DOTALL)
 _HOST = re.compile(r"(?:(?:\*\.)?(?:[\w-]+\.)*[\w-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?", re.ASCII)
@@ -371,6 +371,9 @@ def _line_covers(line: str, path: str) -> bool:
 def _line(line: str) -> GitIgnoreSpecPattern | None:
     """One line of .gitignore; a leading number sign and spaces at the end belong to the name. None for one that names no path, as a command
     that ends with a backslash does; git takes it for no path either."""
+    from pathspec.patterns.gitignore.base import GitIgnorePatternError
+    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+
     kept = line.rstrip(" ")
     escaped = kept + "\\ " * (len(line) - len(kept))
     try:

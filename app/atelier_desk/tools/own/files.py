@@ -16,10 +16,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.i18n import N_
-from atelier_desk.tools.custom import FunctionTool
+
+if TYPE_CHECKING:
+    from atelier_desk.tools.custom import FunctionTool
 
 log = logging.getLogger(__name__)
 
@@ -78,6 +81,8 @@ def run(file: ToolFile) -> tuple[FunctionTool, ...]:
     Raises:
         UsageError: what is wrong with it, for a person; whatever the file raises is told with its line.
     """
+    from atelier_desk.tools.custom import FunctionTool
+
     code = source(file)
     module = ModuleType(f"atelier_user_tools.{file.path.stem}_{file.sha256[:8]}")
     module.__file__ = str(file.path)

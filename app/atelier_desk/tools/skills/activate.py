@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
-from xml.sax.saxutils import quoteattr
 
 from pydantic import Field
 
@@ -58,6 +57,8 @@ class ActivateSkillTool(DescribedTool):
         use = opened.use
         if use in context.skills:
             return ToolResult.ok(skill=use.name, message="Its instructions stand in the conversation already, and have not changed. Go on.")
+        from xml.sax.saxutils import quoteattr  # brings urllib.request, which a list of tools has no use for
+
         # A frame that the text could close by itself would be none.
         text = opened.text.replace("</skill_content", "</ skill_content")
         files = {"files": list(opened.files)} if opened.files else {}

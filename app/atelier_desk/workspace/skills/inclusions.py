@@ -10,11 +10,14 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.workspace.denials import Denials
 from atelier_desk.workspace.root import ConfinedRoot
 from atelier_desk.workspace.text import decode
+
+if TYPE_CHECKING:
+    from atelier_desk.workspace.denials import Denials
 
 MOST = 10
 """Files of one text."""
@@ -41,7 +44,10 @@ def included(text: str, roots: Sequence[ConfinedRoot], secret: Callable[[str], b
         secret: whether files of a name are left out.
         denials: what rules deny; a file that they deny to read is named, and not read.
     """
-    denials = denials or Denials()
+    if denials is None:
+        from atelier_desk.workspace.denials import Denials
+
+        denials = Denials()
     names = dict.fromkeys(match[1].rstrip(".,;:/") for match in _NAMED.finditer(text))
     parts = [text, *list(_files(names, roots, secret, denials))[:MOST]]
     if has_commands(text):

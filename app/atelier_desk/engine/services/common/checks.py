@@ -44,7 +44,7 @@ def identifier(value: str, what: str) -> None:
     """Refuse an identifier that Atelier never gives. One from a file names rows, and folders too; ``what`` names the file."""
     if not is_id(value):
         raise UsageError(
-            N_("{what} has the identifier {id}; an identifier is 32 hexadecimal digits in lower case."),
+            N_("{what} has the identifier {id}; an identifier is 24 or 32 hexadecimal digits in lower case."),
             code="invalid",
             what=what,
             id=value[:80],

@@ -20,11 +20,11 @@ from atelier_desk.llm.secrets import redact
 from atelier_desk.mcp import definitions
 from atelier_desk.mcp.reading.found import is_secret
 from atelier_desk.threads import in_tool_thread
-from atelier_desk.workspace.denials import Denials
 
 if TYPE_CHECKING:
     from atelier_desk.domain.permission import PermissionRule
     from atelier_desk.mcp.connection import Connection
+    from atelier_desk.workspace.denials import Denials
 
 HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}")
 OWN_HEADERS = frozenset({"accept", "content-type", "content-length", "host", "connection", "transfer-encoding", "mcp-session-id"})
@@ -148,6 +148,7 @@ def started(connection: Connection | None) -> dict[str, Any]:
 async def denied_in(folder: str, rules: Sequence[PermissionRule]) -> Denials:
     """What rules deny to a server's program, which serves many runs: those that hold everywhere or in its folder, when it starts."""
     from atelier_desk.policy.permissions import denying
+    from atelier_desk.workspace.denials import Denials
 
     place = await in_tool_thread(_whole, folder) if folder else ""
     held = [rule for rule in rules if rule.scope is RuleScope.ALWAYS or (rule.scope is RuleScope.FOLDER and rule.scope_id == place)]

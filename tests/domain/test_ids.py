@@ -1,0 +1,35 @@
+"""Identifiers: their shape, old and new, and their order."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from atelier_desk.domain.ids import is_id, made_at, new_id
+
+
+def test_they_are_short_unlike_each_other_and_in_the_order_of_their_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "time_ns", lambda: 1_795_886_926_353_738_000)
+    together = [new_id() for _ in range(10_000)]
+    monkeypatch.setattr(time, "time_ns", lambda: 1_795_886_926_354_738_000)
+    later = new_id()
+    assert {len(each) for each in (*together, later)} == {24}
+    assert len(set(together)) == len(together)
+    assert max(together) < later
+    assert made_at(later) == 1_795_886_926_354
+
+
+@pytest.mark.parametrize(
+    ("text", "one"),
+    [
+        (new_id(), True),
+        ("01a22333c9ebcc31aff0cd4ca1930000", True),  # of earlier versions
+        ("01a22333c9ebcc31aff0cd4ca193000", False),
+        ("01A22333C9EBCC31AFF0CD4C", False),
+        ("../../../../../etc/passwd", False),
+        ("", False),
+    ],
+)
+def test_what_has_the_shape_of_one(text: str, one: bool) -> None:
+    assert is_id(text) is one
