@@ -10,9 +10,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from atelier_desk.children import reader_environment
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.i18n import N_
+from atelier_desk.support.worker.environment import reader_environment
 
 MODULE = "atelier_desk.engine.projects.worker"
 SILENT_S = 60.0

@@ -33,6 +33,7 @@ from atelier_desk.knowledge.projects import reading
 from atelier_desk.knowledge.projects.relating import Relator
 from atelier_desk.media.heads import size_of
 from atelier_desk.storage.graph import PROJECT_DIGITS, file_key_of
+from atelier_desk.support.worker.errors import Refused
 from atelier_desk.workspace.root import ConfinedRoot
 
 FILE = 4 * 1024 * 1024
@@ -134,14 +135,15 @@ class Worker:
 
         try:
             size = size_of(lambda offset, count: data[offset : offset + count])
-            found = ocr.text_of(data, LANGUAGES) if size is None or min(size) >= LEAST else {"text": ""}
-        except Exception:  # whatever a damaged picture makes of the libraries; also MemoryError
-            found = {"error": "broken"}
-        code = found.get("error")
-        if code in (None, NO_OCR):
-            kept = reading.read_picture(file_key_of(self._key, path), path, found.get("text", ""))
-            return {**kept, "skipped": code is not None, "problem": (PICTURE[NO_OCR], {}) if code else None}
-        return _refused(PICTURE.get(code, PICTURE["broken"]), {"most": ocr.PIXELS // 1_000_000}, skipped=code == "bomb")
+            text = ocr.text_of(data, LANGUAGES)["text"] if size is None or min(size) >= LEAST else ""
+            problem: tuple[str, dict[str, Any]] | None = None
+        except Exception as error:  # whatever a damaged picture makes of the libraries; also MemoryError
+            code = error.code if isinstance(error, Refused) else "broken"
+            if code != NO_OCR:
+                return _refused(PICTURE.get(code, PICTURE["broken"]), {"most": ocr.PIXELS // 1_000_000}, skipped=code == "bomb")
+            text, problem = "", (PICTURE[NO_OCR], {})
+        kept = reading.read_picture(file_key_of(self._key, path), path, text)
+        return {**kept, "skipped": problem is not None, "problem": problem}
 
 
 @contextmanager

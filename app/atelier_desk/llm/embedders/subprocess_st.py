@@ -9,10 +9,10 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from atelier_desk import children
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.i18n import N_
 from atelier_desk.llm.embedders.st_process import LENGTH, MAX_FRAME
+from atelier_desk.support.worker import environment as children
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,9 +11,9 @@ from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 
-from atelier_desk import children
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.i18n import N_
+from atelier_desk.support.worker import environment as children
 
 READY_TIMEOUT_S = 180.0
 """A model of several gigabytes on a slow disk needs minutes; the starter is ready in half a second."""

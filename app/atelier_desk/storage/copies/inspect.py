@@ -16,7 +16,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from atelier_desk import children
 from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.errors import AtelierError, StorageError
 from atelier_desk.hashing import sha256_of
@@ -28,6 +27,7 @@ from atelier_desk.storage.folder import preflight
 from atelier_desk.storage.folder.files import files_of, plain_name, read_hashed, report_path
 from atelier_desk.storage.folder.lock import FolderLock
 from atelier_desk.storage.schema import Migrator
+from atelier_desk.support.worker import environment as children
 from atelier_desk.threads import in_storage_thread
 
 Run = Callable[..., Awaitable[list[Any]]]

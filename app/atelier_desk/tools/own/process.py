@@ -19,12 +19,12 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
-from atelier_desk import children
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import AtelierError, ToolError, UsageError
 from atelier_desk.domain.limits import TOOL_ENDS_S
 from atelier_desk.i18n import N_
 from atelier_desk.logs import redact
+from atelier_desk.support.worker import environment as children
 from atelier_desk.tools.own.files import ToolFile
 
 log = logging.getLogger(__name__)

@@ -16,7 +16,6 @@ from PySide6.QtGui import QColor, QDesktopServices, QGuiApplication, QTextCursor
 from PySide6.QtWidgets import QApplication, QPlainTextEdit, QPushButton, QToolButton, QToolTip
 from pytestqt.qtbot import QtBot
 
-from atelier_desk import children
 from atelier_desk.desktop.chat.cards import browser_page
 from atelier_desk.desktop.chat.cards.code_card import CodeCard
 from atelier_desk.desktop.chat.markdown import formula
@@ -29,6 +28,7 @@ from atelier_desk.desktop.chat.transcript.blocks import ProseBlock, TableBlock, 
 from atelier_desk.desktop.chat.transcript.image_gate import ImageGate
 from atelier_desk.desktop.chat.transcript.reply_body import ReplyBody
 from atelier_desk.desktop.theme import theme
+from atelier_desk.support.worker import environment as children
 
 MERMAID = "graph TD; A[Start] --> B[End]"
 

@@ -12,7 +12,7 @@ from functools import cache
 
 from PySide6.QtCore import QObject, Signal
 
-from atelier_desk import children
+from atelier_desk.support.worker import environment as children
 from atelier_desk.threads import in_background
 
 IDLE_S = 120.0
