@@ -46,10 +46,10 @@ class Ended(WorkerError):
 
 
 class Refused(Exception):
-    """Raised by what ``serve`` runs: it cannot answer, for a reason with a code, and with values that JSON can write."""
+    """Raised by what ``serve`` runs: it cannot answer, for a reason with a code, maybe in words, and with values that JSON can write."""
 
-    def __init__(self, code: str, **params: object) -> None:
-        super().__init__(code)
+    def __init__(self, code: str, message: str = "", **params: object) -> None:
+        super().__init__(message or code)
         self.code, self.template, self.params = code, "", params
 
 
