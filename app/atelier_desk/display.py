@@ -117,3 +117,20 @@ def _wayland_answers() -> bool:
         return False
     wayland.wl_display_disconnect(display)
     return True
+
+
+def qt_version() -> str:
+    """That of PySide6, which is imported whole. Its answer is asked of a process of its own: a broken library would end this one.
+
+    Raises:
+        ImportError: with the library that is missing.
+    """
+    import PySide6.QtWidgets
+
+    return PySide6.__version__
+
+
+if __name__ == "__main__":
+    from atelier_desk.support.worker.child import serve
+
+    serve(lambda _request, _data, _tell: qt_version())

@@ -35,7 +35,7 @@ addEventListener('load', async () => {
 async def test_a_real_browser_runs_the_page_and_reaches_nothing_but_what_the_gate_lets_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reader, "answer_of", parsed_here)
+    monkeypatch.setattr(reader, "ask_once", parsed_here)
     reached: list[object] = []
     udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     udp.bind(("127.0.0.1", 0))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from io import BytesIO
 from typing import Any
 
@@ -12,18 +11,19 @@ from PIL import Image
 from atelier_desk.domain.pictures import JPEG, KEPT, PNG, USUAL, PictureLimits
 from atelier_desk.media import prepare
 from atelier_desk.media.pictures import made
+from atelier_desk.support.worker.errors import Refused
 from tests.support.pictures import broken_inside, picture, png
 
 
 def shown(data: bytes, most: PictureLimits = KEPT) -> tuple[dict[str, Any], Image.Image]:
     found = made(data, most.side, most.size, most.kinds)
-    return found, Image.open(BytesIO(base64.b64decode(found["data"]) or data))
+    return {**found.value, "data": found.data}, Image.open(BytesIO(found.data or data))
 
 
 @pytest.mark.parametrize("form", ["PNG", "JPEG", "GIF", "WEBP"])
 def test_what_is_ready_stays_byte_for_byte(form: str) -> None:
     found, _image = shown(picture(form))
-    assert (found["data"], found["width"], found["height"]) == ("", 30, 20)
+    assert (found["data"], found["width"], found["height"]) == (b"", 30, 20)
 
 
 @pytest.mark.parametrize("orientation", range(2, 9))
@@ -57,8 +57,9 @@ def test_a_file_larger_than_allowed_is_made_smaller_or_refused() -> None:
     noise = BytesIO()
     Image.effect_noise((400, 400), 90).convert("RGBA").save(noise, "PNG")
     found, _image = shown(noise.getvalue(), PictureLimits(size=90_000))
-    assert (found["media_type"], len(base64.b64decode(found["data"])) <= 90_000) == (JPEG, True)
-    assert made(noise.getvalue(), 2048, 1_000, KEPT.kinds) == {"error": "too_large"}
+    assert (found["media_type"], len(found["data"]) <= 90_000) == (JPEG, True)
+    with pytest.raises(Refused, match="too_large"):
+        made(noise.getvalue(), 2048, 1_000, KEPT.kinds)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +76,8 @@ def test_a_file_larger_than_allowed_is_made_smaller_or_refused() -> None:
     ],
 )
 def test_what_cannot_be_decoded_is_told_by_a_code(data: bytes, code: str) -> None:
-    assert made(data, KEPT.side, KEPT.size, KEPT.kinds) == {"error": code}
+    with pytest.raises(Refused, match=code):
+        made(data, KEPT.side, KEPT.size, KEPT.kinds)
     with pytest.raises(prepare.UnfitPicture) as unfit:
         prepare.prepared(data)
     assert unfit.value.code == code
@@ -83,5 +85,5 @@ def test_what_cannot_be_decoded_is_told_by_a_code(data: bytes, code: str) -> Non
 
 def test_a_picture_is_worked_on_once(monkeypatch: pytest.MonkeyPatch) -> None:
     first = prepare.prepared(picture("BMP", 31, 17))
-    monkeypatch.setattr(prepare, "answer_in_thread", lambda *_args, **_options: pytest.fail("once is enough"))
+    monkeypatch.setattr(prepare, "ask_in_thread", lambda *_args, **_options: pytest.fail("once is enough"))
     assert prepare.prepared(picture("BMP", 31, 17)) == prepare.prepared(first.data) == first

@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from atelier_desk.media import reading
+from atelier_desk.support.worker.errors import Refused
 from tests.media.test_heads import TIFF_4_GB, WEBP_HUGE
 
 
@@ -43,7 +44,8 @@ def test_each_page_is_held_against_the_limit(seen: list[tuple[int, int]], monkey
     monkeypatch.setattr(reading, "PIXELS", 5_000)
     found = reading.text_of(pages((40, 30), (400, 300), (40, 30)), "eng")
     assert (found["text"], found["more"], len(seen)) == ("text 1", True, 1)
-    assert reading.text_of(pages((400, 300)), "eng") == {"error": "bomb", "width": 400, "height": 300}
+    with pytest.raises(Refused, match="bomb"):
+        reading.text_of(pages((400, 300)), "eng")
 
 
 def test_a_chain_of_pages_without_end_ends(seen: list[tuple[int, int]]) -> None:
@@ -68,4 +70,5 @@ def test_of_an_animation_the_first_frame_is_read(seen: list[tuple[int, int]]) ->
 )
 def test_a_picture_that_says_it_is_huge_is_not_even_opened(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Image, "open", None)
-    assert reading.text_of(data, "eng")["error"] == "bomb"
+    with pytest.raises(Refused, match="bomb"):
+        reading.text_of(data, "eng")

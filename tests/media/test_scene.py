@@ -14,13 +14,13 @@ import trimesh
 from PIL import Image
 
 from atelier_desk.media import scene
+from atelier_desk.support.worker.errors import Refused
 
 SIDES = {"front": 2, "back": 2, "left": 0, "right": 0, "top": 1, "bottom": 1}
 
 
 def seen(data: bytes, kind: str, *views: str, size: int = 64, background: str = "#ffffff") -> dict[str, Any]:
     found = scene.pictures(data, kind, list(views), size, size, background)
-    assert "error" not in found, found
     return {view: np.asarray(Image.open(BytesIO(base64.b64decode(drawn)))) for view, drawn in found["views"].items()}
 
 
@@ -111,4 +111,5 @@ def glb(said: object) -> bytes:
     ],
 )
 def test_what_is_no_model_or_too_large_is_refused(data: bytes, kind: str, code: str) -> None:
-    assert scene.pictures(data, kind, ["iso"], 64, 64, "#ffffff")["error"] == code
+    with pytest.raises(Refused, match=code):
+        scene.pictures(data, kind, ["iso"], 64, 64, "#ffffff")

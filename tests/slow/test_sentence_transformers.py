@@ -43,10 +43,10 @@ async def test_real_vectors_are_unit_and_know_what_is_alike(embedder):
 
 async def test_the_process_is_loaded_once(embedder):
     await embedder.embed(["warm"])
-    pid = embedder._process.pid
+    pid = embedder._worker.pid
     started = time.monotonic()
     await embedder.embed([f"text {index}" for index in range(100)])
-    assert embedder._process.pid == pid
+    assert embedder._worker.pid == pid
     assert time.monotonic() - started < 30
 
 

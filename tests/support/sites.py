@@ -10,6 +10,8 @@ from typing import Any
 
 import httpcore
 
+from atelier_desk.support.worker.frames import Reply as WorkerReply
+
 PUBLIC = "93.184.215.14"
 
 
@@ -111,12 +113,12 @@ async def sites() -> AsyncIterator[Sites]:
         server.close()
 
 
-async def parsed_here(module: str, arguments: tuple[str, ...], data: bytes, **_more: object) -> dict[str, Any]:
-    """In place of ``limited.answer_of``: what the process would answer, without starting one."""
+async def parsed_here(module: str, arguments: tuple[str, ...], data: bytes, **_more: object) -> WorkerReply:
+    """In place of ``ask_once``: what the process would answer, without starting one."""
     from atelier_desk.web import page_text
 
     assert module == page_text.__name__
-    return page_text.page(data, *arguments)
+    return WorkerReply(page_text.page(data, *arguments))
 
 
 def html(title: str, *paragraphs: str, head: str = "") -> bytes:

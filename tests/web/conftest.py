@@ -38,5 +38,5 @@ def hasty() -> Hasty:
 
 @pytest.fixture
 def web(tmp_path: Path, hasty: Hasty, served: Sites, monkeypatch: pytest.MonkeyPatch) -> Web:
-    monkeypatch.setattr(reader, "answer_of", parsed_here)
+    monkeypatch.setattr(reader, "ask_once", parsed_here)
     return Web(tmp_path / "web", hasty, resolve=served.resolve, network=served)

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import trustme
 
-from atelier_desk import limited
 from atelier_desk.domain.errors import ToolError
+from atelier_desk.support.worker import parent
 from atelier_desk.web import client, reader
 from atelier_desk.web.page_text import decoded, page
 from atelier_desk.web.reader import PAGE, Crawl, Web
@@ -33,7 +33,7 @@ async def fails(web: Web, url: str, allowed: object = no) -> tuple[str, str]:
 
 
 async def test_a_page_is_read_as_markdown_with_what_is_known_of_it(web: Web, served: Sites, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "answer_of", limited.answer_of)  # by the process that is used
+    monkeypatch.setattr(reader, "ask_once", parent.ask_once)  # by the process that is used
     head = '<meta name="author" content="Ann Author"><meta property="article:published_time" content="2026-03-04">'
     served.pages["news.org/a"] = Reply(html("Title here", LONG, 'See <a href="/b#x">the other</a>.', head=head))
     found = await web.page("http://news.org/a", no)

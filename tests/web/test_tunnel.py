@@ -24,7 +24,7 @@ LONG = "Words that came through a proxy, and enough of them to be taken for what
 
 @pytest.fixture(autouse=True)
 def _plain(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(reader, "answer_of", parsed_here)
+    monkeypatch.setattr(reader, "ask_once", parsed_here)
     for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)

@@ -24,6 +24,7 @@ from atelier_desk.figures import number
 from atelier_desk.i18n import N_
 from atelier_desk.media.heads import kind_of
 from atelier_desk.media.prepare import UnfitPicture, prepared
+from atelier_desk.support.worker.errors import Ended, Failed
 from atelier_desk.tools.files.pdf import WORD_MODULE, extracted, is_pdf, shown_pages
 from atelier_desk.workspace.documents import is_mail, is_word, mail_text
 
@@ -181,16 +182,17 @@ def _picture(name: str, content: bytes, picture: Picture, source: str, path: str
 
 
 def _pdf(name: str, content: bytes, source: str, path: str) -> Prepared:
-    found = extracted(content, 1, PDF_PAGES, PDF_CHARACTERS)
-    match found.get("error"):
-        case "encrypted":
-            raise UsageError(N_("{name} is a PDF with a password. Attach a version without one."), name=name)
-        case "timeout":
-            raise UsageError(N_("{name} is a PDF whose text cannot be read in time. Attach fewer pages."), name=name)
-        case None:
-            pass
-        case _:
-            raise UsageError(N_("{name} is a PDF that is broken: its text cannot be read."), name=name)
+    try:
+        found = extracted(content, 1, PDF_PAGES, PDF_CHARACTERS)
+    except (Ended, Failed) as error:
+        match error.code:
+            case "encrypted":
+                say = N_("{name} is a PDF with a password. Attach a version without one.")
+            case "timeout":
+                say = N_("{name} is a PDF whose text cannot be read in time. Attach fewer pages.")
+            case _:
+                say = N_("{name} is a PDF that is broken: its text cannot be read.")
+        raise UsageError(say, name=name) from error
     texts = [str(each) for each in found["pages"]]
     if not any(texts) and not found.get("fields"):
         raise UsageError(N_("{name} is a PDF without text, as of a scan. Attach its pages as pictures."), name=name)
@@ -202,11 +204,12 @@ def _pdf(name: str, content: bytes, source: str, path: str) -> Prepared:
 
 
 def _word(name: str, content: bytes, source: str, path: str) -> Prepared:
-    found = extracted(content, 1, 1, PDF_CHARACTERS, module=WORD_MODULE)
-    if found.get("error") == "timeout":
-        raise UsageError(N_("{name} is a Word document whose text cannot be read in time."), name=name)
-    if "error" in found:
-        raise UsageError(N_("{name} is a Word document that is broken: its text cannot be read."), name=name)
+    try:
+        found = extracted(content, 1, 1, PDF_CHARACTERS, module=WORD_MODULE)
+    except (Ended, Failed) as error:
+        if error.code == "timeout":
+            raise UsageError(N_("{name} is a Word document whose text cannot be read in time."), name=name) from None
+        raise UsageError(N_("{name} is a Word document that is broken: its text cannot be read."), name=name) from error
     text = str(found["pages"][0])
     if found["cut"]:
         text += f"\n[{found['cut']} more characters were not read.]"

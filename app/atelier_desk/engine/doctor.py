@@ -19,6 +19,9 @@ from atelier_desk.i18n import _, ngettext
 from atelier_desk.llm.registry import provider_type
 from atelier_desk.row_words import damaged_attachment
 from atelier_desk.storage.folder.disk import no_files_left
+from atelier_desk.support.worker.environment import environment
+from atelier_desk.support.worker.errors import WorkerError
+from atelier_desk.support.worker.parent import ask_once
 
 if TYPE_CHECKING:
     from atelier_desk.domain.clock import Clock
@@ -157,21 +160,13 @@ async def _qt(deep: bool) -> Check:
         return Check(name="qt", title=title, status="ok", message=_("PySide6 is bundled."))
     if not deep:
         return Check(name="qt", title=title, status="ok", message=_("PySide6 is installed."))
-    code = "import PySide6.QtWidgets as w, PySide6; print(PySide6.__version__)"
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", code, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
-    )
     try:
-        async with asyncio.timeout(QT_IMPORT_S):
-            output, errors = await process.communicate()
-    except TimeoutError:
-        process.kill()
-        await process.wait()
-        return Check(name="qt", title=title, status="fail", message=_("Importing PySide6 takes too long."))
-    if process.returncode == 0:
-        return Check(name="qt", title=title, status="ok", message=_("PySide6 {version} can be imported.", version=output.decode().strip()))
-    last = (errors.decode(errors="replace").strip().splitlines() or [f"exit status {process.returncode}"])[-1]
-    return Check(name="qt", title=title, status="fail", message=last, fix=_library_fix())
+        version = (await ask_once("atelier_desk.display", None, limit_s=QT_IMPORT_S, env=environment())).value
+    except WorkerError as error:
+        late = error.code == "timeout"
+        message, fix = (_("Importing PySide6 takes too long."), "") if late else (str(error), _library_fix())
+        return Check(name="qt", title=title, status="fail", message=message, fix=fix)
+    return Check(name="qt", title=title, status="ok", message=_("PySide6 {version} can be imported.", version=version))
 
 
 def _display() -> list[Check]:

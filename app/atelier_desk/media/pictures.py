@@ -1,23 +1,23 @@
-"""A picture made ready for a model, by a process of its own: ``python -P -m atelier_desk.media.pictures SIDE BYTES KINDS < picture``.
+"""A picture made ready for a model, by a process of its own, which is asked with ``[side, bytes, kinds]`` and the picture.
 
-It is decoded to its end, turned upright and, where it is larger or of another kind than allowed, scaled and converted. What is written
-is JSON: ``{"media_type", "width", "height", "data"}``, ``data`` in base64 and empty when the picture can stay as it is; or
-``{"error": code}`` with a code of ``not_a_picture``, ``bomb``, ``broken``, ``too_large``.
+It is decoded to its end, turned upright and, where it is larger or of another kind than allowed, scaled and converted. The answer is
+``{"media_type", "width", "height"}`` and the picture, no bytes where it can stay as it is; it refuses with ``not_a_picture``, ``bomb``,
+``broken`` or ``too_large``.
 """
 
 from __future__ import annotations
 
-import base64
-import json
-import sys
 import zlib
-from contextlib import suppress
+from collections.abc import Collection
 from io import BytesIO
 from typing import Any
 
 from atelier_desk.domain.limits import PICTURE_PIXELS
 from atelier_desk.domain.pictures import JPEG, PNG
 from atelier_desk.media.heads import kind_of, size_of
+from atelier_desk.support.worker.child import serve
+from atelier_desk.support.worker.errors import Refused
+from atelier_desk.support.worker.frames import Reply
 
 MEMORY = 3 * 1024 * 1024 * 1024
 """Bytes of address space."""
@@ -34,17 +34,17 @@ _FAULTS = (OSError, ValueError, SyntaxError, EOFError, zlib.error, KeyError, Ind
 """What Pillow's readers raise for broken files."""
 
 
-def made(data: bytes, side: int, most: int, kinds: tuple[str, ...]) -> dict[str, Any]:
+def made(data: bytes, side: int, most: int, kinds: Collection[str]) -> Reply:
     """The picture as it may be sent: no longer than ``side`` pixels, ``most`` bytes, of one of these kinds."""
     from PIL import Image
 
     kind, said = kind_of(data), size_of(lambda offset, count: data[offset : offset + count])
     if not kind:
-        return {"error": "not_a_picture"}
+        raise Refused("not_a_picture")
     if said is None:
-        return {"error": "broken"}
+        raise Refused("broken")
     if said[0] * said[1] > PICTURE_PIXELS:  # some readers make room for the pixels as soon as they open a file
-        return {"error": "bomb"}
+        raise Refused("bomb")
     Image.MAX_IMAGE_PIXELS = PICTURE_PIXELS
     try:
         picture = Image.open(BytesIO(data), formats=FORMATS)
@@ -52,13 +52,13 @@ def made(data: bytes, side: int, most: int, kinds: tuple[str, ...]) -> dict[str,
         picture.draft(None, (side, side))
         picture.load()
     except _FAULTS:
-        return {"error": "broken"}
+        raise Refused("broken") from None
     if kind in kinds and not turned and max(said) <= side and len(data) <= most and picture.mode in _PLAIN_MODES:
-        return {"media_type": kind, "width": said[0], "height": said[1], "data": ""}
+        return Reply({"media_type": kind, "width": said[0], "height": said[1]})
     return _converted(picture, side, most)
 
 
-def _converted(picture: Any, side: int, most: int) -> dict[str, Any]:
+def _converted(picture: Any, side: int, most: int) -> Reply:
     from PIL import Image, ImageOps
 
     profile = picture.info.get("icc_profile")
@@ -72,7 +72,7 @@ def _converted(picture: Any, side: int, most: int) -> dict[str, Any]:
             shown = shown.convert("RGBA" if clear else "RGB")
         shown.thumbnail((side, side), Image.Resampling.LANCZOS)
     except _FAULTS:
-        return {"error": "broken"}
+        raise Refused("broken") from None
     if clear or shown.width * shown.height < _SMALL:
         found = _saved(shown, "PNG", icc_profile=profile)
         if len(found) <= most:
@@ -85,7 +85,7 @@ def _converted(picture: Any, side: int, most: int) -> dict[str, Any]:
         found = _saved(shown, "JPEG", quality=quality, icc_profile=profile)
         if len(found) <= most:
             return _answer(JPEG, shown, found)
-    return {"error": "too_large"}
+    raise Refused("too_large")
 
 
 def _saved(picture: Any, form: str, **how: Any) -> bytes:
@@ -95,23 +95,9 @@ def _saved(picture: Any, form: str, **how: Any) -> bytes:
     return out.getvalue()
 
 
-def _answer(kind: str, picture: Any, data: bytes) -> dict[str, Any]:
-    return {"media_type": kind, "width": picture.width, "height": picture.height, "data": base64.b64encode(data).decode()}
-
-
-def main() -> None:
-    with suppress(ImportError, OSError, ValueError):
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
-    side, most, kinds = sys.argv[1:4]
-    try:
-        answer = made(sys.stdin.buffer.read(), int(side), int(most), tuple(kinds.split(",")))
-    except Exception:  # whatever a broken picture makes of the libraries; also MemoryError
-        answer = {"error": "broken"}
-    sys.stdout.buffer.write(json.dumps(answer).encode("ascii"))
+def _answer(kind: str, picture: Any, data: bytes) -> Reply:
+    return Reply({"media_type": kind, "width": picture.width, "height": picture.height}, data)
 
 
 if __name__ == "__main__":
-    main()
+    serve(lambda request, data, _tell: made(data, *request), memory=MEMORY, cpu_s=SECONDS, once=True)

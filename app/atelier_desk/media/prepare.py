@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 from collections import OrderedDict
 from collections.abc import Callable
@@ -10,8 +9,9 @@ from dataclasses import dataclass
 from threading import Lock
 
 from atelier_desk.domain.pictures import KEPT, PictureLimits
-from atelier_desk.limited import answer_in_thread
 from atelier_desk.media.heads import kind_of, size_of
+from atelier_desk.support.worker.errors import WorkerError
+from atelier_desk.support.worker.parent import ask_in_thread
 
 _REMEMBERED = 512
 _REMEMBERED_BYTES = 32 * 1024 * 1024
@@ -22,7 +22,7 @@ LIMIT_S = 25.0
 
 class UnfitPicture(Exception):
     """A picture that nobody can be shown. ``code``: ``not_a_picture``, ``broken`` (it cannot be decoded), ``bomb`` (too many pixels),
-    ``too_large``, ``timeout``."""
+    ``too_large``, ``timeout``, or another one of a process that did not answer."""
 
     def __init__(self, code: str) -> None:
         super().__init__(code)
@@ -54,11 +54,11 @@ def prepared(data: bytes, most: PictureLimits = KEPT, stopped: Callable[[], obje
         return ready
     if known := _made.get((digest, most)):
         return known
-    arguments = (str(most.side), str(most.size), ",".join(most.kinds))
-    found = answer_in_thread("atelier_desk.media.pictures", arguments, data, limit_s=LIMIT_S, stopped=stopped)
-    if "error" in found:
-        raise UnfitPicture(str(found["error"]))
-    made = base64.b64decode(found["data"])
+    arguments = (most.side, most.size, most.kinds)
+    try:
+        found, made = ask_in_thread("atelier_desk.media.pictures", arguments, data, limit_s=LIMIT_S, stopped=stopped)
+    except WorkerError as error:
+        raise UnfitPicture(error.code) from error
     ready = ReadyPicture(str(found["media_type"]), int(found["width"]), int(found["height"]), made or data)
     _remember(hashlib.sha256(ready.data).hexdigest(), (digest, most), ready if made else None)
     return ready

@@ -1,22 +1,20 @@
-"""The text of a picture (OCR), by a process of its own: ``python -P -m atelier_desk.media.reading LANGUAGES < picture``.
+"""The text of a picture (OCR), by a process of its own, which is asked with ``[languages]`` and the picture.
 
-What it writes is JSON: ``{"text", "confidence", "width", "height", "by"}``, of several
-pages ``pages`` as well, and ``more`` when not all were read; or ``{"error": code}`` with a code of ``not_a_picture``,
-``bomb``, ``no_ocr``, ``language``, ``broken``.
+The answer is ``{"text", "confidence", "width", "height", "by"}``, of several pages ``pages`` as well, and ``more`` when not all were read;
+it refuses with ``not_a_picture``, ``bomb``, ``no_ocr``, ``language`` or ``broken``.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import sys
 import time
-from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from atelier_desk.media.heads import size_of
+from atelier_desk.support.worker.child import serve
+from atelier_desk.support.worker.errors import Refused
 
 MEMORY = 3 * 1024 * 1024 * 1024
 """Bytes of address space."""
@@ -50,23 +48,23 @@ def text_of(data: bytes, languages: str) -> dict[str, Any]:
     try:
         said = size_of(lambda offset, count: data[offset : offset + count])
         if said is not None and said[0] * said[1] > PIXELS:  # some readers make room for the pixels as soon as they open a file
-            return {"error": "bomb", "width": said[0], "height": said[1]}
+            raise Refused("bomb")
         picture = Image.open(BytesIO(data), formats=FORMATS)
     except Image.DecompressionBombError:
-        return {"error": "bomb"}
+        raise Refused("bomb") from None
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError):
-        return {"error": "not_a_picture"}
+        raise Refused("not_a_picture") from None
     pages: list[dict[str, Any]] = []
     begun = time.process_time()
     for number in range(PAGES if picture.format == "TIFF" else 1):
         if number and (time.process_time() - begun > PAGES_S or not _turned(picture, number)):
             break
-        found = _page(picture, languages)
-        if "error" in found:
-            if pages:
-                break
-            return found
-        pages.append(found)
+        try:
+            pages.append(_page(picture, languages))
+        except Refused:
+            if not pages:
+                raise
+            break
     first = pages[0]
     more = _turned(picture, len(pages))
     if len(pages) == 1:
@@ -90,7 +88,7 @@ def _page(picture: Any, languages: str) -> dict[str, Any]:
 
     width, height = picture.size
     if width * height > PIXELS:
-        return {"error": "bomb", "width": width, "height": height}
+        raise Refused("bomb")
     try:
         picture.draft("L", (SIDE, SIDE))
         upright = ImageOps.exif_transpose(picture)
@@ -100,13 +98,15 @@ def _page(picture: Any, languages: str) -> dict[str, Any]:
             upright = ground
         grey = upright.convert("L")
     except (OSError, ValueError, SyntaxError, EOFError):
-        return {"error": "broken"}
+        raise Refused("broken") from None
     longest = max(grey.size)
     if longest > SIDE:
         grey.thumbnail((SIDE, SIDE))
     elif longest < SMALL:
         grey = grey.resize((grey.width * 2, grey.height * 2), Image.Resampling.LANCZOS)
-    found = _tesseract(grey, languages) or _rapid(grey) or {"error": "no_ocr"}
+    found = _tesseract(grey, languages) or _rapid(grey)
+    if found is None:
+        raise Refused("no_ocr")
     return {**found, "width": width, "height": height}
 
 
@@ -118,7 +118,7 @@ def _tesseract(picture: Any, languages: str) -> dict[str, Any] | None:
         return None
     folder = languages_dir()
     if any(not (folder / f"{each}.traineddata").is_file() for each in languages.split("+")):
-        return {"error": "language"}
+        raise Refused("language")
     with tesserocr.PyTessBaseAPI(path=f"{folder}{os.sep}", lang=languages) as api:
         api.SetImage(picture)
         text = api.GetUTF8Text()
@@ -138,24 +138,6 @@ def _rapid(picture: Any) -> dict[str, Any] | None:
     return {"text": "\n".join(found.txts or ()), "confidence": sure, "by": "rapidocr"}
 
 
-def _bound() -> None:
-    os.environ["OMP_THREAD_LIMIT"] = "1"  # more threads make it slower
-    with suppress(ImportError, OSError, ValueError):
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
-
-
-def main() -> None:
-    _bound()
-    sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - RapidOCR talks
-    try:
-        answer = text_of(sys.stdin.buffer.read(), sys.argv[1])
-    except Exception:  # whatever a broken picture makes of the libraries; also MemoryError
-        answer = {"error": "broken"}
-    sys.stdout.buffer.write(json.dumps(answer).encode("ascii"))
-
-
 if __name__ == "__main__":
-    main()
+    os.environ["OMP_THREAD_LIMIT"] = "1"  # more threads make it slower
+    serve(lambda request, data, _tell: text_of(data, *request), memory=MEMORY, cpu_s=SECONDS, once=True)

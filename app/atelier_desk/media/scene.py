@@ -1,8 +1,8 @@
-"""Pictures of a 3D model, drawn by this machine's processor alone, in a process of its own:
-``python -P -m atelier_desk.media.scene KIND VIEWS WIDTH HEIGHT BACKGROUND < model``.
+"""Pictures of a 3D model, drawn by this machine's processor alone, in a process of its own, which is asked with
+``[kind, views, width, height, background]`` and the model.
 
-What it writes is JSON: ``{"views": {name: base64 PNG}, "faces", "vertices", "size": [x, y, z]}``, or ``{"error": code}`` with a code of
-``not_a_model``, ``too_many``, ``empty``, ``broken``.
+The answer is ``{"views": {name: base64 PNG}, "faces", "vertices", "size": [x, y, z]}``; it refuses with ``not_a_model``, ``too_many``,
+``empty`` or ``broken``.
 """
 
 from __future__ import annotations
@@ -10,12 +10,15 @@ from __future__ import annotations
 import base64
 import itertools
 import json
+import os
 import re
 import struct
-import sys
 from contextlib import suppress
 from io import BytesIO
 from typing import Any
+
+from atelier_desk.support.worker.child import serve
+from atelier_desk.support.worker.errors import Refused
 
 MEMORY = 3 * 1024 * 1024 * 1024
 """Bytes of address space."""
@@ -72,17 +75,17 @@ def _counted_glb(data: bytes) -> int:
 def pictures(data: bytes, kind: str, views: list[str], width: int, height: int, background: str) -> dict[str, Any]:
     """The model seen from each side."""
     if counted(data, kind) > FACES:
-        return {"error": "too_many"}
+        raise Refused("too_many")
     import numpy as np
 
     mesh = _mesh(data, kind)
     if mesh is None:
-        return {"error": "not_a_model"}
+        raise Refused("not_a_model")
     points, faces, colours = mesh
     if len(faces) > FACES:
-        return {"error": "too_many"}
+        raise Refused("too_many")
     if not len(faces) or not np.isfinite(points).all():
-        return {"error": "empty" if not len(faces) else "broken"}
+        raise Refused("empty" if not len(faces) else "broken")
     low, high = points.min(0), points.max(0)
     drawn = {}
     for name in views:
@@ -257,26 +260,6 @@ def _png(image: Any) -> bytes:
     return out.getvalue()
 
 
-def _bound() -> None:
-    with suppress(ImportError, OSError, ValueError):
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
-
-
-def main() -> None:
-    import os
-
-    os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    _bound()
-    kind, views, width, height, background = sys.argv[1:6]
-    try:
-        answer = pictures(sys.stdin.buffer.read(), kind, views.split(","), int(width), int(height), background)
-    except Exception:  # whatever a broken model makes of the libraries; also MemoryError
-        answer = {"error": "broken"}
-    sys.stdout.buffer.write(json.dumps(answer).encode("ascii"))
-
-
 if __name__ == "__main__":
-    main()
+    os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    serve(lambda request, data, _tell: pictures(data, *request), memory=MEMORY, cpu_s=SECONDS, once=True)

@@ -1,20 +1,18 @@
-"""A page as Markdown, made by a process of its own: ``python -P -m atelier_desk.web.page_text URL MEDIA_TYPE CHARSET < page``.
+"""A page as Markdown, made by a process of its own, which is asked with ``[url, media type, charset]`` and the page.
 
-A page is written by a stranger: one that takes for ever or unfolds to gigabytes must end this process and not Atelier. What it writes is
-JSON: ``{"title", "author", "date", "site", "language", "form", "markdown", "links": [{"url", "text"}], "scripts"}``,
-or ``{"error": "broken"}``.
+A page is written by a stranger: one that takes for ever or unfolds to gigabytes must end this process and not Atelier. Its answer is
+``{"title", "author", "date", "site", "language", "form", "markdown", "links": [{"url", "text"}], "scripts"}``.
 """
 
 from __future__ import annotations
 
-import json
 import re
-import sys
 from contextlib import suppress
 from typing import Any
 from urllib.parse import urldefrag, urljoin
 
 from atelier_desk.domain.encodings import guessed
+from atelier_desk.support.worker.child import serve
 
 MEMORY = 1024 * 1024 * 1024
 """Bytes of address space."""
@@ -245,23 +243,5 @@ def _whole(tree: Any, at: str) -> str:
     return str(MarkdownConverter(heading_style="ATX", strip=["img"], bullets="-").convert(html))
 
 
-def _bound() -> None:
-    with suppress(ImportError, OSError, ValueError):
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
-
-
-def main() -> None:
-    _bound()
-    url, media_type, charset = sys.argv[1:4]
-    try:
-        answer = page(sys.stdin.buffer.read(), url, media_type, charset)
-    except Exception:  # whatever a broken page makes of the parsers; also RecursionError and MemoryError
-        answer = {"error": "broken"}
-    sys.stdout.buffer.write(json.dumps(answer).encode("ascii"))
-
-
 if __name__ == "__main__":
-    main()
+    serve(lambda request, data, _tell: page(data, *request), memory=MEMORY, cpu_s=SECONDS, once=True)

@@ -16,7 +16,8 @@ from urllib.parse import urlsplit
 from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.settings import WebSettings
-from atelier_desk.limited import answer_of
+from atelier_desk.support.worker.errors import Ended, Failed
+from atelier_desk.support.worker.parent import ask_once
 from atelier_desk.threads import in_tool_thread
 from atelier_desk.web.browser.installed import KNOWN, SUPPORTED, Installed, find
 from atelier_desk.web.cache import FRESH_S, Kept, PageCache, good_for
@@ -328,14 +329,14 @@ async def _read(answer: Answer) -> dict[str, Any]:
 
 
 async def _text_of(url: str, kind: str, charset: str, body: bytes) -> dict[str, Any]:
-    found = await answer_of("atelier_desk.web.page_text", (url, kind, charset), body)
-    if "error" in found:
+    try:
+        return dict((await ask_once("atelier_desk.web.page_text", (url, kind, charset), body)).value)
+    except (Ended, Failed) as error:
         raise ToolError(
             "The page of {host} cannot be read: it is broken, or asks for too much time or memory.",
             code="broken_page",
             host=urlsplit(url).hostname or "",
-        )
-    return found
+        ) from error
 
 
 def _is_binary(answer: Answer) -> bool:
@@ -349,8 +350,10 @@ async def _pdf(answer: Answer) -> dict[str, Any]:
         raise ToolError(
             "The PDF of {host} is larger than {most} MB: it is not read.", code="too_large", host=answer.address.host, most=PDF >> 20
         )
-    found = await answer_of("atelier_desk.workspace.pdf_text", ("1", str(PDF_PAGES), "400000"), answer.body)
-    texts = found.get("pages") or []
+    texts: list[str] = []
+    with suppress(Ended, Failed):
+        found = (await ask_once("atelier_desk.workspace.pdf_text", (1, PDF_PAGES, 400_000), answer.body)).value
+        texts = found["pages"]
     if not any(texts):
         raise ToolError("The PDF of {host} has no text that can be read.", code="no_text", host=answer.address.host)
     markdown = "\n\n".join(f"--- Page {number} of {found['total']} ---\n{text}" for number, text in enumerate(texts, 1))

@@ -1,21 +1,22 @@
-"""The text of a PDF, read by a process of its own: ``python -P -m atelier_desk.workspace.pdf_text FIRST PAGES CHARACTERS < file``.
+"""The text of a PDF, read by a process of its own, which is asked with ``[first, pages, characters]`` and the file.
 
 A PDF is a program of sorts that somebody else wrote: one that takes for ever or unfolds to gigabytes must end this process and not Atelier.
-What it writes is JSON: ``{"total", "pages": [text], "cut", "fields": [[name, value]], "files": [name]}`` or ``{"error": code}``, a code of
-``encrypted``, ``past_end``, ``broken``. A page without text, or that cannot be read, is an empty text; fields are those of a form that were
+Its answer is ``{"total", "pages": [text], "cut", "fields": [[name, value]], "files": [name]}``; it refuses with ``encrypted``, ``past_end``
+(and ``total``) or ``broken``. A page without text, or that cannot be read, is an empty text; fields are those of a form that were
 filled in, files are embedded and not read; both come with the first page.
 """
 
 from __future__ import annotations
 
-import json
 import re
-import sys
 import time
 import unicodedata
 from contextlib import suppress
 from io import BytesIO
 from typing import Any
+
+from atelier_desk.support.worker.child import serve
+from atelier_desk.support.worker.errors import Refused
 
 MEMORY = 1024 * 1024 * 1024
 """Bytes of address space."""
@@ -36,12 +37,12 @@ def pages(data: bytes, first: int, most: int, characters: int) -> dict[str, Any]
     reader = PdfReader(BytesIO(data))
     try:
         if reader.is_encrypted and reader.decrypt("") == PasswordType.NOT_DECRYPTED:
-            return {"error": "encrypted"}
+            raise Refused("encrypted")
     except DependencyError:
-        return {"error": "encrypted"}
+        raise Refused("encrypted") from None
     total = len(reader.pages)
     if first > max(1, total):
-        return {"error": "past_end", "total": total}
+        raise Refused("past_end", total=total)
     found: list[str] = []
     cut = left = 0
     failed = False
@@ -54,7 +55,7 @@ def pages(data: bytes, first: int, most: int, characters: int) -> dict[str, Any]
         found.append(text[:characters])
         left += len(text)
     if failed and not any(found):
-        return {"error": "broken"}
+        raise Refused("broken")
     more = {"fields": _fields(reader), "files": _files(reader)} if first == 1 else {}
     return {"total": total, "pages": found, "cut": cut, **more}
 
@@ -93,24 +94,5 @@ def _files(reader: Any) -> list[str]:
     return []
 
 
-def bound() -> None:
-    """Limit this process, where the system can."""
-    with suppress(ImportError, OSError, ValueError):
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
-
-
-def main() -> None:
-    bound()
-    first, most, characters = map(int, sys.argv[1:4])
-    try:
-        answer = pages(sys.stdin.buffer.read(), first, most, characters)
-    except Exception:  # whatever a broken file makes of the parser; also RecursionError and MemoryError
-        answer = {"error": "broken"}
-    sys.stdout.write(json.dumps(answer))
-
-
 if __name__ == "__main__":
-    main()
+    serve(lambda request, data, _tell: pages(data, *request), memory=MEMORY, cpu_s=SECONDS, once=True)

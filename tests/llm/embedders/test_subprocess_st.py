@@ -102,6 +102,6 @@ async def test_without_the_library_the_extra_is_named(tmp_path, monkeypatch):
 
 async def test_closing_ends_the_process(embedder):
     await embedder.embed(["x"])
-    child = psutil.Process(embedder._process.pid)
+    child = psutil.Process(embedder._worker.pid)
     await embedder.aclose()
     assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE

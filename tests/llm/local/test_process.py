@@ -93,22 +93,10 @@ async def test_cancelling_the_start_ends_the_process(tmp_path, monkeypatch):
     assert not psutil.pid_exists(pid)
 
 
-async def test_a_process_that_ignores_the_end_of_stdin_is_killed(tmp_path, monkeypatch):
-    monkeypatch.setattr("atelier_desk.llm.local.process.STOP_TIMEOUT_S", 0.3)
-    (tmp_path / "stubborn.py").write_text(
-        "import json, sys, time\nsys.stdin.readline()\nprint(json.dumps({'event': 'ready', 'address': 'http://127.0.0.1:1'}), flush=True)\n"
-        "time.sleep(600)\n"
-    )
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    server = await ServerProcess.start(starter(), module="stubborn")
-    await server.stop()
-    assert not psutil.pid_exists(server.pid)
-
-
 async def test_the_log_keeps_the_last_lines(tmp_path, monkeypatch):
     (tmp_path / "chatty.py").write_text(
-        "import json, sys\nsys.stdin.readline()\nfor n in range(100): print('line', n, file=sys.stderr)\n"
-        "print(json.dumps({'event': 'ready', 'address': 'http://127.0.0.1:1'}), flush=True)\nsys.stdin.read()\n"
+        "import sys\nfrom atelier_desk.support.worker.child import serve\n"
+        "serve(lambda *_: [print('line', n, file=sys.stderr) for n in range(100)] and 'http://127.0.0.1:1')\n"
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     server = await ServerProcess.start(starter(), module="chatty")

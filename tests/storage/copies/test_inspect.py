@@ -74,7 +74,7 @@ async def test_a_helper_that_fails_by_itself_does_not_call_the_files_damaged(tmp
     broken = tmp_path / "broken" / "atelier_desk"
     broken.mkdir(parents=True)
     (broken / "__init__.py").write_text("raise ImportError('this installation is broken')")
-    monkeypatch.setattr(module.children, "environment", lambda: {**os.environ, "PYTHONPATH": str(broken.parent)})
+    monkeypatch.setattr(module, "environment", lambda: {**os.environ, "PYTHONPATH": str(broken.parent)})
     with pytest.raises(StorageError) as caught:
         await inspect(tmp_path / "database")
     assert caught.value.code == "query"

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 import unicodedata
 import zlib
 from io import BytesIO
@@ -17,6 +14,7 @@ from pypdf import PdfReader, PdfWriter
 from pypdf.generic import ArrayObject, DictionaryObject, FloatObject, NameObject, TextStringObject
 
 from atelier_desk.domain.errors import ToolError
+from atelier_desk.support.worker.errors import Ended, Failed, WorkerError
 from atelier_desk.tools.files import pdf
 from atelier_desk.tools.files.pdf import NO_TEXT, is_pdf
 from atelier_desk.workspace import pdf_text
@@ -109,10 +107,9 @@ def test_a_stopped_call_ends_its_process_at_once(tmp_path: Path) -> None:
 
 def test_one_that_unfolds_beyond_its_limit_is_broken_and_no_more() -> None:
     bomb = document("end", extra=b" " * 80_000_000)
-    done = subprocess.run(
-        (sys.executable, "-P", "-m", "atelier_desk.workspace.pdf_text", "1", "1", "100"), input=bomb, capture_output=True, timeout=60
-    )
-    assert json.loads(done.stdout) == {"error": "broken"}
+    with pytest.raises(WorkerError) as caught:
+        pdf.extracted(bomb, 1, 1, 100)
+    assert (caught.value.code in ("broken", "memory"), caught.type in (Failed, Ended)) == (True, True)
 
 
 async def test_a_page_without_text_among_others_is_named(call: Calls, ws: Path) -> None:

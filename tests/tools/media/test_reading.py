@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
+from atelier_desk.support.worker.errors import Failed
+from atelier_desk.support.worker.frames import Reply
 from atelier_desk.tools import failure_words
 from atelier_desk.tools.media import reading
 from tests.media.test_heads import TIFF_4_GB
@@ -48,10 +50,10 @@ async def test_a_bomb_a_torn_file_and_no_picture_at_all_are_refused(call: Calls,
 
 
 async def test_without_ocr_the_command_that_installs_it_is_named(call: Calls, ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def answer_of(*args: object, **options: object) -> dict[str, str]:
-        return {"error": "no_ocr"}
+    async def ask_once(*args: object, **options: object) -> Reply:
+        raise Failed("no_ocr", code="no_ocr")
 
-    monkeypatch.setattr(reading, "answer_of", answer_of)
+    monkeypatch.setattr(reading, "ask_once", ask_once)
     written(ws / "a.png", "some words")
     data = await call("read_image", path="a.png")
     assert data["code"] == "no_ocr"

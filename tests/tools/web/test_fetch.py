@@ -23,7 +23,7 @@ LONG = "Words of a page that has enough of them to be taken for an article, as m
 
 @pytest.fixture(autouse=True)
 def _here(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "answer_of", parsed_here)
+    monkeypatch.setattr(reader, "ask_once", parsed_here)
 
 
 @pytest.fixture

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from atelier_desk.engine.attached_text import shown_name
 from atelier_desk.engine.attachments import of_bytes, text_file
 from atelier_desk.engine.mentions.source import Mention, Where, best, mentionable
 from atelier_desk.i18n import N_
+from atelier_desk.threads import in_tool_thread
 
 if TYPE_CHECKING:
     from atelier_desk.engine.attachments import Prepared
@@ -39,4 +41,4 @@ class Resources:
         text, data, _kind = await where.context.mcp.resource(server, uri)
         # Its server stands in its name: that is what a person is told when the team has read from outside.
         name = shown_name(f"{server}: {uri.rstrip('/').rpartition('/')[2] or uri}")
-        return text_file(name, text, "mcp") if text else of_bytes(name, data, source="mcp")
+        return text_file(name, text, "mcp") if text else await in_tool_thread(partial(of_bytes, name, data, source="mcp"))

@@ -1,20 +1,19 @@
-"""Reads and relates files of a project in a process of its own: ``python -P -m atelier_desk.engine.projects.worker``.
+"""Reads and relates files of a project in a process of its own.
 
-Parsing holds the interpreter, and works on what strangers wrote: the engine does neither. Requests and answers are JSON, a line each:
+Parsing holds the interpreter, and works on what strangers wrote: the engine does neither. What is told of a request:
 
 - ``{"root", "closed", "key", "readable"}`` says where the files lie, what ids begin with, and what is read though it looks like a
-  secret. The answer is ``{"ready": true}``.
-- ``{"read": [[path, hash], …]}`` answers a line for each file: ``{"path", "same": true}`` where its hash is as given, else what
-  ``reading.read`` gives, or why it was not read.
-- ``{"pages": [[address, title, Markdown], …]}`` answers a line for each page.
-- ``{"symbols": {path: text or null}}`` tells of files, or that they are gone; with ``"settled": true`` their relations are known. It has
-  no answer.
-- ``{"relate": true}`` answers a line for each file whose relations are other ones than before, then ``{"end": true}``.
+  secret.
+- ``{"read": [[path, hash], …]}`` tells of each file: ``{"path", "same": true}`` where its hash is as given, else what ``reading.read``
+  gives, or why it was not read.
+- ``{"pages": [[address, title, Markdown], …]}`` tells of each page.
+- ``{"symbols": {path: text or null}}`` tells nothing: it is told of files, or that they are gone; with ``"settled": true`` their relations
+  are known.
+- ``{"relate": true}`` tells of each file whose relations are other ones than before.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sys
@@ -33,6 +32,8 @@ from atelier_desk.knowledge.projects import reading
 from atelier_desk.knowledge.projects.relating import Relator
 from atelier_desk.media.heads import size_of
 from atelier_desk.storage.graph import PROJECT_DIGITS, file_key_of
+from atelier_desk.support.worker.child import Tell, serve
+from atelier_desk.support.worker.errors import Refused
 from atelier_desk.workspace.root import ConfinedRoot
 
 FILE = 4 * 1024 * 1024
@@ -70,13 +71,12 @@ class Worker:
         self._reads_pictures = _can_read_pictures()
 
     def answer(self, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """What a request is answered with, line by line."""
+        """What is told of a request."""
         if "root" in request:
             self._root = ConfinedRoot(Path(request["root"]), [Path(each) for each in request["closed"]], real=True)
             self._key = request["key"]
             self._readable = frozenset(request["readable"])
             self._relator = Relator(self._key)
-            yield {"ready": True}
         for path, known in request.get("read", ()):
             yield {"path": path, **self._read(path, known)}
         for path, title, text in request.get("pages", ()):
@@ -89,7 +89,6 @@ class Worker:
             self._relator.settle()
         if "relate" in request:
             yield from self._relator.relate()
-            yield {"end": True}
 
     def _read(self, path: str, known: str) -> dict[str, Any]:
         assert self._root is not None
@@ -134,14 +133,15 @@ class Worker:
 
         try:
             size = size_of(lambda offset, count: data[offset : offset + count])
-            found = ocr.text_of(data, LANGUAGES) if size is None or min(size) >= LEAST else {"text": ""}
-        except Exception:  # whatever a damaged picture makes of the libraries; also MemoryError
-            found = {"error": "broken"}
-        code = found.get("error")
-        if code in (None, NO_OCR):
-            kept = reading.read_picture(file_key_of(self._key, path), path, found.get("text", ""))
-            return {**kept, "skipped": code is not None, "problem": (PICTURE[NO_OCR], {}) if code else None}
-        return _refused(PICTURE.get(code, PICTURE["broken"]), {"most": ocr.PIXELS // 1_000_000}, skipped=code == "bomb")
+            text = ocr.text_of(data, LANGUAGES)["text"] if size is None or min(size) >= LEAST else ""
+            problem: tuple[str, dict[str, Any]] | None = None
+        except Exception as error:  # whatever a damaged picture makes of the libraries; also MemoryError
+            code = error.code if isinstance(error, Refused) else "broken"
+            if code != NO_OCR:
+                return _refused(PICTURE.get(code, PICTURE["broken"]), {"most": ocr.PIXELS // 1_000_000}, skipped=code == "bomb")
+            text, problem = "", (PICTURE[NO_OCR], {})
+        kept = reading.read_picture(file_key_of(self._key, path), path, text)
+        return {**kept, "skipped": problem is not None, "problem": problem}
 
 
 @contextmanager
@@ -179,11 +179,12 @@ def main() -> None:
     sys.setrecursionlimit(10_000)
     os.environ["OMP_THREAD_LIMIT"] = "1"  # the text of pictures comes faster by one thread for each process than by several
     worker = Worker()
-    out = sys.stdout.buffer
-    for line in sys.stdin.buffer:
-        for answer in worker.answer(json.loads(line)):
-            out.write(json.dumps(answer).encode("ascii") + b"\n")
-            out.flush()
+
+    def answer(request: dict[str, Any], _data: bytes, tell: Tell) -> None:
+        for each in worker.answer(request):
+            tell(each)
+
+    serve(answer)
 
 
 if __name__ == "__main__":

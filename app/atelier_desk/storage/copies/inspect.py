@@ -11,14 +11,12 @@ import json
 import os
 import re
 import sys
-import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from atelier_desk import children
 from atelier_desk.domain.clock import SystemClock
-from atelier_desk.domain.errors import AtelierError, StorageError
+from atelier_desk.domain.errors import StorageError
 from atelier_desk.hashing import sha256_of
 from atelier_desk.i18n import N_
 from atelier_desk.storage import errors, schema
@@ -28,6 +26,10 @@ from atelier_desk.storage.folder import preflight
 from atelier_desk.storage.folder.files import files_of, plain_name, read_hashed, report_path
 from atelier_desk.storage.folder.lock import FolderLock
 from atelier_desk.storage.schema import Migrator
+from atelier_desk.support.worker.child import serve
+from atelier_desk.support.worker.environment import environment
+from atelier_desk.support.worker.errors import Failed, WorkerError
+from atelier_desk.support.worker.parent import ask_once
 from atelier_desk.threads import in_storage_thread
 
 Run = Callable[..., Awaitable[list[Any]]]
@@ -37,6 +39,7 @@ READ_PAGE = 200
 NAMING = {"message": "details", "tool_execution": "parts"}
 """The tables whose rows name files of their workflow, and the column in which they do, as JSON."""
 _HASH = re.compile("[0-9a-f]{64}")
+_MODULE = "atelier_desk.storage.copies.inspect"
 ABORTED = N_("the engine stopped while it read the files")
 FOREIGN = N_("its database defines something that no Atelier put there ({names})")
 
@@ -82,64 +85,22 @@ async def inspect(directory: Path, *, read: bool = True, lock: FolderLock | None
     preflight.check_limits()
     if not preflight.has_content(directory) or not preflight.manifest_exists(directory):
         raise StorageError(errors.MISSING_MANIFEST, code="missing_manifest", path=directory)
-    status, output = await _run_helper(directory, "read" if read and trusted else "read-foreign" if read else "count", lock)
-    if status == 0:
-        result = json.loads(output)
-        if "error" in result:
-            raise StorageError(result["template"], code=result["error"], **result["params"])
-        attachments = tuple(DamagedAttachment(*each) for each in result["attachments"])
-        rows = tuple(Damage(*each) for each in result["damaged_rows"])
-        return Inspection(result["schema"], result["counts"], tuple(result["damaged"]), attachments, rows)
-    if status == 1:  # Python's own failure, which says nothing about the files
-        raise StorageError(errors.QUERY, code="query", detail=output.strip().splitlines()[-1] if output.strip() else "")
-    raise StorageError(errors.DAMAGED, code="damaged", path=directory, detail=ABORTED)
-
-
-async def _run_helper(directory: Path, mode: str, lock: FolderLock | None) -> tuple[int, str]:
-    """Exit status of the helper and what it printed; an abort gives a negative status, on Windows a large one."""
-    lifeline, ours = os.pipe()
+    mode = "read" if read and trusted else "read-foreign" if read else "count"
+    held = () if lock is None or sys.platform == "win32" else (lock.descriptor,)
     try:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            *("-P", "-m", "atelier_desk.storage.copies.inspect", os.fspath(directory), mode),
-            stdin=lifeline,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            env=children.environment(),
-            pass_fds=() if lock is None or sys.platform == "win32" else (lock.descriptor,),
-        )
-        try:
-            output, complaint = await process.communicate()
-        except BaseException:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
-            raise
-    finally:
-        os.close(lifeline)
-        os.close(ours)
-    status = process.returncode or 0
-    return status, (complaint if status == 1 else output).decode(errors="replace")
-
-
-def _end_with_parent() -> None:
-    """The other end of standard input is open for as long as the parent lives and waits."""
-    os.read(0, 1)
-    os._exit(2)
-
-
-def main(directory: str, mode: str) -> None:
-    """The helper: prints what it found, or the error, as JSON."""
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    result: dict[str, Any]
-    try:
-        result = asyncio.run(_read_through(Path(directory), mode))
-    except AtelierError as error:
-        params = {name: str(value) for name, value in error.params.items()}
-        result = {"error": error.code, "template": error.template, "params": params}
-    sys.stdout.write(json.dumps(result))
-    sys.stdout.flush()
-    os._exit(0)  # the engine is closed; ending without the interpreter's shutdown cannot abort
+        request = (os.fspath(directory), mode)
+        result = (await ask_once(_MODULE, request, limit_s=None, env=environment(), pass_fds=held)).value
+    except Failed as error:
+        if error.template:
+            raise StorageError(error.template, code=error.code, **error.params) from error
+        raise StorageError(errors.QUERY, code="query", detail=str(error)) from error
+    except WorkerError as error:
+        if error.code in ("signal", "exit"):
+            raise StorageError(errors.DAMAGED, code="damaged", path=directory, detail=ABORTED) from error
+        raise StorageError(errors.QUERY, code="query", detail=str(error)) from error  # it says nothing about the files
+    attachments = tuple(DamagedAttachment(*each) for each in result["attachments"])
+    rows = tuple(Damage(*each) for each in result["damaged_rows"])
+    return Inspection(result["schema"], result["counts"], tuple(result["damaged"]), attachments, rows)
 
 
 async def _read_through(directory: Path, mode: str) -> dict[str, Any]:
@@ -273,4 +234,4 @@ def _named(value: Any) -> Iterator[tuple[str, str]]:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2])
+    serve(lambda request, _data, _tell: asyncio.run(_read_through(Path(request[0]), request[1])))

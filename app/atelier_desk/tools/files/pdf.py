@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.limited import answer_in_thread
+from atelier_desk.support.worker.errors import Ended, Failed
+from atelier_desk.support.worker.parent import ask_in_thread
 from atelier_desk.workspace.places import Place
 
 PAGES = 50
@@ -14,7 +15,11 @@ PAGES = 50
 LIMIT_S = 15.0
 """Seconds after which the process is ended, wherever it is."""
 _MODULE = "atelier_desk.workspace.pdf_text"
-
+_SAYS = {
+    "timeout": "{path} is a PDF whose text could not be read within {seconds} seconds. Ask for fewer pages with limit.",
+    "encrypted": "{path} is a PDF with a password: ask for a version without one.",
+    "broken": "{path} is a PDF that is broken or asks for too much memory: its text is not read.",
+}
 
 NO_TEXT = "[No text on this page: it is a picture, as of a scan, or cannot be read.]"
 
@@ -76,32 +81,25 @@ def pdf_pages(
 def extracted(
     data: bytes, first: int, most: int, characters: int, stopped: Callable[[], object] = bool, module: str = _MODULE
 ) -> dict[str, Any]:
-    """What the process says of a PDF, see ``workspace.pdf_text``, or of what ``module`` reads in the same form; ``{"error": "timeout"}``
-    when it was ended after ``LIMIT_S`` or because ``stopped`` says so. Blocks."""
-    return answer_in_thread(module, (str(first), str(most), str(characters)), data, limit_s=LIMIT_S, stopped=stopped)
+    """What the process says of a PDF, see ``workspace.pdf_text``, or of what ``module`` reads in the same form. Blocks.
+
+    Raises:
+        WorkerError: it refused, failed, or was ended; ``timeout`` after ``LIMIT_S`` or because ``stopped`` says so.
+    """
+    return dict(ask_in_thread(module, (first, most, characters), data, limit_s=LIMIT_S, stopped=stopped).value)
 
 
 def _read(where: Place, data: bytes, first: int, most: int, characters: int, stopped: Callable[[], object]) -> dict[str, Any]:
-    found = extracted(data, first, most, characters, stopped)
-    match found.get("error"):
-        case "timeout":
-            raise ToolError(
-                "{path} is a PDF whose text could not be read within {seconds} seconds. Ask for fewer pages with limit.",
-                code="timeout",
-                path=where.shown,
-                seconds=int(LIMIT_S),
-            )
-        case "encrypted":
-            raise ToolError("{path} is a PDF with a password: ask for a version without one.", code="encrypted", path=where.shown)
-        case "past_end":
-            raise ToolError(
-                "{path} has {count} pages; offset {offset} is past its end.", path=where.shown, count=found["total"], offset=first
-            )
-        case "broken":
-            raise ToolError(
-                "{path} is a PDF that is broken or asks for too much memory: its text is not read.", code="broken", path=where.shown
-            )
-    return found
+    try:
+        return extracted(data, first, most, characters, stopped)
+    except Failed as error:
+        if error.code == "past_end":
+            say, count = "{path} has {count} pages; offset {offset} is past its end.", error.params["total"]
+            raise ToolError(say, path=where.shown, count=count, offset=first) from None
+        code = error.code if error.code in _SAYS else "broken"
+    except Ended as error:
+        code = "timeout" if error.code == "timeout" else "broken"
+    raise ToolError(_SAYS[code], code=code, path=where.shown, seconds=int(LIMIT_S))
 
 
 WORD_MODULE = "atelier_desk.tools.files.word_text"
@@ -115,9 +113,9 @@ def word_text(where: Place, data: bytes, stopped: Callable[[], object] = lambda:
     Raises:
         ToolError: it is broken, or takes too long.
     """
-    found = extracted(data, 1, 1, WORD_CHARACTERS, stopped, WORD_MODULE)
-    if found.get("error") == "timeout":
-        raise ToolError("{path} is a Word document whose text could not be read in time.", code="timeout", path=where.shown)
-    if "error" in found:
-        raise ToolError("{path} is a Word document that is broken: its text is not read.", code="broken", path=where.shown)
-    return str(found["pages"][0])
+    try:
+        return str(extracted(data, 1, 1, WORD_CHARACTERS, stopped, WORD_MODULE)["pages"][0])
+    except (Ended, Failed) as error:
+        if error.code == "timeout":
+            raise ToolError("{path} is a Word document whose text could not be read in time.", code="timeout", path=where.shown) from None
+        raise ToolError("{path} is a Word document that is broken: its text is not read.", code="broken", path=where.shown) from error

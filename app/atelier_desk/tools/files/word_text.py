@@ -1,27 +1,22 @@
-"""The text of a Word document, read by a process of its own as that of a PDF is: ``python -P -m atelier_desk.tools.files.word_text``.
+"""The text of a Word document, read by a process of its own as that of a PDF is.
 
-Arguments, limits and what it writes are those of ``workspace.pdf_text``; all of the document is one page.
+Request, limits and answer are those of ``workspace.pdf_text``.
 """
 
 from __future__ import annotations
 
-import json
-import sys
+from typing import Any
 
 from atelier_desk.knowledge.parsing.documents import docx
-from atelier_desk.workspace.pdf_text import bound
+from atelier_desk.support.worker.child import serve
+from atelier_desk.workspace.pdf_text import MEMORY, SECONDS
 
 
-def main() -> None:
-    bound()
-    most = int(sys.argv[3])
-    try:
-        text = docx.text_of(sys.stdin.buffer.read()).encode("utf-8", "replace").decode()
-        answer = {"total": 1, "pages": [text[:most]], "cut": max(0, len(text) - most)}
-    except Exception:  # whatever a broken file makes of zipfile, lxml and docx; also MemoryError
-        answer = {"error": "broken"}
-    sys.stdout.write(json.dumps(answer))
+def pages(data: bytes, _first: int, _pages: int, most: int) -> dict[str, Any]:
+    """All of the document as one page."""
+    text = docx.text_of(data).encode("utf-8", "replace").decode()
+    return {"total": 1, "pages": [text[:most]], "cut": max(0, len(text) - most)}
 
 
 if __name__ == "__main__":
-    main()
+    serve(lambda request, data, _tell: pages(data, *request), memory=MEMORY, cpu_s=SECONDS, once=True)

@@ -12,9 +12,10 @@ from pydantic import Field
 
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.i18n import N_, _
-from atelier_desk.limited import answer_of
 from atelier_desk.media.heads import size_of
 from atelier_desk.media.reading import PAGES, PIXELS
+from atelier_desk.support.worker.errors import Ended, Failed
+from atelier_desk.support.worker.parent import ask_once
 from atelier_desk.threads import in_tool_thread
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
@@ -76,9 +77,10 @@ class ReadImage(MediaTool):
         where = self.place(input.path, context)
         data = await self.content(where, context, PICTURE)
         context.progress(10, _("Reading the text"))
-        found = await answer_of("atelier_desk.media.reading", (input.language,), data, limit_s=OCR_S)
-        if code := found.get("error"):
-            raise failure(str(code), where)
+        try:
+            found = (await ask_once("atelier_desk.media.reading", (input.language,), data, limit_s=OCR_S)).value
+        except (Ended, Failed) as error:
+            raise failure(error.code, where) from error
         notes = [] if found["text"] else ["No text was found in the picture."]
         if found.pop("more", False):
             notes.append(f"Only the first {found.get('pages', 1)} of its pages or frames were read.")
@@ -88,7 +90,8 @@ class ReadImage(MediaTool):
 def failure(code: str, where: Place) -> ToolError:
     """The error for what the process said."""
     shown: dict[str, Any] = {"path": where.shown, "most": PIXELS // 1_000_000, "seconds": round(OCR_S)}
-    return ToolError(_SAYS.get(code, _SAYS["broken"]), code={"bomb": "too_large"}.get(code, code), **shown)
+    code = code if code in _SAYS else "broken"
+    return ToolError(_SAYS[code], code={"bomb": "too_large"}.get(code, code), **shown)
 
 
 class ListImagesInput(Input):

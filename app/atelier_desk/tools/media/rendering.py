@@ -12,8 +12,9 @@ from atelier_desk.domain.chat import ImagePart
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.parts import FileChange, PicturePart
 from atelier_desk.i18n import N_, _
-from atelier_desk.limited import answer_of
 from atelier_desk.media.scene import FACES, KINDS, VIEWS
+from atelier_desk.support.worker.errors import Ended, Failed
+from atelier_desk.support.worker.parent import ask_once
 from atelier_desk.threads import in_tool_thread
 from atelier_desk.tools.base import Effect, Input, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
@@ -84,11 +85,13 @@ class Render3dAsset(MakingTool):
         views = list(dict.fromkeys(input.views))
         data = await in_tool_thread(self._model, where, context)
         context.progress(10, _("Drawing {count} views", count=len(views)))
-        size = (str(input.width), str(input.height))
-        found = await answer_of("atelier_desk.media.scene", (kind, ",".join(views), *size, input.background), data, limit_s=RENDER_S)
-        if code := str(found.get("error") or ""):
+        order = (kind, views, input.width, input.height, input.background)
+        try:
+            found = (await ask_once("atelier_desk.media.scene", order, data, limit_s=RENDER_S)).value
+        except (Ended, Failed) as error:
             shown: dict[str, Any] = {"path": where.shown, "kind": kind.upper(), "most": f"{FACES:,}", "seconds": round(RENDER_S)}
-            raise ToolError(_SAYS.get(code, _SAYS["broken"]), code={"too_many": "too_large"}.get(code, code), **shown)
+            code = error.code if error.code in _SAYS else "broken"
+            raise ToolError(_SAYS[code], code={"too_many": "too_large"}.get(code, code), **shown) from error
         return await in_tool_thread(self._keep, found, where, folder, context)
 
     def _model(self, where: Place, context: ToolContext) -> bytes:

@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
-from atelier_desk.children import reader_environment
+from atelier_desk.support.worker.environment import reader_environment
 from atelier_desk.threads import in_tool_thread
 
 _LAUNCHER = Path(__file__).resolve().parents[2] / "workspace" / "processes" / "launch.py"

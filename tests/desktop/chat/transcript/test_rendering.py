@@ -5,9 +5,8 @@ from __future__ import annotations
 import html
 import os
 import re
+import signal
 import stat
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,10 +15,9 @@ from PySide6.QtGui import QColor, QDesktopServices, QGuiApplication, QTextCursor
 from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit, QPushButton, QToolButton, QToolTip
 from pytestqt.qtbot import QtBot
 
-from atelier_desk import children
 from atelier_desk.desktop.chat.cards import browser_page
 from atelier_desk.desktop.chat.cards.code_card import CodeCard
-from atelier_desk.desktop.chat.markdown import formula
+from atelier_desk.desktop.chat.markdown import drawings, formula
 from atelier_desk.desktop.chat.markdown.draw_process import draw
 from atelier_desk.desktop.chat.markdown.drawings import Drawings
 from atelier_desk.desktop.chat.markdown.formula import drawing_of, formulas
@@ -29,6 +27,8 @@ from atelier_desk.desktop.chat.transcript.blocks import ProseBlock, TableBlock, 
 from atelier_desk.desktop.chat.transcript.image_gate import ImageGate
 from atelier_desk.desktop.chat.transcript.reply_body import ReplyBody
 from atelier_desk.desktop.theme import theme
+from atelier_desk.support.worker.errors import Ended
+from atelier_desk.support.worker.parent import ask_once
 
 MERMAID = "graph TD; A[Start] --> B[End]"
 
@@ -201,14 +201,13 @@ def test_a_diagram_for_the_browser_says_what_is_not_there() -> None:
     assert "<script" not in text
 
 
-def test_a_process_that_dies_is_started_again_and_the_source_stays(qtbot: QtBot) -> None:
+def test_a_process_that_dies_is_started_again_and_the_source_stays(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
     made = Drawings()
     with qtbot.waitSignal(made.drawn, timeout=30_000) as first:
         made.want("formula", "$x$")
     assert first.args[2].startswith("<svg")
-    assert made._child is not None
-    made._child.kill()
-    made._child.wait()
+    assert made._worker is not None
+    os.kill(made._worker.pid, signal.SIGKILL)
     answers: list[str] = []
     made.drawn.connect(lambda _kind, _source, text: answers.append(text))
     made.want("formula", "$x$")
@@ -216,15 +215,20 @@ def test_a_process_that_dies_is_started_again_and_the_source_stays(qtbot: QtBot)
     qtbot.waitUntil(lambda: len(answers) == 2, timeout=30_000)
     assert answers[0] == ""
     assert answers[1].startswith("<svg")
-    made._end()
+    monkeypatch.setattr(drawings, "IDLE_S", 0.01)
+    made.want("formula", "$x$")
+    qtbot.waitUntil(lambda: made._worker is None, timeout=30_000)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="the system has no such limits")
-@pytest.mark.parametrize(("deed", "status"), [("while True: pass", -24), ("try: bytearray(2 << 30)\nexcept MemoryError: exit(7)", 7)])
-def test_a_drawing_without_end_is_ended_by_the_system(deed: str, status: int) -> None:
-    code = f"from atelier_desk.desktop.chat.markdown import draw_process as it\nit.CPU_S = 0\nit.bound()\n{deed}"
-    ended = subprocess.run([sys.executable, "-c", code], env=children.environment(), timeout=60, stderr=subprocess.DEVNULL, check=False)
-    assert ended.returncode == status
+@pytest.mark.parametrize(("deed", "code"), [("any(0 for _ in iter(int, 1))", "timeout"), ("bytearray(2 << 30)", "memory")])
+async def test_a_drawing_without_end_is_ended_by_the_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deed: str, code: str) -> None:
+    served = f"from atelier_desk.desktop.chat.markdown import draw_process as it\nit.CPU_S = 0\nit.draw = lambda *_: {deed}\nit.main()"
+    (tmp_path / "served.py").write_text(served)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with pytest.raises(Ended) as caught:
+        await ask_once("served", ("formula", "$x$"))
+    assert caught.value.code == code
 
 
 @pytest.mark.parametrize("source", ["\\rule{90000em}{90000em}", "a\\hspace{900000em}x", "\\rule{100em}{100em}"])

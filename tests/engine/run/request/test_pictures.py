@@ -20,6 +20,7 @@ from atelier_desk.llm.registry import provider_type
 from atelier_desk.media import prepare
 from atelier_desk.storage.folder.artefacts import Artefacts
 from atelier_desk.storage.folder.datadir import DataDir
+from atelier_desk.threads import in_tool_thread
 from tests.support.pictures import broken_inside, picture, png
 
 
@@ -58,8 +59,8 @@ async def test_of_more_pictures_than_a_server_takes_the_newest_are_sent() -> Non
 
 async def test_a_picture_that_was_made_ready_is_told_by_its_head_and_no_process_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = png(7, 7)
-    prepare.prepared(whole)
-    monkeypatch.setattr(prepare, "answer_in_thread", lambda *_args, **_options: pytest.fail("a process was started"))
+    await in_tool_thread(prepare.prepared, whole)
+    monkeypatch.setattr(prepare, "ask_in_thread", lambda *_args, **_options: pytest.fail("a process was started"))
     assert (await fitted(part(whole), PictureLimits(side=10))).data == part(whole).data
     kept = part(png(9, 9))
     assert (await fitted(kept, PictureLimits(side=10), kept=True)).data == kept.data

@@ -8,6 +8,7 @@ import pytest
 
 from atelier_desk.knowledge.parsing.documents import pdf
 from atelier_desk.knowledge.parsing.parse import ParseError, parse
+from atelier_desk.support.worker.errors import Ended, Failed, WorkerError
 from tests.tools.files.test_pdf import document
 
 
@@ -20,13 +21,16 @@ def test_a_section_a_page() -> None:
     ]
 
 
-def _answers(monkeypatch: pytest.MonkeyPatch, *answers: dict[str, Any]) -> list[int]:
+def _answers(monkeypatch: pytest.MonkeyPatch, *answers: dict[str, Any] | WorkerError) -> list[int]:
     """The process answers so, one time after the other; which pages it was asked from."""
     asked: list[int] = []
 
     def extracted(_data: bytes, first: int) -> dict[str, Any]:
         asked.append(first)
-        return answers[len(asked) - 1]
+        answer = answers[len(asked) - 1]
+        if isinstance(answer, WorkerError):
+            raise answer
+        return answer
 
     monkeypatch.setattr(pdf, "_extracted", extracted)
     return asked
@@ -39,14 +43,22 @@ def test_pages_are_read_on_until_the_last(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_what_was_read_before_an_error_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    _answers(monkeypatch, {"total": 3, "pages": ["a"], "cut": 0}, {"error": "timeout"})
+    _answers(monkeypatch, {"total": 3, "pages": ["a"], "cut": 0}, Ended("timeout"))
     found = pdf.read(b"")
     assert [section.text for section in found.sections] == ["a"]
     assert found.error_lines == [2]
 
 
-@pytest.mark.parametrize(("error", "words"), [("encrypted", "has a password"), ("broken", "is broken"), ("timeout", "within 25 seconds")])
-def test_what_cannot_be_read_says_why(monkeypatch: pytest.MonkeyPatch, error: str, words: str) -> None:
-    _answers(monkeypatch, {"error": error})
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (Failed("no", code="encrypted"), "has a password"),
+        (Failed("no"), "is broken"),
+        (Ended("memory"), "too much memory"),
+        (Ended("timeout"), "within 25 seconds"),
+    ],
+)
+def test_what_cannot_be_read_says_why(monkeypatch: pytest.MonkeyPatch, error: WorkerError, words: str) -> None:
+    _answers(monkeypatch, error)
     with pytest.raises(ParseError, match=words):
         parse("a.pdf", b"%PDF-1.7")

@@ -1,15 +1,12 @@
 """The process that draws formulas and diagrams: both are pure Python and would hold up the window's thread from any other thread of it.
 
-Reads one JSON array a line, ``["formula" | "diagram", source]``, and answers each with one line: what was drawn, null when it is broken.
-It ends when its input does. No Qt.
+It is asked with ``["formula" | "diagram", source]`` and answers with what was drawn, null when it is broken. No Qt.
 """
 
 from __future__ import annotations
 
-import json
-import sys
-
 from atelier_desk.desktop.chat.markdown.math import body_of
+from atelier_desk.support.worker.child import serve
 
 EM = 16.0
 """Pixels of the letter size that formulas are made in; they are scaled when they are shown."""
@@ -51,26 +48,9 @@ def draw(kind: str, source: str) -> str | None:
         return None
 
 
-def bound() -> None:
-    """Let the system end the process when the next drawing takes too long, and refuse it too much memory, where the system can."""
-    try:
-        import resource
-
-        used = resource.getrusage(resource.RUSAGE_SELF)
-        for limit, most in ((resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime) + 1 + CPU_S), (resource.RLIMIT_AS, MEMORY)):
-            resource.setrlimit(limit, (most, resource.getrlimit(limit)[1]))
-    except (ImportError, OSError, ValueError):
-        return  # Windows has no such limits, and an owner may have set lower ones
-
-
 def main() -> None:
-    answers = sys.stdout
-    sys.stdout = sys.stderr  # nothing that a library prints is taken for an answer
-    for line in sys.stdin:
-        kind, source = json.loads(line)
-        bound()
-        answers.write(json.dumps(draw(kind, source)) + "\n")
-        answers.flush()
+    """Answer ``[kind, source]`` with what is drawn."""
+    serve(lambda request, _data, _tell: draw(*request), memory=MEMORY, cpu_s=CPU_S + 1)
 
 
 if __name__ == "__main__":

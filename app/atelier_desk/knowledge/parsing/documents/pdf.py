@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 import time
 from typing import Any
 
-from atelier_desk.children import reader_environment
 from atelier_desk.i18n import N_
 from atelier_desk.knowledge.parsing.errors import ParseError
 from atelier_desk.knowledge.parsing.parsed import Parsed, Section
+from atelier_desk.support.worker.errors import Ended, Failed
+from atelier_desk.support.worker.parent import ask_in_thread
 
 PAGES = 2_000
 """Pages that are read of one file."""
@@ -35,19 +33,18 @@ def read(data: bytes) -> Parsed:
     parsed = Parsed("document", "pdf")
     first, total, until = 1, 1, time.monotonic() + TOTAL_S
     while first <= min(total, PAGES) and time.monotonic() < until:
-        found = _extracted(data, first)
-        error = found.get("error")
-        if error and parsed.sections:
-            parsed.error_lines.append(first)
+        try:
+            found = _extracted(data, first)
+        except (Ended, Failed) as error:
+            if parsed.sections:
+                parsed.error_lines.append(first)
+            elif error.code == "encrypted":
+                raise ParseError(N_("The PDF has a password."), code="encrypted") from None
+            elif error.code == "timeout":
+                raise ParseError(N_("The PDF could not be read within {seconds} seconds."), code="timeout", seconds=int(LIMIT_S)) from None
+            elif error.code != "past_end":
+                raise ParseError(N_("The PDF is broken or asks for too much memory."), code="broken") from error
             break
-        if error == "encrypted":
-            raise ParseError(N_("The PDF has a password."), code="encrypted")
-        if error == "timeout":
-            raise ParseError(N_("The PDF could not be read within {seconds} seconds."), code="timeout", seconds=int(LIMIT_S))
-        if error == "past_end":
-            break
-        if error:
-            raise ParseError(N_("The PDF is broken or asks for too much memory."), code="broken")
         total, texts = int(found["total"]), [str(text) for text in found["pages"]]
         for number, text in enumerate(texts, first):
             parsed.sections.append(Section(_title(text), 1, -1, number, number, text))
@@ -62,19 +59,4 @@ def _title(text: str) -> str:
 
 
 def _extracted(data: bytes, first: int) -> dict[str, Any]:
-    # -P as the frozen program knows it, which has no Python beside it.
-    order = (sys.executable, "-P", "-m", _MODULE, str(first), str(AT_ONCE), str(CHARACTERS))
-    with subprocess.Popen(
-        order, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=reader_environment()
-    ) as process:
-        try:
-            out = process.communicate(data, timeout=LIMIT_S)[0]
-        except subprocess.TimeoutExpired:
-            return {"error": "timeout"}
-        finally:
-            process.kill()
-    try:
-        found: dict[str, Any] = json.loads(out)
-    except ValueError:
-        return {"error": "broken"}
-    return found
+    return dict(ask_in_thread(_MODULE, (first, AT_ONCE, CHARACTERS), data, limit_s=LIMIT_S).value)

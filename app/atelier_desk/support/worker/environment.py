@@ -1,4 +1,4 @@
-"""The environment of Atelier's own child processes: helpers, model servers, tools. A leaf module: it imports nothing of Atelier."""
+"""The environment of Atelier's own child processes: helpers, model servers, tools."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NEEDED_BEGINNINGS = "ATELIER_", "LC_", "PYTHON"
 
 def environment() -> dict[str, str]:
     """This process's environment, with this very package importable whatever the child's working directory is."""
-    root = str(Path(__file__).resolve().parents[1])
+    root = str(Path(__file__).resolve().parents[3])
     inherited = os.environ.get("PYTHONPATH")
     return {**os.environ, "PYTHONPATH": os.pathsep.join([root, inherited] if inherited else [root])}
 

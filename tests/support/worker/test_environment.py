@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk import children
+from atelier_desk.support.worker import environment
 
 
 @pytest.mark.parametrize("inherited", [None, "/somewhere"])
@@ -18,10 +18,16 @@ def test_the_child_finds_this_package_from_anywhere(tmp_path: Path, monkeypatch:
         monkeypatch.setenv("PYTHONPATH", inherited)
     code = "import atelier_desk, pathlib, sys; print(pathlib.Path(atelier_desk.__file__).parent); print('/somewhere' in sys.path)"
     found = subprocess.run(
-        [sys.executable, "-P", "-c", code], cwd=tmp_path, env=children.environment(), capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-P", "-c", code],
+        cwd=tmp_path,
+        env=environment.environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
     )
     where, told = found.stdout.split()
-    assert Path(where) == Path(__file__).parents[1] / "app" / "atelier_desk"
+    assert Path(where) == Path(__file__).parents[3] / "app" / "atelier_desk"
     assert told == str(inherited is not None)
 
 
@@ -29,6 +35,6 @@ def test_who_reads_what_strangers_wrote_finds_no_keys(monkeypatch: pytest.Monkey
     for name in ("OPENAI_API_KEY", "GITHUB_TOKEN", "HTTPS_PROXY", "SSH_AUTH_SOCK"):
         monkeypatch.setenv(name, "kept to oneself")
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
-    given = children.reader_environment()
+    given = environment.reader_environment()
     assert "kept to oneself" not in given.values()
     assert {"PATH", "LC_ALL", "PYTHONPATH"} <= set(given)

@@ -1,0 +1,283 @@
+"""Atelier's side of a child process that answers.
+
+The process leads a session of its own, so that one signal reaches everything it started; that ends with it, whatever ended it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing, suppress
+from typing import Any
+
+from atelier_desk.support.worker.environment import reader_environment
+from atelier_desk.support.worker.errors import CannotStart, Ended, Failed
+from atelier_desk.support.worker.frames import HEAD, Reply, packed
+
+LIMIT_S = 25.0
+"""Seconds after which ``ask_once`` ends a process, wherever it is."""
+MOST = 256 << 20
+"""Bytes of an answer: a process that a file has taken over may write without end."""
+PRINTED = 16 * 1024
+"""Bytes of what a process printed last that are kept."""
+_BUFFER = 1 << 20
+_LOOK_S = 0.1
+"""How often it is looked whether the work of a thread was stopped."""
+_FLAGS = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0) | getattr(subprocess, "CREATE_NO_WINDOW", 0)
+"""For Windows, which knows no sessions, and opens a console for whom it likes."""
+
+
+class Worker:
+    """One process, made by ``start``. It takes one request at a time; others wait."""
+
+    def __init__(self, transport: asyncio.SubprocessTransport, pipes: _Pipes, most: int) -> None:
+        self._transport = transport
+        self._pipes = pipes
+        self._most = most
+        self._turn = asyncio.Lock()
+        self._number = 0
+        self._head: tuple[int, int] | None = None
+        """The lengths of a frame whose rest is not read yet: who waited for it may have been cancelled."""
+
+    @classmethod
+    async def start(cls, module: str, *, env: Mapping[str, str] | None = None, most: int = MOST, pass_fds: tuple[int, ...] = ()) -> Worker:
+        """Start ``python -P -m module`` and wait until it takes requests. Cancelling ends it.
+
+        Args:
+            env: its environment, as ``environment`` makes them; without one it finds no keys there.
+            most: bytes of one answer.
+            pass_fds: descriptors that it gets besides; not on Windows.
+
+        Raises:
+            CannotStart: with the last line that it printed.
+        """
+        given = dict(env) if env is not None else reader_environment()
+        try:
+            transport, pipes = await asyncio.get_running_loop().subprocess_exec(
+                _Pipes, *_command(module), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                env=given, start_new_session=True, creationflags=_FLAGS, pass_fds=pass_fds,
+            )  # fmt: skip
+        except OSError as error:
+            raise CannotStart(f"its process could not be started: {error}") from error
+        worker = cls(transport, pipes, most)
+        try:
+            await worker._frame()
+        except Ended as error:
+            last = worker.printed.strip().rpartition("\n")[2]
+            raise CannotStart(f"{error}: {last}" if last else str(error)) from error
+        except BaseException:
+            await worker.end()
+            raise
+        return worker
+
+    @property
+    def pid(self) -> int:
+        return self._transport.get_pid()
+
+    @property
+    def alive(self) -> bool:
+        return not self._pipes.exited.is_set()
+
+    @property
+    def printed(self) -> str:
+        """The last of what it wrote to standard output and standard error."""
+        return self._pipes.printed.decode("utf-8", "replace")
+
+    async def ask(
+        self, request: Any, data: bytes = b"", *, silent_s: float | None = None, told: Callable[[Any], None] = lambda _value: None
+    ) -> Reply:
+        """Its answer. Cancelling leaves the process at work; what it still says to this request is passed over.
+
+        Args:
+            told: is given what it tells before.
+            silent_s: seconds without a word after which it is ended.
+
+        Raises:
+            Ended, Failed
+        """
+        async with aclosing(self.replies(request, data, silent_s=silent_s)) as replies:
+            async for done, reply in replies:
+                if done:
+                    return reply
+                told(reply.value)
+        raise AssertionError("the last reply is the answer")
+
+    async def replies(self, request: Any, data: bytes = b"", *, silent_s: float | None = None) -> AsyncGenerator[tuple[bool, Reply], None]:
+        """What it tells, and whether that is the answer. For the rest see ``ask``."""
+        async with self._turn:
+            self._number += 1
+            number, done = self._number, False
+            self._write(packed(number, "ask", Reply(request, data)))
+            while not done:
+                try:
+                    async with asyncio.timeout(silent_s):
+                        kind, reply = await self._answer(number)
+                except TimeoutError:
+                    await self.end()
+                    raise Ended("timeout") from None
+                if kind == "memory":
+                    raise await self._over("memory")
+                if kind == "failed":
+                    raise Failed(**reply.value)
+                done = kind == "done"
+                yield done, reply
+
+    async def exited_within(self, seconds: float) -> bool:
+        """Whether the process has ended, or does so within this time."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._pipes.exited.wait()
+        return not self.alive
+
+    async def end(self, *, gently_s: float = 0) -> None:
+        """End the process and what it started; returns when it is gone. With ``gently_s`` it is asked first, and has so many seconds."""
+        try:
+            if gently_s and self.alive and sys.platform != "win32":  # where there is nothing gentle to ask of a process without a window
+                _signal(self.pid, gently=True)
+                await self.exited_within(gently_s)
+        finally:
+            if self.alive:
+                _signal(self.pid)
+        try:
+            await self._pipes.exited.wait()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_LOOK_S):  # what it printed last may be on its way
+                    await self._pipes.printed_all.wait()
+        finally:
+            self._transport.close()
+
+    def _write(self, frame: bytes) -> None:
+        pipe = self._transport.get_pipe_transport(0)
+        if isinstance(pipe, asyncio.WriteTransport) and not pipe.is_closing():
+            pipe.write(frame)  # all of it is kept until it is read: a request is never cut by who stops waiting
+
+    async def _answer(self, number: int) -> tuple[str, Reply]:
+        while True:
+            its, kind, reply = await self._frame()
+            if its == number:
+                return kind, reply
+
+    async def _frame(self) -> tuple[int, str, Reply]:
+        stream = self._pipes.stdout
+        assert stream is not None
+        try:
+            if self._head is None:
+                self._head = HEAD.unpack(await stream.readexactly(HEAD.size))
+            if sum(self._head) > self._most:
+                raise await self._over("too_long")
+            whole = await stream.readexactly(sum(self._head))
+            length, self._head = self._head[0], None
+            number, kind, value = json.loads(whole[:length])
+        except (asyncio.IncompleteReadError, ConnectionError):
+            raise await self._over() from None
+        except ValueError:
+            raise await self._over("damaged") from None
+        return number, kind, Reply(value, whole[length:])
+
+    async def _over(self, code: str = "") -> Ended:
+        """End the process; why it did not answer."""
+        if not code:
+            await self.exited_within(_LOOK_S)
+        await self.end()
+        status = self._transport.get_returncode() or 0
+        if status == -getattr(signal, "SIGXCPU", 0):
+            code = code or "timeout"
+        return Ended(code or ("signal" if status < 0 else "exit"), abs(status))
+
+
+class _Pipes(asyncio.subprocess.SubprocessStreamProtocol):
+    """Answers as a stream, the last of what is printed, and the end of the process, which nothing that it left behind delays."""
+
+    def __init__(self) -> None:
+        super().__init__(limit=_BUFFER, loop=asyncio.get_running_loop())
+        self.exited = asyncio.Event()
+        self.printed = bytearray()
+        self.printed_all = asyncio.Event()
+        self._pid = 0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        assert isinstance(transport, asyncio.SubprocessTransport)
+        self._pid = transport.get_pid()
+
+    def pipe_data_received(self, fd: int, data: bytes | str) -> None:
+        if fd == 2 and isinstance(data, bytes):
+            self.printed += data
+            del self.printed[:-PRINTED]
+        else:
+            super().pipe_data_received(fd, data)
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        if fd == 2:
+            self.printed_all.set()
+        super().pipe_connection_lost(fd, exc)
+
+    def process_exited(self) -> None:
+        if sys.platform != "win32":
+            _signal(self._pid)  # what it started: its number is nobody else's yet
+        self.exited.set()
+        super().process_exited()
+
+
+async def ask_once(
+    module: str,
+    request: Any,
+    data: bytes = b"",
+    *,
+    limit_s: float | None = LIMIT_S,
+    env: Mapping[str, str] | None = None,
+    pass_fds: tuple[int, ...] = (),
+) -> Reply:
+    """The answer of a process that is started for it and ended after it, or after ``limit_s`` seconds. Cancelling ends it.
+
+    Raises:
+        CannotStart, Ended, Failed
+    """
+    try:
+        async with asyncio.timeout(limit_s):
+            worker = await Worker.start(module, env=env, pass_fds=pass_fds)
+            try:
+                return await worker.ask(request, data)
+            finally:
+                await worker.end()
+    except TimeoutError:
+        raise Ended("timeout") from None
+
+
+def ask_in_thread(module: str, request: Any, data: bytes = b"", *, limit_s: float = LIMIT_S, stopped: Callable[[], object] = bool) -> Reply:
+    """The same for the work of a thread: it blocks. ``stopped`` is looked at all the time, and ends the process as the time limit does.
+
+    Raises:
+        CannotStart, Ended, Failed
+    """
+
+    async def asked() -> Reply:
+        asking = asyncio.ensure_future(ask_once(module, request, data, limit_s=limit_s))
+        while not asking.done() and not stopped():
+            await asyncio.wait([asking], timeout=_LOOK_S)
+        if not asking.done():
+            asking.cancel()
+            await asyncio.wait([asking])
+            raise Ended("timeout")
+        return asking.result()
+
+    return asyncio.run(asked())
+
+
+def _command(module: str) -> tuple[str, ...]:
+    # -P as the frozen program knows it, which has no Python beside it.
+    return (sys.executable, "-P", "-m", module)
+
+
+def _signal(pid: int, *, gently: bool = False) -> None:
+    """To a process and everything it started that is still in its session."""
+    if sys.platform == "win32":
+        subprocess.run(["taskkill", "/F", "/T", "/PID", str(pid)], capture_output=True, check=False)
+    else:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, signal.SIGTERM if gently else signal.SIGKILL)

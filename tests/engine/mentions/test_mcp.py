@@ -1,0 +1,19 @@
+"""What an MCP server's resource becomes when it is attached."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+from atelier_desk.engine.mentions.mcp import Resources
+from atelier_desk.engine.mentions.source import Where
+from tests.support.pictures import picture
+
+
+async def test_a_picture_is_attached_and_the_loop_goes_on_meanwhile() -> None:
+    async def resource(_server: str, _uri: str) -> tuple[str, bytes, str]:
+        return "", picture("BMP", 37, 11), "image/bmp"
+
+    where = cast("Any", SimpleNamespace(context=SimpleNamespace(mcp=SimpleNamespace(resource=resource))))
+    found = await Resources().read(cast("Where", where), "files\0file:///shots/a.bmp")
+    assert (found.name, found.media_type, found.width, found.height) == ("files: a.png", "image/png", 37, 11)

@@ -1,0 +1,205 @@
+"""What is said to a child process and heard of it: three ways to go wrong, told apart, and an end that is one."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from atelier_desk.support.worker import parent
+from atelier_desk.support.worker.environment import environment
+from atelier_desk.support.worker.errors import CannotStart, Ended, Failed, WorkerError
+from atelier_desk.support.worker.frames import Reply
+from atelier_desk.support.worker.parent import Worker, ask_in_thread, ask_once
+from tests.support.tool_files import gone, until
+
+HEAD = """
+import os, signal, subprocess, sys, time
+from pathlib import Path
+from atelier_desk.support.worker.child import serve
+from atelier_desk.support.worker.errors import Refused
+from atelier_desk.support.worker.frames import Reply
+
+"""
+ECHO = """
+def answer(request, data, tell):
+    print("to the screen")
+    for each in range(request.get("tell", 0)):
+        tell(each)
+    if "eval" in request:
+        eval(request["eval"])
+    if "raise" in request:
+        raise {"value": ValueError("wrong"), "refused": Refused("past_end", total=3), "exit": SystemExit(4)}[request["raise"]]
+    return Reply({"heard": request, "read": sys.stdin.read()}, data[::-1])
+"""
+Make = Callable[..., tuple[str, dict[str, str]]]
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
+    """A module of this text; its name and an environment in which it is found."""
+
+    def made(text: str = HEAD + ECHO + "serve(answer)", name: str = "served") -> tuple[str, dict[str, str]]:
+        (tmp_path / f"{name}.py").write_text(text)
+        monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+        return name, environment()
+
+    return made
+
+
+async def test_values_and_bytes_go_both_ways_whatever_is_printed_or_read(module: Make) -> None:
+    name, env = module()
+    worker = await Worker.start(name, env=env)
+    told: list[Any] = []
+    try:
+        large = os.urandom(3 << 20)
+        reply = await worker.ask({"tell": 3, "text": "é\ud83d"}, large, told=told.append)
+        assert (reply.value["read"], reply.data == large[::-1], told) == ("", True, [0, 1, 2])
+        both = await asyncio.gather(*(worker.ask({"n": n}) for n in range(2)))
+        assert [each.value["heard"]["n"] for each in both] == [0, 1]
+        await until(lambda: worker.printed.count("to the screen") == 3)
+    finally:
+        await worker.end()
+    assert gone(worker.pid)
+
+
+@pytest.mark.parametrize(
+    ("request_", "kind", "code", "words"),
+    [
+        ({"raise": "value"}, Failed, "failed", "ValueError: wrong"),
+        ({"raise": "refused"}, Failed, "past_end", "past_end"),
+        ({"raise": "exit"}, Failed, "failed", "SystemExit: 4"),
+        ({"eval": "os._exit(3)"}, Ended, "exit", "exit status 3"),
+        ({"eval": "os.kill(os.getpid(), signal.SIGTERM)"}, Ended, "signal", "signal 15"),
+        ({"eval": "bytearray(1 << 60)"}, Ended, "memory", "too much memory"),
+        ({"eval": "time.sleep(600)"}, Ended, "timeout", "too long"),
+        ({"eval": "os.write(3, b'x' * 100) and os.write(4, b'x' * 100) and time.sleep(600)"}, Ended, "too_long", "too long"),
+    ],
+)
+async def test_what_went_wrong_is_told_apart(
+    module: Make, request_: dict[str, Any], kind: type[WorkerError], code: str, words: str
+) -> None:
+    name, env = module(HEAD + "os.dup2(1, 4)\n" + ECHO + "serve(answer)")
+    worker = await Worker.start(name, env=env, most=1_000_000)
+    try:
+        with pytest.raises(kind, match=words) as caught:
+            await worker.ask(request_, silent_s=1.5 if code == "timeout" else 60)
+        assert caught.value.code == code
+        assert worker.alive == (kind is Failed)
+        if isinstance(caught.value, Failed):
+            assert caught.value.params == ({"total": 3} if code == "past_end" else {})
+            assert ("raise {" in caught.value.trace) == (code == "failed")
+            assert (await worker.ask({"again": 1})).value["heard"] == {"again": 1}
+    finally:
+        await worker.end()
+
+
+@pytest.mark.parametrize("text", ["raise ImportError('this installation is broken')", "import os; os._exit(5)"])
+async def test_one_that_ends_before_it_is_asked_could_not_start(module: Make, text: str) -> None:
+    name, env = module(text)
+    with pytest.raises(CannotStart, match="this installation is broken" if "raise" in text else "exit status 5"):
+        await Worker.start(name, env=env)
+
+
+async def test_one_that_is_not_there_could_not_start(module: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    with pytest.raises(CannotStart, match="could not be started"):
+        await ask_once("any", None)
+
+
+async def test_who_stops_waiting_leaves_the_next_answer_to_the_next(module: Make, tmp_path: Path) -> None:
+    name, env = module()
+    worker = await Worker.start(name, env=env)
+    try:
+        begun, go = tmp_path / "begun", tmp_path / "go"
+        waits = f"Path({str(begun)!r}).touch() or [0 for _ in iter(lambda: Path({str(go)!r}).exists(), True)]"
+        first = asyncio.create_task(worker.ask({"eval": waits, "n": 1, "tell": 2}))
+        await until(begun.exists)
+        first.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        go.touch()
+        assert (await worker.ask({"n": 2})).value["heard"] == {"n": 2}
+    finally:
+        await worker.end()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limits")
+@pytest.mark.parametrize(("code", "deed"), [("memory", "bytearray(400 << 20)"), ("timeout", "any(0 for _ in iter(int, 1))")])
+async def test_the_system_ends_what_asks_for_too_much(module: Make, code: str, deed: str) -> None:
+    name, env = module(HEAD + ECHO + "serve(answer, memory=300 << 20, cpu_s=1)")
+    with pytest.raises(Ended) as caught:
+        await ask_once(name, {"eval": deed}, env=env)
+    assert caught.value.code == code
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows knows no sessions")
+@pytest.mark.parametrize("how", ["answer", "die", "cancel"])
+async def test_what_it_started_ends_with_it(module: Make, tmp_path: Path, how: str) -> None:
+    name, env = module()
+    note = tmp_path / "pid"
+    new = str(note) + ".new"
+    started = f"Path({new!r}).write_text(str(subprocess.Popen(['sleep', '600']).pid)) and os.rename({new!r}, {str(note)!r})"
+    after = {"die": "os._exit(1)", "cancel": "time.sleep(600)"}.get(how, "None")
+    asking = asyncio.create_task(ask_once(name, {"eval": f"{started} or {after}"}, env=env))
+    await until(note.exists)
+    if how == "cancel":
+        asking.cancel()
+    (found,) = await asyncio.gather(asking, return_exceptions=True)
+    assert type(found) is {"answer": Reply, "die": Ended, "cancel": asyncio.CancelledError}[how]
+    child = int(note.read_text())
+    await until(lambda: gone(child))
+
+
+PARENT = """
+import asyncio, os, sys
+from atelier_desk.support.worker.environment import environment
+from atelier_desk.support.worker.frames import Reply
+from atelier_desk.support.worker.parent import Worker
+
+async def main():
+    worker = await Worker.start(sys.argv[1], env=environment())
+    print(worker.pid, flush=True)
+    await worker.ask({"eval": sys.argv[2]})
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("deed", ["time.sleep(600)", "__import__('re').match(r'(a+)+$', 'a' * 60 + 'b')"])
+async def test_it_does_not_outlive_a_killed_program_even_when_no_thread_of_it_can_run(module: Make, deed: str) -> None:
+    name, env = module()
+    program = await asyncio.create_subprocess_exec(sys.executable, "-c", PARENT, name, deed, env=env, stdout=asyncio.subprocess.PIPE)
+    assert program.stdout is not None
+    pid = int(await program.stdout.readline())
+    program.kill()
+    await program.wait()
+    await until(lambda: gone(pid))
+
+
+PAGE = ("atelier_desk.web.page_text", ("http://a.org/", "text/plain", "utf-8"))
+
+
+def test_a_thread_is_given_the_answer_too_and_all_of_a_large_file_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parent, "_LOOK_S", 0.01)  # looked at before it has read anything; a pipe holds 64 KB
+    page = b"word " * 400_000
+    assert ask_in_thread(*PAGE, page, limit_s=60).value["total"] == 2_000_000
+    for options in ({"stopped": lambda: True}, {"limit_s": 0.01}):
+        with pytest.raises(Ended) as caught:
+            ask_in_thread(*PAGE, page, **options)
+        assert caught.value.code == "timeout"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a shell")
+def test_what_one_left_behind_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parent, "_command", lambda _module: ("sh", "-c", "sleep 600 & exit 0"))
+    begun = time.monotonic()
+    with pytest.raises(CannotStart, match="exit status 0"):
+        ask_in_thread(*PAGE, b"x" * 1_000_000, limit_s=60)
+    assert time.monotonic() - begun < 30
