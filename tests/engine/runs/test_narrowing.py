@@ -13,8 +13,10 @@ from atelier_desk.domain.agent import Agent, ApprovalMode, Choices
 from atelier_desk.domain.approval import ApprovalPolicy, ApprovalSettings, ApprovalStatus, Decision
 from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.errors import ProviderError
+from atelier_desk.domain.events.base import Dispatch
 from atelier_desk.domain.events.run import RightsNarrowed
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
+from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import RunStatus
@@ -309,6 +311,41 @@ async def test_a_change_while_a_turn_begins(
         await changing
         await atelier.runs.wait(run_id)
         assert not (tmp_path / "work" / "seen").exists()
+
+
+async def answer(atelier: Atelier, run_id: str) -> None:
+    [asked] = await atelier.repos.questions.pending()
+    await atelier.runs.answer_question(asked.id, QuestionStatus.ANSWERED, text="blue")
+
+
+async def redirect(atelier: Atelier, run_id: str) -> None:
+    await atelier.runs.message(run_id, "Do it now.", Dispatch.REDIRECT)
+
+
+async def take_up(atelier: Atelier, run_id: str) -> None:
+    await atelier.runs.pause(run_id)
+    await answer(atelier, run_id)
+    await atelier.runs.resume(run_id)
+
+
+@pytest.mark.skipif(not sandbox.available(), reason="without a sandbox every command asks")
+@pytest.mark.parametrize("goes_on", [answer, redirect, take_up])
+@pytest.mark.parametrize(("change", "mode"), [(nothing, FREE), *BEGINNING], ids=["nothing", *(row[0].__name__ for row in BEGINNING)])
+async def test_a_change_while_nobody_has_the_run_in_memory(
+    open_atelier: Opener, tmp_path: Path, change: Change, mode: ApprovalMode, goes_on: Callable[[Atelier, str], Awaitable[None]]
+) -> None:
+    """However it goes on: an answer and a message set a run going too, and of a profile that was changed nothing but its journal knows."""
+    async with open_atelier([[ask_user("q")]]) as atelier:
+        await atelier.permissions.add(PermissionRule(text=ALLOWED, action=Action.ALLOW))
+        run_id = await begun(atelier, tmp_path / "work", mode)
+        await atelier.runs.wait(run_id)
+        workflow_id = (await atelier.repos.runs.get(run_id)).workflow_id
+    async with open_atelier([[TOUCH], "done"]) as atelier:
+        assert atelier.runs.state_of(run_id) is None
+        await change(atelier, workflow_id, run_id)
+        await goes_on(atelier, run_id)
+        await atelier.runs.wait(run_id)
+        assert (tmp_path / "work" / "seen").exists() is (change is nothing)
 
 
 async def test_settings_that_change_while_they_are_read_are_read_again(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
