@@ -348,6 +348,38 @@ async def test_a_change_while_nobody_has_the_run_in_memory(
         assert (tmp_path / "work" / "seen").exists() is (change is nothing)
 
 
+@pytest.mark.skipif(not sandbox.available(), reason="without a sandbox every command asks")
+@pytest.mark.parametrize("change", [nothing, forbid, forbid_here, take_folder, plan])
+async def test_a_sub_agent_that_is_answered_alone_is_bound_by_what_its_team_may_do_now(
+    open_atelier: Opener, tmp_path: Path, change: Change
+) -> None:
+    (tmp_path / "work").mkdir()
+    boss = leader(name="Boss", tools=("run_command", "UserQuestionTool", "SpawnAgentTool"))
+    async with open_atelier(model_factory=scripts(Boss=[[spawn("s", "Helper")]], Helper=[[ask_user("q")]])) as atelier:
+        workflow = await atelier.workflows.create("team", "", (str(tmp_path / "work"),))
+        run_id = await atelier.runs.send(workflow.id, "go", agent=boss)
+        await atelier.runs.wait(run_id)
+    async with open_atelier(model_factory=scripts(Boss=["done"], Helper=[[TOUCH], "done"])) as atelier:
+        await change(atelier, workflow.id, run_id)
+        await answer(atelier, run_id)
+        await atelier.runs.wait(run_id)
+        assert (tmp_path / "work" / "seen").exists() is (change is nothing)
+
+
+async def test_a_change_reads_no_run_that_is_not_in_memory_unless_its_profile_changes(open_atelier: Opener, tmp_path: Path) -> None:
+    async with open_atelier([[ask_user("q")]]) as atelier:
+        run_id = await begun(atelier, tmp_path / "work")
+        await atelier.runs.wait(run_id)
+        workflow_id = (await atelier.repos.runs.get(run_id)).workflow_id
+    async with open_atelier([]) as atelier:
+        await forbid(atelier, workflow_id, run_id)
+        assert atelier.runs.state_of(run_id) is None
+        await plan(atelier, workflow_id, run_id)
+        state = atelier.runs.state_of(run_id)
+        assert state is not None
+        assert state.current.approvals.mode is ApprovalMode.PLAN
+
+
 async def test_settings_that_change_while_they_are_read_are_read_again(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     async with open_atelier(["one", "two"]) as atelier:
         workflow_id = (await atelier.workflows.create()).id
