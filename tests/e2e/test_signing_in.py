@@ -49,12 +49,12 @@ class Page:
     def __init__(self, desk: Desk, url: str) -> None:
         self.desk = desk
         desk.action("settings")
-        self.window: Any = desk.find("settings-window")
-        self.window.resize(1100, 900)
-        self.window.show_page("mcp")
+        window: Any = desk.find("settings-window")
+        window.resize(1100, 900)
+        window.show_page("mcp")
         desk.engine(lambda atelier: atelier.mcp.save(McpServer(name="mail", transport="http", url=url), new=True))
         desk.settle()
-        self.page = self.window.page("mcp")
+        self.window, self.page = window, window.page("mcp")
 
     def after(self, button: str, english: str, french: str, *, note: bool = True) -> None:
         """Click, and read it in both languages: in the list, whole, and below the form (``note``)."""

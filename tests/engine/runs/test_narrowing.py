@@ -13,8 +13,10 @@ from atelier_desk.domain.agent import Agent, ApprovalMode, Choices
 from atelier_desk.domain.approval import ApprovalPolicy, ApprovalSettings, ApprovalStatus, Decision
 from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.errors import ProviderError
+from atelier_desk.domain.events.base import Dispatch
 from atelier_desk.domain.events.run import RightsNarrowed
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
+from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import RunStatus
@@ -309,6 +311,73 @@ async def test_a_change_while_a_turn_begins(
         await changing
         await atelier.runs.wait(run_id)
         assert not (tmp_path / "work" / "seen").exists()
+
+
+async def answer(atelier: Atelier, run_id: str) -> None:
+    [asked] = await atelier.repos.questions.pending()
+    await atelier.runs.answer_question(asked.id, QuestionStatus.ANSWERED, text="blue")
+
+
+async def redirect(atelier: Atelier, run_id: str) -> None:
+    await atelier.runs.message(run_id, "Do it now.", Dispatch.REDIRECT)
+
+
+async def take_up(atelier: Atelier, run_id: str) -> None:
+    await atelier.runs.pause(run_id)
+    await answer(atelier, run_id)
+    await atelier.runs.resume(run_id)
+
+
+@pytest.mark.skipif(not sandbox.available(), reason="without a sandbox every command asks")
+@pytest.mark.parametrize("goes_on", [answer, redirect, take_up])
+@pytest.mark.parametrize(("change", "mode"), [(nothing, FREE), *BEGINNING], ids=["nothing", *(row[0].__name__ for row in BEGINNING)])
+async def test_a_change_while_nobody_has_the_run_in_memory(
+    open_atelier: Opener, tmp_path: Path, change: Change, mode: ApprovalMode, goes_on: Callable[[Atelier, str], Awaitable[None]]
+) -> None:
+    """However it goes on: an answer and a message set a run going too, and of a profile that was changed nothing but its journal knows."""
+    async with open_atelier([[ask_user("q")]]) as atelier:
+        await atelier.permissions.add(PermissionRule(text=ALLOWED, action=Action.ALLOW))
+        run_id = await begun(atelier, tmp_path / "work", mode)
+        await atelier.runs.wait(run_id)
+        workflow_id = (await atelier.repos.runs.get(run_id)).workflow_id
+    async with open_atelier([[TOUCH], "done"]) as atelier:
+        assert atelier.runs.state_of(run_id) is None
+        await change(atelier, workflow_id, run_id)
+        await goes_on(atelier, run_id)
+        await atelier.runs.wait(run_id)
+        assert (tmp_path / "work" / "seen").exists() is (change is nothing)
+
+
+@pytest.mark.skipif(not sandbox.available(), reason="without a sandbox every command asks")
+@pytest.mark.parametrize("change", [nothing, forbid, forbid_here, take_folder, plan])
+async def test_a_sub_agent_that_is_answered_alone_is_bound_by_what_its_team_may_do_now(
+    open_atelier: Opener, tmp_path: Path, change: Change
+) -> None:
+    (tmp_path / "work").mkdir()
+    boss = leader(name="Boss", tools=("run_command", "UserQuestionTool", "SpawnAgentTool"))
+    async with open_atelier(model_factory=scripts(Boss=[[spawn("s", "Helper")]], Helper=[[ask_user("q")]])) as atelier:
+        workflow = await atelier.workflows.create("team", "", (str(tmp_path / "work"),))
+        run_id = await atelier.runs.send(workflow.id, "go", agent=boss)
+        await atelier.runs.wait(run_id)
+    async with open_atelier(model_factory=scripts(Boss=["done"], Helper=[[TOUCH], "done"])) as atelier:
+        await change(atelier, workflow.id, run_id)
+        await answer(atelier, run_id)
+        await atelier.runs.wait(run_id)
+        assert (tmp_path / "work" / "seen").exists() is (change is nothing)
+
+
+async def test_a_change_reads_no_run_that_is_not_in_memory_unless_its_profile_changes(open_atelier: Opener, tmp_path: Path) -> None:
+    async with open_atelier([[ask_user("q")]]) as atelier:
+        run_id = await begun(atelier, tmp_path / "work")
+        await atelier.runs.wait(run_id)
+        workflow_id = (await atelier.repos.runs.get(run_id)).workflow_id
+    async with open_atelier([]) as atelier:
+        await forbid(atelier, workflow_id, run_id)
+        assert atelier.runs.state_of(run_id) is None
+        await plan(atelier, workflow_id, run_id)
+        state = atelier.runs.state_of(run_id)
+        assert state is not None
+        assert state.current.approvals.mode is ApprovalMode.PLAN
 
 
 async def test_settings_that_change_while_they_are_read_are_read_again(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
 
@@ -45,6 +45,7 @@ class LiveRuns:
         conversations: what new runs inherit.
         alive: by workflow, the root run that is not over.
         teams: what two of them do to each other.
+        narrow: brings a run that came from its journal, and its team, up to what is forbidden now; called before it is worked on.
     """
 
     def __init__(self, env: RunEnvironment, slots: int) -> None:
@@ -53,6 +54,7 @@ class LiveRuns:
         self.conversations = conversations.Conversations(env.repos)
         self.alive: dict[str, str] = {}
         self.teams = Teams(env, self)
+        self.narrow: Callable[[LiveRun], Awaitable[None]] = _as_it_is
         self._runs: dict[str, LiveRun] = {}
         self._expected: dict[str, asyncio.Event] = {}
         self._finished: OrderedDict[str, None] = OrderedDict()
@@ -79,7 +81,7 @@ class LiveRuns:
 
     def add(self, handle: RunHandle) -> LiveRun:
         """Take up a run whose start was just committed."""
-        live = self._runs[handle.run_id] = LiveRun(handle)
+        live = self._runs[handle.run_id] = LiveRun(handle, narrowed=True)
         self.revived(live)
         return live
 
@@ -372,6 +374,8 @@ class LiveRuns:
     async def _work(self, live: LiveRun, driver: Driver) -> None:
         with correlation(live.handle.current.correlation_id):
             try:
+                if not live.narrowed:
+                    await self.narrow(live)
                 await driver.drive()
             except Exception as error:
                 self._broke(live, error)
@@ -407,6 +411,10 @@ class LiveRuns:
         code = error.code if isinstance(error, AtelierError) else "internal_error"
         text = error.localized(_) if isinstance(error, AtelierError) else f"{type(error).__name__}: {error}"
         self._env.publish(state, Failure(code=code, message=redact(text)))
+
+
+async def _as_it_is(_live: LiveRun) -> None:
+    """Nothing was forbidden."""
 
 
 def _lineage(live: LiveRun) -> list[str]:

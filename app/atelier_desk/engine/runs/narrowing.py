@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.approval import ApprovalSettings
-from atelier_desk.domain.errors import AtelierError
+from atelier_desk.domain.errors import AtelierError, StorageError
 from atelier_desk.domain.events.run import RightsNarrowed
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
 from atelier_desk.domain.workflow import Workflow
@@ -18,6 +18,7 @@ from atelier_desk.engine.run.permissions import really
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.runs.live import LiveRuns
 from atelier_desk.engine.runs.live_run import LiveRun
+from atelier_desk.engine.runs.unread import is_damage
 from atelier_desk.policy.approvals import stricter, stricter_settings
 from atelier_desk.policy.permissions.scope import for_run, handed_down
 
@@ -39,14 +40,17 @@ class Narrowing:
     def __init__(self, env: RunEnvironment, runs: LiveRuns) -> None:
         self._env = env
         self._runs = runs
+        runs.narrow = self.taken_up
         self._applying: list[_Change] = []
 
     async def apply(self, workflow_id: str = "", *, mode: ApprovalMode | None = None, agent_id: str = "") -> None:
-        """Bring runs up to the settings and rules of now: those of a workflow, or all. Returns when it is in their journals. Who calls it
-        has stored and announced the change: a turn that begins from now on goes by it, and one that was just beginning is waited for.
+        """Bring runs up to the settings and rules of now: those of a workflow, or all. Returns when it is in the journals of those in
+        memory; others come to it before they are worked on (``taken_up``). Who calls it has stored and announced the change: a turn that
+        begins from now on goes by it, and one that was just beginning is waited for.
 
         Args:
-            mode: how often a person is asked in them from now on, where they ask less; with ``agent_id`` in those of this agent.
+            mode: how often a person is asked in them from now on, where they ask less; with ``agent_id`` in those of this agent. Nothing
+                but their journals can know of it later, so it is written into those of runs that are not in memory as well.
         """
         change = _Change(workflow_id, mode, agent_id)
         self._applying.append(change)  # before anything is awaited, so that no turn begins between the change and this
@@ -54,6 +58,8 @@ class Narrowing:
             await self._runs.until_begun(workflow_id)
             chosen = (await self._env.repos.settings.load()).approvals
             for root in [run_id for home, run_id in self._runs.alive.items() if workflow_id in ("", home)]:
+                if mode is None and self._runs.get(root) is None:
+                    continue
                 try:
                     await self._team(await self._runs.load(root), chosen, mode, agent_id)
                 except AtelierError as error:
@@ -72,10 +78,27 @@ class Narrowing:
         """The same for a run that is about to go on, and for those below it."""
         await self._team(live, (await self._env.repos.settings.load()).approvals)
 
+    async def taken_up(self, live: LiveRun) -> None:
+        """The same for a run that came from its journal, and for its team from the top: a sub-agent may do what its parent may. The root
+        is in memory before anything is read, so that a change comes to it by ``apply``, or is read here."""
+        above = await self._above(live)
+        for top in dict.fromkeys((*above[-1:], live)):
+            await self.before(top)
+        live.narrowed = True
+
+    async def _above(self, live: LiveRun) -> list[LiveRun]:
+        """The runs above one, its parent first; none when one of them cannot be read: what holds everywhere holds for it then."""
+        try:
+            return await self._runs.above(live)
+        except StorageError as error:
+            if not is_damage(error):
+                raise
+            return []
+
     async def _team(self, top: LiveRun, chosen: ApprovalSettings, mode: ApprovalMode | None = None, agent_id: str = "") -> None:
         workflow = await self._env.repos.workflows.get(top.handle.workflow_id)
         for live in (top, *await self._runs.below(top)):
-            above = await self._runs.above(live)
+            above = await self._above(live)
 
             def decide(now: RunState, above: list[LiveRun] = above) -> list[RightsNarrowed] | None:
                 if now.status.final and not now.failed:

@@ -344,7 +344,7 @@ class McpPage(SettingsPage):
         try:
             servers = await read()
         except Exception as error:
-            servers, problem = [], error_text(error)
+            servers, problem = [], str(error_text(error))
         else:
             problem = ""
         self._found = [(where, each) for each in servers]

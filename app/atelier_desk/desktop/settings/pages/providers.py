@@ -353,7 +353,7 @@ class ProvidersPage(SettingsPage):
     def _fail(self, error: Exception) -> None:
         """What is wrong, in the foot; the form stays as it is."""
         if not isinstance(error, ValidationError):
-            text = error_text(error)
+            text: str = error_text(error)
         elif any("api_version" in each["loc"] for each in error.errors()):
             text = _("An API version has letters, digits, dots and dashes, for example 2024-10-21.")
         else:
