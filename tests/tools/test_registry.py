@@ -179,6 +179,16 @@ async def test_a_tool_that_is_not_enabled_is_refused_and_control_tools_never_are
     assert shown.success
 
 
+def test_who_plans_with_sections_is_told_how_their_tools_are_reached(registry: ToolRegistry) -> None:
+    for name in ("CalculatorTool", "calculate"):
+        planning = registry.refusal(name, ["list_tool_sections", "plan_actions", "TodoTool"])
+        assert planning is not None
+        assert "reached with list_tool_sections and plan_actions" in planning.data["error"]
+        alone = registry.refusal(name, ["TodoTool"])
+        assert alone is not None
+        assert "plan_actions" not in alone.data["error"]
+
+
 @pytest.mark.parametrize(
     "wish", [AskParent("Which one?"), AnswerChild("c1", "This one."), JoinChildren(("c1",)), StartChildren(TeamCall.SPAWN, ())]
 )
