@@ -119,6 +119,11 @@ def test_the_default_registry(registry: ToolRegistry) -> None:
     assert planning == ["SpawnAgentTool", "DelegateTaskTool", "ParallelTasksTool", "list_tool_sections", "plan_actions"]
     waits = [tool.name for tool in registry.get_tools_by_category(ToolCategory.CONTROL) if tool.awaits_external_response]
     assert waits == control[:-2], "an attachment is there to be read, and tools to be found"
+    marked = [name for name in registry.get_all_tool_names() if (found := registry.get_definition(name)) and found.awaits_external_response]
+    assert marked == [*waits, "UserQuestionTool"]
+    definition = registry.get_definition("UserQuestionTool")
+    assert definition is not None
+    assert definition.model_dump(mode="json")["awaits_external_response"] is True
 
 
 def test_control_tools_by_name(registry: ToolRegistry) -> None:
