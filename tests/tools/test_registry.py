@@ -119,6 +119,11 @@ def test_the_default_registry(registry: ToolRegistry) -> None:
     assert planning == ["SpawnAgentTool", "DelegateTaskTool", "ParallelTasksTool", "list_tool_sections", "plan_actions"]
     waits = [tool.name for tool in registry.get_tools_by_category(ToolCategory.CONTROL) if tool.awaits_external_response]
     assert waits == control[:-2], "an attachment is there to be read, and tools to be found"
+    marked = [name for name in registry.get_all_tool_names() if (found := registry.get_definition(name)) and found.awaits_external_response]
+    assert marked == [*waits, "UserQuestionTool"]
+    definition = registry.get_definition("UserQuestionTool")
+    assert definition is not None
+    assert definition.model_dump(mode="json")["awaits_external_response"] is True
 
 
 def test_control_tools_by_name(registry: ToolRegistry) -> None:
@@ -177,6 +182,16 @@ async def test_a_tool_that_is_not_enabled_is_refused_and_control_tools_never_are
     shown = await registry.execute("output", {"content": "hi"}, replace(context, enabled_tools=()))
     assert isinstance(shown, ToolResult)
     assert shown.success
+
+
+def test_who_plans_with_sections_is_told_how_their_tools_are_reached(registry: ToolRegistry) -> None:
+    for name in ("CalculatorTool", "calculate"):
+        planning = registry.refusal(name, ["list_tool_sections", "plan_actions", "TodoTool"])
+        assert planning is not None
+        assert "reached with list_tool_sections and plan_actions" in planning.data["error"]
+        alone = registry.refusal(name, ["TodoTool"])
+        assert alone is not None
+        assert "plan_actions" not in alone.data["error"]
 
 
 @pytest.mark.parametrize(

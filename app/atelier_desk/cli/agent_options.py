@@ -175,7 +175,7 @@ async def chosen_agent(
         return Chosen(None, agent.id, choices)
     config = checks.changed(config, _("agent"), **changes)
     if "tools" in changes:
-        atelier.agents.check_tools(config)
+        atelier.agents.check_tools(config, stored=agent.config)
     return Chosen(config, agent.id, choices)
 
 

@@ -91,8 +91,8 @@ class AgentConfig(Model):
     enable_thinking: bool = True
     effort: Effort | None = None
     """None leaves it to the server."""
-    question_timeout_s: float = Field(default=limits.QUESTION_TIMEOUT_S, ge=0)
-    """Seconds a question waits while it can be seen; 0 waits for ever."""
+    question_timeout_s: float = Field(default=0, ge=0)
+    """Seconds a question waits while it can be seen. There is no time limit unless one is set here: 0 waits for ever."""
     approval: ApprovalMode = ApprovalMode.SELECTIVE
     budget: Budget = Budget()
     answer_schema: dict[str, Any] | None = Field(default=None, exclude_if=lambda value: value is None)

@@ -82,6 +82,7 @@ class ToolSpec(Model):
         variants: the schemas of the tool's operations one by one, where ``parameters`` is one flat object for all of them. Never sent;
             grammars are made from them, so that a held model cannot leave out what an operation needs.
         abilities: what the starter model can do with it: actions of ``llm.guided``, each with the operation that does it. Never sent.
+        awaits_external_response: the loop stops at a call of it until the result comes from outside, mostly from a person. Never sent.
     """
 
     name: str
@@ -89,6 +90,7 @@ class ToolSpec(Model):
     parameters: dict[str, Any]
     variants: tuple[dict[str, Any], ...] = ()
     abilities: dict[str, str] = {}
+    awaits_external_response: bool = Field(default=False, exclude_if=lambda value: not value)
 
 
 class ChatRequest(Model):

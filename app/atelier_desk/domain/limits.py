@@ -61,8 +61,6 @@ QUESTION_OPTION_LABEL: Final = 256
 QUESTION_CONTEXT: Final = 5_000
 QUESTION_TEXT_RESPONSE: Final = 10_000
 QUESTION_PENDING: Final = 50
-QUESTION_TIMEOUT_S: Final = 0
-"""Seconds to answer while a question can be seen, unless its agent says otherwise; 0 waits for ever."""
 
 COUNTED_FILES: Final = 10_000
 """Files of a folder that are counted before a person is asked about it."""

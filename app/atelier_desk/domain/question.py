@@ -133,7 +133,7 @@ class UserQuestion(Model):
     status: QuestionStatus = QuestionStatus.PENDING
     selected_options: tuple[str, ...] = ()
     text_response: str = ""
-    timeout_s: float = limits.QUESTION_TIMEOUT_S
+    timeout_s: float = 0
     seen_ms: int = 0
     created_at: Timestamp = Field(default_factory=utc_now)
     answered_at: Timestamp | None = None

@@ -350,6 +350,8 @@ class Atelier(Services):
         """A configuration and the id of the stored agent it came from, from whatever names an agent."""
         from atelier_desk.domain.agent import AgentConfig
 
+        if isinstance(agent, AgentConfig):
+            await self.agents.check_given(agent)
         if agent is None or isinstance(agent, AgentConfig):
             return agent, ""
         stored = await self.agents.by_name(agent)

@@ -189,6 +189,7 @@ class Tool(ABC):
             parameters=parameters_of(self.input),
             variants=variants_of(self.input),
             abilities=dict(self.abilities),
+            awaits_external_response=self.awaits_external_response,
         )
 
 

@@ -18,6 +18,7 @@ from atelier_desk.i18n import N_
 from atelier_desk.threads import in_tool_thread
 from atelier_desk.tools.base import Call, Effect, Outcome, Risk, Tool, ToolCategory, ToolContext, ToolResult
 from atelier_desk.tools.context import Cancellation
+from atelier_desk.tools.next_steps import with_next_step
 from atelier_desk.tools.pictures import with_ready_pictures
 from atelier_desk.tools.results import capped
 from atelier_desk.tools.schema import listed, operations_of
@@ -196,10 +197,11 @@ class ToolRegistry:
             return ToolResult.failure(f"{why} Do the work yourself, with your own tools: {mine}.", "depth")
         return ToolResult.failure(f"{name} is not available to you. {hint}", "not_enabled", closest=near)
 
-    @staticmethod
-    def _hint(name: str, own: Sequence[str]) -> tuple[list[str], str]:
+    def _hint(self, name: str, own: Sequence[str]) -> tuple[list[str], str]:
         near = closest(name, own)
-        return near, f"Closest of your tools: {', '.join(near)}." if near else f"Your tools: {', '.join(own) or 'none'}."
+        reaching = [each for each in own if (tool := self._tools.get(each)) is not None and tool.reaches_sections]
+        more = f" Tools of sections are reached with {' and '.join(reaching)}." if reaching else ""
+        return near, (f"Closest of your tools: {', '.join(near)}." if near else f"Your tools: {', '.join(own) or 'none'}.") + more
 
     def describe(self, tool: Tool, args: Mapping[str, Any]) -> Call:
         """What a call of a tool is.
@@ -305,7 +307,7 @@ class ToolRegistry:
                 return await in_tool_thread(with_ready_pictures, outcome, lambda: context.cancelled)
             return outcome
         except AtelierError as error:
-            return ToolResult.failure(str(error), error.code)
+            return ToolResult.failure(with_next_step(str(error), error.code), error.code)
         except ValidationError as error:
             return ToolResult.failure(f"{tool.name}: {'; '.join(describe_errors(error.errors()))}.", "invalid_arguments")
         except TimeoutError as error:

@@ -14,7 +14,7 @@ from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted import ScriptedModel, Step
 from tests.engine.conftest import Opener
-from tests.engine.runs.test_reply_faults import SERVERS, run, world
+from tests.engine.runs.reply_servers import SERVERS, run, world
 from tests.support.runs import agent
 from tests.support.servers.base import Reply
 from tests.support.teams import calculate, leader, scripts, spawn

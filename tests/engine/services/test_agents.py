@@ -193,3 +193,33 @@ async def test_what_looks_into_projects_is_offered_once_there_is_one(open_atelie
         assert set(lookup) <= set(atelier.registry.configured(tools, ())), "known again at the start"
         await atelier.projects.delete(project.id)
         assert not set(lookup) & set(atelier.registry.configured(tools, ()))
+
+
+@pytest.mark.parametrize("sections", [("nope_ops",), ("file_ops", "File_ops"), ("core_ops", "")])
+async def test_unknown_sections_are_refused_with_those_that_there_are(open_atelier: Opener, sections: tuple[str, ...]) -> None:
+    async with open_atelier() as atelier:
+        lead = await atelier.agents.by_name("Team lead")
+        config = lead.config.model_copy(update={"name": "New", "sections": sections})
+        as_file = json.dumps(config.model_dump(mode="json"))
+        for refused in (
+            atelier.agents.save(config),
+            atelier.agents.save(config.model_copy(update={"name": lead.config.name}), lead.id),
+            atelier.agents.import_json(as_file),
+            atelier.ask("x", agent=config),
+        ):
+            with pytest.raises(UsageError, match="Unknown tool section") as error:
+                await refused
+            assert error.value.code == "unknown_section"
+            assert "core_ops, planning_ops, file_ops" in str(error.value)
+
+
+async def test_known_sections_and_those_of_servers_are_taken_and_one_that_is_gone_holds_up_no_change(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        lead = await atelier.agents.by_name("Team lead")
+        config = lead.config.model_copy(update={"name": "New", "sections": ("core_ops", "mcp:away")})
+        made = await atelier.agents.save(config)
+        gone = made.config.model_copy(update={"sections": ("gone_ops",)})
+        await atelier.agents._context.repos.agents.save(made.model_copy(update={"config": gone}))
+        changed = await atelier.agents.save(gone.model_copy(update={"name": "Newer"}), made.id)
+        assert changed.config.sections == ("gone_ops",)
+        assert (await atelier.find_agent(changed.config.model_copy(update={"max_tokens": 2_000})))[0] is not None

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
+from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.question import QuestionSpec, QuestionStatus, QuestionType, UserQuestion
 from atelier_desk.tools.base import AskUser
 from atelier_desk.tools.core.user_question import answer_result
+from atelier_desk.tools.default import create_default_tool_registry
 from tests.tools.conftest import Calls, MakeCalls
 
 QUESTION = "UserQuestionTool"
@@ -117,3 +119,13 @@ async def test_a_long_hint_is_cut_and_the_question_asked(calls: Calls) -> None:
     other = await calls.outcome("wait_user_response", question="?", placeholder="w" * 300)
     assert isinstance(other, AskUser)
     assert other.question.text_placeholder == "w" * 255 + "…"
+
+
+def test_a_question_waits_for_ever_unless_its_agent_says_otherwise() -> None:
+    """The contract, what the model reads, and the configuration agree: there is no default."""
+    assert AgentConfig(name="A", provider="p", model="m").question_timeout_s == 0
+    assert question(status=QuestionStatus.PENDING).timeout_s == 0
+    tool = create_default_tool_registry().get_tool("UserQuestionTool")
+    assert tool is not None
+    assert tool.timeout_s == 0 or tool.awaits_external_response
+    assert "without a time limit unless the agent has one" in tool.description

@@ -90,3 +90,28 @@ async def test_who_is_asked_sees_what_a_call_would_take_along(call: Calls, ws: P
     assert sorted(each.name for each in ws.iterdir()) == ["d", "note.md"], "nothing was touched"
     monkeypatch.setattr("atelier_desk.domain.limits.COUNTED_FILES", 1)
     assert seen("delete_path", path="d", recursive=True)[0][3] == 1
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "code", "named"),
+    [
+        ("copy_file", {"source": "a", "destination": "b"}, "exists", "set overwrite"),
+        ("move_file", {"source": "a", "destination": "b"}, "exists", "set overwrite"),
+        ("copy_file", {"source": "a", "destination": "a"}, "same", "another destination"),
+        ("copy_file", {"source": "a", "destination": "a", "overwrite": True}, "same", "another destination"),
+        ("copy_file", {"source": "a", "destination": "d", "overwrite": True}, "exists", "is a folder: choose another name"),
+        ("read_file", {"path": "d"}, "not_a_file", "list_directory"),
+        ("edit_file", {"path": "d", "append": "x"}, "not_a_file", "list_directory"),
+        ("write_file", {"path": "d", "content": "x"}, "not_a_file", "list_directory"),
+        ("list_directory", {"path": "a"}, "not_a_folder", "read_file"),
+        ("delete_path", {"path": "d"}, "not_empty", "recursive"),
+    ],
+)
+async def test_an_error_names_the_call_that_comes_next(
+    call: Calls, ws: Path, tool: str, arguments: dict[str, Any], code: str, named: str
+) -> None:
+    (ws / "a").write_text("a")
+    (ws / "b").write_text("b")
+    (ws / "d" / "a").mkdir(parents=True)
+    result = await call(tool, **arguments)
+    assert (result["code"], named in result["error"]) == (code, True), result["error"]

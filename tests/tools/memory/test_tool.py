@@ -292,3 +292,54 @@ async def test_what_waits_for_the_users_yes_is_general_to_the_agents_of_its_work
     assert (await calls(MEMORY, operation="clear_by_type", type="knowledge", scope="general"))["deleted"] == 1
     assert await seen(calls) == ([], [])
     assert (await calls(MEMORY, operation="describe"))["total"] == 1
+
+
+@pytest.mark.parametrize(
+    ("scope", "seen", "cleared", "left"),
+    [
+        ("workflow", {"own"}, 1, {"for all", "proposed"}),
+        ("general", {"for all", "proposed"}, 2, {"own"}),
+        ("both", {"own", "for all", "proposed"}, 3, set()),
+        (None, {"own"}, 1, {"for all", "proposed"}),
+    ],
+)
+async def test_a_proposal_is_general_to_every_operation(
+    calls: Calls, services: ToolServices, repos: Repositories, scope: str | None, seen: set[str], cleared: int, left: set[str]
+) -> None:
+    """What is cleared with a scope is what that scope lists and finds; ``describe`` counts alike."""
+    yes = False
+
+    async def asks() -> bool:
+        return yes
+
+    services.memory_asks = asks
+    ids = {(await add(calls, "A cat of all.", scope="general"))["memory_id"]: "for all"}
+    yes = True
+    ids[(await add(calls, "A cat that is proposed.", scope="general"))["memory_id"]] = "proposed"
+    ids[(await add(calls, "A cat of its own.", scope="workflow"))["memory_id"]] = "own"
+    told = await calls(MEMORY, operation="describe")
+    assert (told["total"], told["workflow"], told["general"]) == (3, 1, 2)
+    if scope is not None:
+        listed = await calls(MEMORY, operation="list", scope=scope)
+        found = await calls(MEMORY, operation="search", query="cat", scope=scope, threshold=0)
+        assert {ids[each["id"]] for each in listed["memories"]} == {ids[each["id"]] for each in found["results"]} == seen
+    given = {} if scope is None else {"scope": scope}
+    assert (await calls(MEMORY, operation="clear_by_type", type="knowledge", **given))["deleted"] == cleared
+    assert {ids[memory.id] for memory in await repos.memories.list(scope=None)} == left
+
+
+async def test_proposals_of_another_workflow_stay_where_they_are(
+    calls: Calls, services: ToolServices, repos: Repositories, other: Workflow, calls_with: MakeCalls
+) -> None:
+    async def asks() -> bool:
+        return True
+
+    services.memory_asks = asks
+    there = calls_with(workflow_id=other.id, run_id="run-2")
+    proposed = await add(there, "A cat proposed elsewhere.", scope="general")
+    own = await add(calls, "A cat proposed here.", scope="general")
+    switched = calls_with(state={"workflow_id": other.id})
+    told = await switched(MEMORY, operation="list", scope="general")
+    assert [each["id"] for each in told["memories"]] == [own["memory_id"]]
+    assert (await switched(MEMORY, operation="clear_by_type", type="knowledge", scope="both"))["deleted"] == 1
+    assert [memory.id for memory in await repos.memories.list(scope=None)] == [proposed["memory_id"]]

@@ -15,6 +15,8 @@ from atelier_desk.tools.base import ToolContext, ToolResult
 from atelier_desk.tools.default import create_default_tool_registry
 from atelier_desk.tools.registry import ToolRegistry
 from atelier_desk.tools.services import ToolServices
+from atelier_desk.workspace.checkpoints.protected_files import ProtectedFiles
+from atelier_desk.workspace.processes import sandbox
 
 
 @dataclass
@@ -84,3 +86,11 @@ async def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
     yield made
     if services.commands is not None:
         await services.commands.aclose()
+
+
+@pytest.fixture
+def nothing_is_mounted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What would be read-only for the command otherwise can be changed, as on systems without mounts."""
+    monkeypatch.setattr(sandbox, "KEPT", ())
+    monkeypatch.setattr(sandbox, "PINNED", "")
+    monkeypatch.setattr(ProtectedFiles, "read_only", property(lambda self: (), lambda self, found: None), raising=False)

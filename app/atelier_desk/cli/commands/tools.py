@@ -64,6 +64,7 @@ def _described(tool: Tool) -> dict[str, Any]:
         "effect": tool.effect.value,
         "risk": tool.risk.value,
         "idempotent": tool.idempotent,
+        "awaits_external_response": tool.awaits_external_response,
         "title": _(tool.title),
         "purpose": _(tool.purpose),
         "icon": tool.icon,

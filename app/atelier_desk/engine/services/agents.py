@@ -17,6 +17,7 @@ from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.common.naming import numbered
 from atelier_desk.i18n import N_, _, language
 from atelier_desk.policy.approvals import stricter
+from atelier_desk.tools.sections import SERVERS
 
 if TYPE_CHECKING:
     from atelier_desk.engine.foreign_agents import ForeignAgent
@@ -45,13 +46,13 @@ class AgentService:
         return found
 
     async def save(self, config: AgentConfig, id: str | None = None) -> Agent:
-        """Store a new agent, or change the one with ``id``. The name must be free, every tool known, and the form of its
-        answers a JSON Schema of an object.
+        """Store a new agent, or change the one with ``id``. The name must be free, every tool and section known, and the form
+        of its answers a JSON Schema of an object.
 
-        A tool the stored agent has already may be unknown: a tool file that is not loaded now may be again, and must not hold up a change.
+        What the stored agent has already may be unknown: a tool file that is not loaded now may be again, and must not hold up a change.
         """
         old = None if id is None else await self.get(id)
-        self.check_tools(config, kept=() if old is None else old.config.tools)
+        self.check_tools(config, stored=old.config if old is not None else None)
         if config.answer_schema is not None:
             answers.check(config.answer_schema)
         other = await self._named(config.name)
@@ -174,13 +175,47 @@ class AgentService:
     async def _free_name(self, name: str) -> str:
         return numbered(name, {agent.name for agent in await self.list()}, length=limits.AGENT_NAME)
 
-    def check_tools(self, config: AgentConfig, *, kept: tuple[str, ...] = ()) -> None:
-        """Refuse a configuration that names a tool which neither exists nor is one of ``kept``; the error names those that exist."""
+    def check_tools(self, config: AgentConfig, *, stored: AgentConfig | None = None) -> None:
+        """Refuse a configuration that names a tool or a section which neither exists nor is one of the ``stored`` one's; the error names
+        those that exist. Those of MCP servers may come and go.
+
+        Raises:
+            UsageError: ``unknown_tool`` or ``unknown_section``.
+        """
         known = list(self._context.registry.get_all_tool_names())
+        kept = stored.tools if stored is not None else ()
         unknown = [name for name in config.tools if name not in known and name not in kept and not name.startswith("mcp__")]
         if unknown:
             raise UsageError(
                 N_("Unknown tool {names}. Tools: {known}."), code="unknown_tool", names=", ".join(unknown), known=", ".join(sorted(known))
+            )
+        self.check_sections(config, stored=stored)
+
+    async def check_given(self, config: AgentConfig) -> None:
+        """Refuse a configuration for one run that names unknown sections, unless the stored agent of its name has them.
+
+        Raises:
+            UsageError: ``unknown_section``.
+        """
+        if config.sections:
+            stored = await self._named(config.name)
+            self.check_sections(config, stored=stored.config if stored is not None else None)
+
+    def check_sections(self, config: AgentConfig, *, stored: AgentConfig | None = None) -> None:
+        """The sections alone; see ``check_tools``.
+
+        Raises:
+            UsageError: ``unknown_section``.
+        """
+        known = [section.id for section in self._context.registry.sections.all()]
+        kept = (*known, *(stored.sections if stored is not None else ()))
+        unknown = [name for name in config.sections if name not in kept and not name.startswith(SERVERS)]
+        if unknown:
+            raise UsageError(
+                N_("Unknown tool section {names}. Sections: {known}."),
+                code="unknown_section",
+                names=", ".join(unknown),
+                known=", ".join(known),
             )
 
 

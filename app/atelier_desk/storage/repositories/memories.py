@@ -191,12 +191,14 @@ class MemoryRepository(Repository[Memory]):
 
         Args:
             scope: see ``MemoryFilter``; ``both`` without a workflow means the general ones, None means all there are.
-            proposing: a workflow; what waits there to become general counts as general.
+            proposing: the workflow that asks, if any: what waits there to become general counts as general, and in no workflow does
+                what waits count as its own.
         """
         conditions = ["(expires_at = NONE OR expires_at > $now)"]
         home = _home_condition(workflow_id, scope)
         if home and proposing:
-            home = f"({home} OR (workflow = $proposing AND proposed = true))"
+            waiting = "AND proposed != true" if scope is MemoryScope.WORKFLOW else "OR (workflow = $proposing AND proposed = true)"
+            home = f"({home} {waiting})"
         if home:
             conditions.append(home)
         if type is not None:
@@ -268,10 +270,10 @@ class MemoryRepository(Repository[Memory]):
         )
 
     async def clear(self, type: MemoryType, workflow_id: str | None, *, proposed: bool = False) -> int:
-        """Delete all memories of a type in a workflow, or for None the general ones; with ``proposed`` those of the workflow that wait
-        to become general. The bin has them then. Returns how many there were."""
+        """Delete all memories of a type that are a workflow's own, or for None the general ones; with ``proposed`` those of the workflow
+        that wait to become general, which are not its own. The bin has them then. Returns how many there were."""
         params = {"type": type.value, "workflow": record("workflow", workflow_id or "")}
-        condition = f"type = $type AND {_home(workflow_id)}{' AND proposed = true' * proposed}"
+        condition = f"type = $type AND {_home(workflow_id)} AND proposed {'=' if proposed else '!='} true"
         return await self._delete_where(condition, params, binned(condition, params, self._store))
 
     async def delete_expired(self) -> int:
@@ -282,15 +284,16 @@ class MemoryRepository(Repository[Memory]):
         """Whether there is such a workflow to keep memories in."""
         return bool(await self._store.query("SELECT id FROM $workflow", workflow=record("workflow", workflow_id)))
 
-    async def describe(self, workflow_id: str | None = None) -> dict[str, Any]:
+    async def describe(self, workflow_id: str | None = None, *, proposing: str = "") -> dict[str, Any]:
         """What there is, expired memories left out: ``total``, ``workflow`` and ``general`` counts, ``by_type`` and ``tags`` with counts.
 
-        With a workflow its memories and the general ones are counted, without one the general ones alone.
+        With a workflow its memories and the general ones are counted, without one the general ones alone. ``proposing`` as for ``list``.
         """
         rows = await self._store.query(
-            "SELECT workflow, type, tags FROM memory WHERE (workflow = NONE OR workflow = $workflow) "
-            "AND (expires_at = NONE OR expires_at > $now)",
+            "SELECT workflow, type, tags, proposed FROM memory WHERE (workflow = NONE OR workflow = $workflow "
+            "OR (workflow = $proposing AND proposed = true)) AND (expires_at = NONE OR expires_at > $now)",
             workflow=record("workflow", workflow_id or ""),
+            proposing=record("workflow", proposing),
             now=self._store.clock.now(),
         )
         by_type = {kind.value: 0 for kind in MemoryType}
@@ -299,7 +302,7 @@ class MemoryRepository(Repository[Memory]):
             by_type[row["type"]] += 1
             for tag in row["tags"]:
                 tags[tag] = tags.get(tag, 0) + 1
-        own = sum(row.get("workflow") is not None for row in rows)
+        own = sum(row.get("workflow") is not None and not (proposing and row.get("proposed")) for row in rows)
         ordered = dict(sorted(tags.items(), key=lambda item: (-item[1], item[0])))
         return {"total": len(rows), "workflow": own, "general": len(rows) - own, "by_type": by_type, "tags": ordered}
 

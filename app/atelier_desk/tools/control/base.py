@@ -54,7 +54,13 @@ class ControlTool(BuiltinTool):
 
     def definition(self) -> ToolSpec:
         parameters = _brief(parameters_of(self.input))
-        return ToolSpec(name=self.name, description=self.what, parameters=parameters, variants=variants_of(self.input))
+        return ToolSpec(
+            name=self.name,
+            description=self.what,
+            parameters=parameters,
+            variants=variants_of(self.input),
+            awaits_external_response=self.awaits_external_response,
+        )
 
 
 def _brief(schema: dict[str, Any]) -> dict[str, Any]:

@@ -184,7 +184,7 @@ class MemoryTool(DescribedTool):
             scope=scope,
             type=kind,
             tags=tuple(input.tags),
-            proposing=context.workflow_id if scope is MemoryScope.GENERAL else "",
+            proposing=context.workflow_id,
             limit=input.limit,
         )
         shown = [_compact(memory) if input.mode == "compact" else _shown(memory) for memory in found]
@@ -196,8 +196,11 @@ class MemoryTool(DescribedTool):
             raise ToolError("Memory search is not available in this run; use list.", code="no_memory")
         workflow_id, scope = _looked_at(input.scope, context)
         filters = MemoryFilter(workflow_id, scope, MemoryType(input.type_filter) if input.type_filter else None, tuple(input.tags))
-        found = await search.search(input.query, filters=filters, limit=input.limit, threshold=input.threshold)
-        if scope is MemoryScope.GENERAL and (waiting := await self._proposed(context)):
+        most = limits.MEMORY_LIST_MAX if scope is MemoryScope.WORKFLOW else input.limit
+        found = await search.search(input.query, filters=filters, limit=most, threshold=input.threshold)
+        if scope is MemoryScope.WORKFLOW:
+            found = replace(found, hits=[hit for hit in found.hits if not hit.memory.proposed][: input.limit])
+        elif (scope is MemoryScope.GENERAL or workflow_id != context.workflow_id) and (waiting := await self._proposed(context)):
             filters = replace(filters, workflow_id=context.workflow_id, scope=MemoryScope.WORKFLOW)
             own = await search.search(input.query, filters=filters, limit=limits.MEMORY_LIST_MAX, threshold=input.threshold)
             hits = sorted([*found.hits, *(hit for hit in own.hits if hit.memory.id in waiting)], key=lambda hit: -hit.score)
@@ -259,7 +262,7 @@ class MemoryTool(DescribedTool):
         deleted = 0
         for place in places:
             deleted += await self._memories.clear(kind, place)
-        if scope is MemoryScope.GENERAL and context.workflow_id:
+        if scope is not MemoryScope.WORKFLOW and context.workflow_id:
             deleted += await self._memories.clear(kind, context.workflow_id, proposed=True)
         return ToolResult.ok(
             deleted=deleted, type=kind.value, scope=scope.value, message=f"{deleted} memories of type {kind.value} deleted"
@@ -267,7 +270,7 @@ class MemoryTool(DescribedTool):
 
     async def _describe(self, input: inputs.Describe, context: ToolContext) -> ToolResult:
         workflow_id, scope = _looked_at("both", context)
-        told = await self._memories.describe(workflow_id)
+        told = await self._memories.describe(workflow_id, proposing=context.workflow_id)
         return ToolResult.ok(**{"scope": scope.value, "workflow_id": workflow_id, **dict(told)})
 
     async def _activate_workflow(self, input: inputs.ActivateWorkflow, context: ToolContext) -> ToolResult:

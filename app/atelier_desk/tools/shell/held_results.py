@@ -59,6 +59,21 @@ def git_read_only(output: str, box: Mapping[str, Any] | None) -> dict[str, str]:
     }
 
 
+_NO_NETWORK = re.compile(
+    r"Could not resolve host|Temporary failure in name resolution|Name or service not known|Network is unreachable|ENETUNREACH|ENOTFOUND"
+    r"|EAI_AGAIN|getaddrinfo|nodename nor servname|No address associated with hostname|failed to lookup address",
+    re.IGNORECASE,
+)
+"""What programs print where there is no network (curl, git, Python, node, Rust, macOS)."""
+
+
+def no_network(output: str, box: Mapping[str, Any] | None) -> dict[str, str]:
+    """For the model: that a command had no network, when its output says that it missed it. ``box``: its sandbox."""
+    if box is None or box.get("kind") == "network" or not _NO_NETWORK.search(output):
+        return {}
+    return {"no_network": 'It ran without the network. If it needs it, call it again with sandbox "network": the user is asked.'}
+
+
 def of_repositories(guarded: Guarded) -> dict[str, Any]:
     """For the model; empty when nothing was done."""
     said: dict[str, Any] = {}

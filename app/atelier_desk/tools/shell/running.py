@@ -337,7 +337,7 @@ def facts(kept: Kept) -> dict[str, Any]:
         "sandbox": process.order.sandbox["kind"] if process.order.sandbox is not None else "none",
     }
     said |= held_results.of_repositories(process.guarded)
-    said |= held_results.git_read_only(shown.text, process.order.sandbox)
+    said |= held_results.git_read_only(shown.text, process.order.sandbox) | held_results.no_network(shown.text, process.order.sandbox)
     if process.low_disks:
         said["low_disk"] = f"Less than 1 GB or a tenth of the disk is free at: {', '.join(process.low_disks)}. Write little there."
     if process.ended_others:

@@ -233,7 +233,7 @@ class WorkspaceFiles:
         if there is not None and here.identity == there.identity:
             raise ToolError("{path} and {other} are the same file.", code="same", path=source.shown, other=target.shown)
         if there is not None and (not overwrite or there.kind == "folder"):
-            raise ToolError("{path} exists already.", code="exists", path=target.shown)
+            raise _taken(target, there)
         if target.root == source.root and f"{target.path}/".startswith(f"{source.path}/"):
             raise ToolError("{path} cannot be moved into itself.", code="into_itself", path=source.shown)
         root.refuse_whole(source.path)
@@ -247,8 +247,10 @@ class WorkspaceFiles:
             raise ToolError("{path} does not exist.", code="not_found", path=source.shown)
         if here.kind == "special" or here.kind == "link":
             raise ToolError("{path} is neither a file nor a folder: it is not copied.", code="not_a_file", path=source.shown)
-        if there is not None and (not overwrite or there.kind == "folder" or there.identity == here.identity):
-            raise ToolError("{path} exists already.", code="exists", path=target.shown)
+        if there is not None and there.identity == here.identity:
+            raise ToolError("{path} and {other} are the same file.", code="same", path=source.shown, other=target.shown)
+        if there is not None and (not overwrite or there.kind == "folder"):
+            raise _taken(target, there)
         if target.root == source.root and f"{target.path}/".startswith(f"{source.path}/" if source.path else ""):
             raise ToolError("{path} cannot be copied into itself.", code="into_itself", path=source.shown)
         return here, there
@@ -325,7 +327,7 @@ class WorkspaceFiles:
             if here is not None and here.kind == "folder":
                 return None
             if here is not None:
-                raise ToolError("{path} exists already, and is no folder.", code="exists", path=place.shown)
+                raise ToolError("{path} exists already, and is no folder: choose another name.", code="exists", path=place.shown)
             change = self._change(author, place, action="created", folder=True, made=_missing(root, place.path.rpartition("/")[0]))
             with self._recorded(change) as done:
                 made = root.make_folder(place.path)
@@ -562,3 +564,10 @@ def _missing(root: ConfinedRoot, folder: str) -> tuple[str, ...]:
     parts = folder.split("/") if folder else []
     paths = ["/".join(parts[:end]) for end in range(1, len(parts) + 1)]
     return tuple(path for path in paths if root.look(path) is None)
+
+
+def _taken(target: Place, there: Found) -> ToolError:
+    """The error for a destination that is taken."""
+    if there.kind == "folder":
+        return ToolError("{path} exists already, and is a folder: choose another name.", code="exists", path=target.shown)
+    return ToolError("{path} exists already: set overwrite to replace it, or choose another name.", code="exists", path=target.shown)
