@@ -51,7 +51,7 @@ WORK: list[Step] = [
             call(3, "read_file", path=turned("old")),
             call(4, "read_file", path=turned("missing")),
             call(5, "list_directory", path="."),
-            call(6, "run_command", command=f"echo {turned('ok')} >&2; false"),
+            call(6, "run_command", command=f"echo {turned('ok')} >&2; false", modifies_files=True),
         ),
     ),
     [ask("q1", turned("question"), "mixed", options=OPTIONS, context=turned("context"), textPlaceholder=turned("hint"))],
@@ -66,9 +66,9 @@ class Screen:
     def __init__(self) -> None:
         self.raw: dict[tuple[str, str], str] = {}
 
-    def look(self, desk: Desk, moment: str) -> None:
+    def look(self, desk: Desk, moment: str, *parts: QWidget) -> None:
         desk.settle()
-        for place, text in on_screen():
+        for place, text in on_screen(*parts):
             if TURN in text:
                 self.raw.setdefault((place, text[:120]), moment)
 
@@ -149,9 +149,10 @@ def test_of_an_agents_work(open_desk: OpenDesk, screen: Screen, tmp_path: Path) 
     for pane in panes():
         desk.action(f"show-{pane.name}")
         screen.look(desk, pane.name)
-        for view in desk.window.rail.panes[pane.name].findChildren(QAbstractItemView):
+        shown = desk.window.rail.panes[pane.name]
+        for view in shown.findChildren(QAbstractItemView):
             for row in opened_rows(desk, view):
-                screen.look(desk, f"{pane.name} {view.objectName()} {row}")
+                screen.look(desk, f"{pane.name} {view.objectName()} {row}", shown)
     desk.find("workflow-folders", FolderButton).open()
     screen.look(desk, "menu of folders")
     desk.window.findChildren(QWidget, "folders-menu")[0].close()
@@ -160,7 +161,11 @@ def test_of_an_agents_work(open_desk: OpenDesk, screen: Screen, tmp_path: Path) 
     screen.look(desk, "started again")
 
 
-def test_of_settings_and_lists(open_desk: OpenDesk, screen: Screen) -> None:
+def test_of_settings_and_lists(open_desk: OpenDesk, screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def checks(_atelier: object) -> list[object]:
+        return []
+
+    monkeypatch.setattr("atelier_desk.engine.doctor.checks", checks)
     desk = open_desk(["Done."])
     desk.engine(store_names)
     desk.send("Begin")
@@ -179,7 +184,7 @@ def test_of_settings_and_lists(open_desk: OpenDesk, screen: Screen) -> None:
     settings = desk.until(lambda: desk.window.findChildren(SettingsWindow), "the settings")[0]
     for page in pages():
         settings.show_page(page.name)
-        screen.look(desk, page.name)
+        screen.look(desk, page.name, settings)
     settings.close()
     desk.action("delete-workflow")
     screen.look(desk, "deleted")

@@ -22,9 +22,10 @@ from PySide6.QtWidgets import (
 ROLES = (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole, Qt.ItemDataRole.StatusTipRole, Qt.ItemDataRole.AccessibleTextRole)
 
 
-def on_screen() -> Iterator[tuple[str, str]]:
-    """Each text of each widget of the program, shown or not, with the place of the widget. What a person types in is left out."""
-    for top in QApplication.topLevelWidgets():
+def on_screen(*parts: QWidget) -> Iterator[tuple[str, str]]:
+    """Each text of each widget in some parts, or of the whole program, shown or not, with the place of the widget. What a person types in
+    is left out."""
+    for top in parts or QApplication.topLevelWidgets():
         for widget in (top, *top.findChildren(QWidget)):
             yield from ((_place(widget), text) for text in _texts(widget) if text)
 

@@ -69,20 +69,20 @@ async def write_text(path: Path, text: str) -> None:
 
 
 async def read_text(path: Path, most: int = limits.IMPORT_FILE) -> str:
-    """Read a file outside the window's thread, at most ``most`` bytes.
+    """Read a file outside the window's thread, at most ``most`` bytes. A byte order mark is left out.
 
     Raises:
-        UsageError: it cannot be read, is too long, or is no text.
+        UsageError: it cannot be read, is too long, or is no UTF-8 text.
     """
     try:
         content = await asyncio.to_thread(_begin, path, most)
         if len(content) > most:
             raise UsageError(N_("{path} is too long; at most {most} MB can be imported."), path=path, most=most // 1048576)
-        return content.decode("utf-8")
+        return content.decode("utf-8-sig")
     except OSError as error:
         raise UsageError(N_("{path} cannot be read: {reason}"), path=path, reason=error.strerror or str(error)) from error
     except UnicodeDecodeError as error:
-        raise UsageError(N_("{path} is not a text file."), path=path) from error
+        raise UsageError(N_("{path} is not UTF-8 text."), path=path) from error
 
 
 def _begin(path: Path, most: int) -> bytes:

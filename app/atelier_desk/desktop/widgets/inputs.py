@@ -53,7 +53,7 @@ class ComboBox(_Steady, QComboBox):
         self._caption: QLabel | None = None
         self.setItemDelegate(QStyledItemDelegate(self))  # Qt's own for combo boxes does not read the style sheet
 
-    def addItem(self, text: str, data: object = None) -> None:
+    def addItem(self, text: str, data: object = None) -> None:  # type: ignore[override]  # no box has pictures
         super().addItem(visible(text), data)
 
     def setAccessibleName(self, name: str) -> None:

@@ -16,7 +16,7 @@ from atelier_desk.desktop.chat.search.marks import places
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import IconButton, Pill, Translated, control, fill, label
 from atelier_desk.desktop.widgets.wrapping import LONG_RUN
-from atelier_desk.domain.text import hidden_codes
+from atelier_desk.domain.text import hidden_codes, visible
 from atelier_desk.i18n import _
 
 _COPIED_MS = 1600
@@ -57,7 +57,7 @@ class CodeCard(Translated, QFrame):
         mark(self, "card-sunken")
         self._spans = spans
         self.language = language
-        self._code = ""
+        self._code = self._seen = ""
         self._frozen = False
         self._label = label(language, "small", self)
         self._hidden = Pill("", "warn", self)
@@ -119,17 +119,20 @@ class CodeCard(Translated, QFrame):
             cursor.insertText(code[len(self._code) :])
         else:
             self._text.setPlainText(code)
-        self._code = code
+        self._code = self._seen = code
         if self._needle:
             self.highlight(self._needle)
         self.height_changed.emit()
 
     def freeze(self) -> None:
-        """The code is final: colour it, draw it when it is a diagram, and warn of what cannot be seen in it, such as signs that turn it."""
+        """The code is final: colour it, draw it when it is a diagram, and write out what cannot be seen in it or turns it. A copy has it
+        as it was written."""
         self._frozen = True
-        self._hidden.setVisible(bool(hidden_codes(self._code)))
-        self.retranslate()
-        self._highlighter.start(self._code, self.language, self._spans)
+        if hidden_codes(self._code):
+            self._seen, self._spans = visible(self._code), ()
+            self._hidden.show()
+            self._show_text()
+        self._highlighter.start(self._seen, self.language, self._spans)
         self._browser.setVisible(self._kind in PAGES)
         if self._kind == "mermaid" and self._diagram is None:
             self._diagram = Diagram(self)
@@ -143,7 +146,7 @@ class CodeCard(Translated, QFrame):
     @property
     def shown(self) -> str:
         """What the card shows: the code, or the diagram it makes."""
-        return self._drawing if self._drawing and not self._source.isChecked() else self._code
+        return self._drawing if self._drawing and not self._source.isChecked() else self._seen
 
     def open_in_browser(self) -> None:
         """As a page of its own, in which nothing runs and nothing is loaded."""
@@ -166,7 +169,7 @@ class CodeCard(Translated, QFrame):
     def _show_text(self) -> None:
         """The code or its diagram, coloured as what it is."""
         self._text.setPlainText(self.shown)
-        self._highlighter.start(self._code, self.language if self.shown == self._code else "")
+        self._highlighter.start(self._seen, self.language if self.shown == self._seen else "")
         self.retranslate()
         self.highlight(self._needle)
         self.height_changed.emit()
@@ -256,7 +259,7 @@ class CodeCard(Translated, QFrame):
         self._copy.setIcon(look.icon("copy"))
         self._copy.setIconSize(QSize(look.px(13), look.px(13)))
         if self._frozen:
-            self._highlighter.start(self._code, self.language if self.shown == self._code else "", self._spans)
+            self._highlighter.start(self._seen, self.language if self.shown == self._seen else "", self._spans)
 
     def _on_wrap(self, on: bool) -> None:
         self._text.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth if on else QPlainTextEdit.LineWrapMode.NoWrap)
