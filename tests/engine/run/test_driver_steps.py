@@ -91,7 +91,7 @@ class Noted:
         return bodies is not None
 
     async def conclude(self, _handle: object, decide: Callable[[RunState], Sequence[EventBody] | None], **more: Any) -> bool:
-        self.done.append(("conclude",))
+        self.done.append(("conclude", *(["clear_partial"] if more.get("clear_partial") else ())))
         return await self.append_if(_handle, decide)
 
     async def server_problems(self, servers: Sequence[str]) -> tuple[ServerProblem, ...]:
@@ -337,11 +337,31 @@ async def test_a_step_over_time_ends_before_that_is_written_also_when_it_ends_ba
             over.append("over")
             raise ValueError("odd")
 
+    real = noted.append_if
+
+    async def append_if(*given: Any, **more: Any) -> bool:
+        over.append("written, and what was received of a reply is gone" if more["clear_partial"] else "written")
+        return await real(*given)
+
+    driver._env.journal.append_if = append_if  # type: ignore[method-assign, assignment]
+
     doing = asyncio.ensure_future(driver._in_time(noted.current, stubborn()))
     await clock.settle()
     await clock.advance(501)
     await doing
-    assert (over, [body.type for body in noted.committed]) == (["over"], ["limit_reached", "run_paused"])
+    assert (over, [body.type for body in noted.committed]) == (
+        ["over", "written, and what was received of a reply is gone"], ["limit_reached", "run_paused"],
+    )  # fmt: skip
+
+
+async def test_a_fault_within_the_time_comes_out_of_the_step(driver: Driver, noted: Noted) -> None:
+    async def broken() -> None:
+        raise ValueError("odd")
+
+    state = Script(config=agent(budget=Budget(max_seconds=500))).state
+    with pytest.raises(ValueError, match="odd"):
+        await driver._in_time(state, broken())
+    assert noted.committed == []
 
 
 @pytest.mark.parametrize("final_only", [False, True])
@@ -380,6 +400,7 @@ async def test_a_stop_is_written_down_and_said_to_be_done(
     stop = Stop(kind, asyncio.get_running_loop().create_future(), then=then)
     driver.stop, driver.pause_requested = stop, True
     assert await driver._advance(), "it is judged anew"
+    assert noted.done == [("conclude", "clear_partial")]
     assert ["user" if body in then else body.type for body in noted.committed] == committed
     assert (stop.done.result(), driver.stop, driver.pause_requested) == (done, None, not paused or final)
 
