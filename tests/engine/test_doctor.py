@@ -58,6 +58,7 @@ async def test_it_is_told_what_is_checked(open_atelier: Opener) -> None:
     assert begun == [
         "Window toolkit (Qt)",
         "Database",
+        "Configuration",
         "Reports",
         "Attachments",
         "Undo data",

@@ -18,9 +18,10 @@ from atelier_desk.domain.question import QuestionSpec, QuestionType, UserQuestio
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Report, Workflow
-from atelier_desk.storage.configured import damaged_configuration, remove_damaged
+from atelier_desk.storage.configured import damaged_configuration
 from atelier_desk.storage.integrity import damaged_anywhere
 from atelier_desk.storage.repositories import Repositories
+from atelier_desk.storage.repositories.configuration import remove_damaged
 from atelier_desk.storage.rows import record
 from atelier_desk.storage.store import Statement
 from atelier_desk.storage.writing.commit import Commit

@@ -1,4 +1,4 @@
-"""Damaged rows of what the owner configures: finding them, and giving them up so that they can be written anew."""
+"""Finding the damaged rows of what the owner configures."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Any
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import tables
 from atelier_desk.storage.damage import CODE, CONFIGURATION, Damage, of_row
-from atelier_desk.storage.rows import has_hash, record
-from atelier_desk.storage.store import Statement, Store
+from atelier_desk.storage.rows import has_hash
 
 SETTING_HASHED = ("id", "value")
 """Columns of a setting's row that its hash is made of."""
@@ -37,11 +36,4 @@ async def damaged_configuration(run: Callable[..., Awaitable[list[Any]]], names:
             rows = []
             found.append(of_row(name, {"id": "?"}))
         found += [of_row(name, row) for row in rows if not (table.is_whole(row) if table else is_whole_setting(row))]
-    return found
-
-
-async def remove_damaged(store: Store) -> list[Damage]:
-    """Delete the damaged rows of configuration, in one transaction; gives which. A setting that is gone has its default."""
-    found = [each for each in await damaged_configuration(store.query_all) if each.row != "?"]
-    await store.write(*(Statement("DELETE $row RETURN NONE", {"row": record(each.table, each.row)}) for each in found))
     return found

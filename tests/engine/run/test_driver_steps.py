@@ -70,6 +70,8 @@ class Noted:
         self.current: RunState = Script().state
         self.meanwhile: RunState | None = None
         """What the run is by the time that something is committed."""
+        self.after: RunState | None = None
+        """What it is after that."""
 
     def of(self, owner: str) -> Any:
         return SimpleNamespace(**{name: self._noting(name) for name in NAMES[owner]})
@@ -85,10 +87,11 @@ class Noted:
         self.current, self.meanwhile = self.meanwhile or self.current, None
         bodies = decide(self.current)
         self.committed += bodies or ()
+        self.current, self.after = self.after or self.current, None
         return bodies is not None
 
     async def conclude(self, _handle: object, decide: Callable[[RunState], Sequence[EventBody] | None], **more: Any) -> bool:
-        self.done.append(("conclude",))
+        self.done.append(("conclude", *(["clear_partial"] if more.get("clear_partial") else ())))
         return await self.append_if(_handle, decide)
 
     async def server_problems(self, servers: Sequence[str]) -> tuple[ServerProblem, ...]:
@@ -215,6 +218,58 @@ async def test_who_takes_a_run_up_begins_its_clock_anew_where_that_counts(
     assert noted.committed == ([RunResumed(steps=3)] if resumed else [])
 
 
+class Slot:
+    """The one slot; who takes it has waited or not."""
+
+    def __init__(self, waited: bool) -> None:
+        self.waited, self.taken, self.freed = waited, list[str](), list[str]()
+
+    async def take(self, root: str) -> bool:
+        self.taken.append(root)
+        return self.waited
+
+    def free(self, root: str) -> None:
+        self.freed.append(root)
+
+
+@pytest.mark.parametrize("waited", [False, True])
+async def test_a_stretch_of_work_takes_a_slot_once_and_gives_it_back(driver: Driver, noted: Noted, waited: bool) -> None:
+    noted.current = Script(config=agent(budget=Budget(max_seconds=5))).state
+    driver._slots = slots = Slot(waited)  # type: ignore[assignment]
+    left = [CallModel(), CallModel(), Wait("user")]
+    driver._step = lambda state: left.pop(0)  # type: ignore[method-assign]
+    await driver.drive()
+    assert (slots.taken, slots.freed, driver.waits_for_slot) == (["r"], ["r"], False)
+    assert [each[0] for each in noted.done] == ["model", "model"]
+    assert noted.committed == ([RunResumed(steps=noted.current.steps)] if waited else [])
+
+
+@pytest.mark.parametrize(("kind", "ends"), [(None, True), ("cancel", True), ("message", False)])
+async def test_a_cancelled_stretch_ends_or_goes_on_as_its_stop_says(driver: Driver, noted: Noted, kind: Any, ends: bool) -> None:
+    driver._slots = slots = Slot(False)  # type: ignore[assignment]
+    steps: list[str] = []
+
+    async def advance_() -> bool:
+        steps.append("step")
+        if len(steps) == 1:
+            await asyncio.get_running_loop().create_future()
+        return False
+
+    driver._advance = advance_  # type: ignore[method-assign]
+    task = asyncio.ensure_future(driver.drive())
+    while not steps:
+        await asyncio.sleep(0)
+    if kind is not None:
+        driver.stop = Stop(kind, asyncio.get_running_loop().create_future(), then=(RunResumed(),) if kind == "message" else ())
+        if kind == "cancel":
+            noted.after = Script().add(RunFinished(status=RunStatus.CANCELLED)).state
+    task.cancel()
+    await asyncio.wait({task})
+    assert (task.cancelled(), len(steps), slots.freed) == (kind is None, 1 if ends else 2, ["r"])
+    assert [body.type for body in noted.committed] == {None: [], "cancel": ["run_finished"], "message": ["run_resumed"]}[kind]
+    assert len(slots.taken) == 1
+
+
 @pytest.mark.parametrize(("step", "can"), [
     (Wait("user"), True), (Wait("approval"), True), (Wait("children"), True), (Wait("parent"), True),
     (Wait("paused"), False), (Wait("failed"), False), (CallModel(), True), (BeginCalls(()), True), (StartChildren(()), True),
@@ -282,11 +337,31 @@ async def test_a_step_over_time_ends_before_that_is_written_also_when_it_ends_ba
             over.append("over")
             raise ValueError("odd")
 
+    real = noted.append_if
+
+    async def append_if(*given: Any, **more: Any) -> bool:
+        over.append("written, and what was received of a reply is gone" if more["clear_partial"] else "written")
+        return await real(*given)
+
+    driver._env.journal.append_if = append_if  # type: ignore[method-assign, assignment]
+
     doing = asyncio.ensure_future(driver._in_time(noted.current, stubborn()))
     await clock.settle()
     await clock.advance(501)
     await doing
-    assert (over, [body.type for body in noted.committed]) == (["over"], ["limit_reached", "run_paused"])
+    assert (over, [body.type for body in noted.committed]) == (
+        ["over", "written, and what was received of a reply is gone"], ["limit_reached", "run_paused"],
+    )  # fmt: skip
+
+
+async def test_a_fault_within_the_time_comes_out_of_the_step(driver: Driver, noted: Noted) -> None:
+    async def broken() -> None:
+        raise ValueError("odd")
+
+    state = Script(config=agent(budget=Budget(max_seconds=500))).state
+    with pytest.raises(ValueError, match="odd"):
+        await driver._in_time(state, broken())
+    assert noted.committed == []
 
 
 @pytest.mark.parametrize("final_only", [False, True])
@@ -325,6 +400,7 @@ async def test_a_stop_is_written_down_and_said_to_be_done(
     stop = Stop(kind, asyncio.get_running_loop().create_future(), then=then)
     driver.stop, driver.pause_requested = stop, True
     assert await driver._advance(), "it is judged anew"
+    assert noted.done == [("conclude", "clear_partial")]
     assert ["user" if body in then else body.type for body in noted.committed] == committed
     assert (stop.done.result(), driver.stop, driver.pause_requested) == (done, None, not paused or final)
 

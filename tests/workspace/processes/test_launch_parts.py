@@ -278,6 +278,14 @@ def test_whether_anything_still_ran_is_told(root: Path, where: str, line: str, o
     assert (ran.report["ended"], ran.report["left"], ran.report["over"], ran.report["why"]) == (others, False, True, "")
 
 
+@pytest.mark.parametrize("where", [*WHERE, "no sandbox"])
+@pytest.mark.parametrize(("signalled", "status"), [("KILL", 137), ("TERM", 143)])
+def test_a_command_that_ends_its_own_group_does_not_end_the_launcher(root: Path, where: str, signalled: str, status: int) -> None:
+    words = (*SHELL, f"kill -{signalled} 0; sleep 100")
+    ran = run(root, words, where) if where in WHERE else launched(words, root, box=None)
+    assert (ran.status, ran.report.get("over"), ran.report.get("why")) == (status, True, "")
+
+
 async def test_also_what_left_its_group_is_asked_to_end(root: Path) -> None:
     process = await started(root, "setsid bash -c \"trap 'echo asked; exit' TERM; echo ready; while :; do sleep 0.01; done\"; sleep 100")
     await until(process, "ready")

@@ -56,7 +56,7 @@ class DataService:
 
     async def remove_damaged(self) -> list[Damage]:
         """Give up the damaged rows of agents, providers, servers, rules and settings, so that they can be written anew; gives which."""
-        from atelier_desk.storage.configured import remove_damaged
+        from atelier_desk.storage.repositories.configuration import remove_damaged
 
         removed = await remove_damaged(self._context.repos.store)
         topics: dict[str, Topic] = {"agent": "agent", "provider": "provider", "mcp_server": "mcp"}

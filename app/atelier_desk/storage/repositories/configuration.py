@@ -214,6 +214,13 @@ class SettingsRepository:
         await self._store.write(*(_setting(name, to_json(getattr(settings, name))) for name in names))
 
 
+async def remove_damaged(store: Store) -> list[damage.Damage]:
+    """Delete the damaged rows of configuration, in one transaction; gives which. A setting that is gone has its default."""
+    found = [each for each in await damaged_configuration(store.query_all) if each.row != "?"]
+    await store.write(*(Statement("DELETE $row RETURN NONE", {"row": record(each.table, each.row)}) for each in found))
+    return found
+
+
 def _setting(name: str, value: str) -> Statement:
     content = {"id": record("setting", name), "value": value}
     content["hash"] = row_hash(content, SETTING_HASHED)
