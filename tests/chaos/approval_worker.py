@@ -41,7 +41,7 @@ async def main(data: Path, effects: Path, fault: Any) -> None:
         found = await atelier.workflows.list()
         workflow = found[0] if found else await atelier.workflows.create("chaos")
         run_id = workflow.head_run_id or await atelier.runs.send(workflow.id, "write", agent=AGENT)
-        await atelier.runs.resume_all()
+        await atelier.runs.recovery.resume_all()
         await atelier.runs.wait(run_id)
         asked = await atelier.approvals.list(workflow.id)
         decided = [request for request in asked if request.status is ApprovalStatus.APPROVED]

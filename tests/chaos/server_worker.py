@@ -55,7 +55,7 @@ async def main(data: Path, effects: Path, fault: Any) -> None:
             run_id = await atelier.runs.send(workflow.id, "book", agent=agent)
         else:
             run_id = workflows[0].head_run_id or ""
-            await atelier.runs.resume_all()
+            await atelier.runs.recovery.resume_all()
         while not (await atelier.repos.runs.get(run_id)).status.final:
             pending = await atelier.questions.pending()
             if pending and effects.with_name("answer").exists():

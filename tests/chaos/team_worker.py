@@ -87,7 +87,7 @@ async def main(data: Path, effects: Path, fault: Any) -> None:
             workflow = workflows[0] if workflows else await atelier.workflows.create("chaos")
             await atelier.runs.wait(await atelier.runs.send(workflow.id, "set sail", agent=agent("Root")))
         else:
-            await atelier.runs.resume_all()
+            await atelier.runs.recovery.resume_all()
             await atelier.runs.wait(workflows[0].head_run_id)
         workflow = (await atelier.workflows.list())[0]
         run = await atelier.repos.runs.get(workflow.head_run_id or "")

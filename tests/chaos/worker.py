@@ -128,7 +128,7 @@ async def main(data: Path, effects: Path, fault: Any) -> None:
             workflow = workflows[0] if workflows else await atelier.workflows.create(NAME)
             await atelier.runs.wait(await atelier.runs.send(workflow.id, "make twenty calls", agent=agent))
         else:
-            for run_id in await atelier.runs.resume_all():
+            for run_id in await atelier.runs.recovery.resume_all():
                 await atelier.runs.wait(run_id)
         workflow = (await atelier.workflows.list())[0]
         run = await atelier.repos.runs.get(workflow.head_run_id or "")

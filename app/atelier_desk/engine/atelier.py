@@ -365,7 +365,7 @@ class Atelier(Services):
         """
         self.runs.titles.watch()
         self.runs.remembering.watch()
-        await self.runs.resume_all()
+        await self.runs.recovery.resume_all()
         self._goes_on = True
         await self._finish_vectors()
         self.background.start("loading of the memory search", self._warm())
@@ -436,7 +436,7 @@ class Atelier(Services):
             self._make_services(fault)
             await self._make_memory(settings, embedder)
             self._make_runs(settings, model_factory, fault)
-            await self.runs.index()
+            await self.runs.recovery.index()
             await end_runs(self.repos, self.runs, self.datadir.root)
             await self._load_tools()
             await self.agents.ensure_builtin()

@@ -44,7 +44,7 @@ class AtelierEngine:
         if workflow.head_run_id is None:
             run_ids = [await atelier.runs.send(workflow.id, QUESTION, agent=agent(model, AppendLine.name))]
         else:
-            run_ids = await atelier.runs.resume_all()
+            run_ids = await atelier.runs.recovery.resume_all()
         for run_id in run_ids:
             await atelier.runs.wait(run_id)
         messages = [event.data async for event in atelier.runs.replay(workflow.id) if event.chunk_type is ChunkType.MESSAGE]

@@ -77,7 +77,7 @@ async def test_the_end_of_the_program_is_written_down_and_the_next_start_goes_on
     async with open_atelier(["here"]) as atelier:
         assert await ended_by(atelier, run_id) == ["program"]
         assert (await atelier.repos.runs.get(run_id)).status is RunStatus.INTERRUPTED
-        assert await atelier.runs.resume_all() == [run_id]
+        assert await atelier.runs.recovery.resume_all() == [run_id]
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
 
 
@@ -86,7 +86,7 @@ async def test_a_run_whose_command_a_person_ended_waits_for_a_resume(open_atelie
         _, run_id, _ = await at_work(atelier)
         await atelier.runs.interrupt(run_id, "command")
     async with open_atelier(["here"]) as atelier:
-        assert await atelier.runs.resume_all() == []
+        assert await atelier.runs.recovery.resume_all() == []
         assert await ended_by(atelier, run_id) == ["command"]
         await atelier.runs.resume(run_id)
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED

@@ -96,7 +96,7 @@ async def test_question_waits_across_a_restart_and_is_answered_once(open_atelier
         assert (await atelier.runs.wait(run_id)).status is RunStatus.AWAITING_USER
     model = ScriptedModel(["Blue it is."])
     async with open_atelier(model) as atelier:
-        assert await atelier.runs.resume_all() == []
+        assert await atelier.runs.recovery.resume_all() == []
         (question,) = await atelier.questions.pending()
         assert question.spec.question == "Which colour?"
         await atelier.runs.answer_question(question.id, QuestionStatus.ANSWERED, text="blue")
@@ -430,7 +430,7 @@ async def test_run_that_was_cut_off_goes_on_after_a_restart(open_atelier: Opener
     model = ScriptedModel(["two"])
     async with open_atelier(model) as atelier:
         assert atelier.runs.active(workflow_id) == run_id
-        assert await atelier.runs.resume_all() == [run_id]
+        assert await atelier.runs.recovery.resume_all() == [run_id]
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
     assert [message.role.value for message in model.requests[0].messages] == ["system", "user", "assistant", "tool"]
 
@@ -445,7 +445,7 @@ async def test_call_that_was_cut_off_is_not_done_twice(open_atelier: Opener) -> 
     again = Blocking()
     async with open_atelier(model) as atelier:
         atelier.registry.register(again)
-        await atelier.runs.resume_all()
+        await atelier.runs.recovery.resume_all()
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
         assert not again.running.is_set()
         (execution,) = await atelier.repos.executions.for_runs([run_id])

@@ -133,7 +133,7 @@ class World:
         elif command == "restart":
             await self.close()
             await self.open()
-            await self.atelier.runs.resume_all()
+            await self.atelier.runs.recovery.resume_all()
         elif command in ("answer", "skip"):
             status = QuestionStatus.ANSWERED if command == "answer" else QuestionStatus.SKIPPED
             for question in (await self.atelier.questions.pending())[:1]:

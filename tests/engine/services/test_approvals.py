@@ -43,7 +43,7 @@ class Runs:
     def __init__(self, repos: Repositories, bus: EventBus) -> None:
         self._repos, self._bus = repos, bus
         self.decided: list[tuple[str, Decision]] = []
-        self.narrowing = self
+        self.narrowing = self.answering = self
 
     async def apply(self) -> None:
         """No run is at work."""
@@ -337,7 +337,7 @@ async def test_the_time_outlives_a_restart_and_is_applied(office: Opener) -> Non
         assert await atelier.approvals.seen(asked.id, 20_000) == pytest.approx(10.0)
     model = ScriptedModel(["Then not."])
     async with office(model) as atelier:
-        await atelier.runs.resume_all()
+        await atelier.runs.recovery.resume_all()
         assert await atelier.approvals.seen(asked.id, 9_000) == pytest.approx(1.0)
         assert await atelier.approvals.seen(asked.id, 1_000) == 0.0
         assert (await atelier.runs.wait(asked.run_id)).status is RunStatus.COMPLETED
@@ -366,10 +366,10 @@ async def test_two_screens_that_show_it_ask_again_once(office: Opener) -> None:
     async with office([letter(), "Done."]) as atelier:
         await atelier.settings.update(approvals=ApprovalSettings(timeout_s=30, on_timeout=OnTimeout.ASK_AGAIN))
         asked = await requested(atelier)
-        await asyncio.gather(atelier.runs.ask_approval_again(asked), atelier.runs.ask_approval_again(asked))
+        await asyncio.gather(atelier.runs.answering.ask_approval_again(asked), atelier.runs.answering.ask_approval_again(asked))
         assert (await atelier.approvals.get(asked.id)).round == 2
         await atelier.approvals.approve(asked.id)
-        await atelier.runs.ask_approval_again(await atelier.approvals.get(asked.id))
+        await atelier.runs.answering.ask_approval_again(await atelier.approvals.get(asked.id))
         await atelier.runs.wait(asked.run_id)
         assert (await atelier.approvals.get(asked.id)).round == 2
 

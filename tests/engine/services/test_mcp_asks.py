@@ -316,7 +316,7 @@ async def test_a_session_that_waited_is_gone_with_the_program_and_the_call_says_
         with pytest.raises(ConflictError):
             await atelier.questions.answer(question.id, form_answer(WHO))
         assert (await atelier.repos.runs.get(run_id)).status is RunStatus.INTERRUPTED
-        await atelier.runs.resume_all()
+        await atelier.runs.recovery.resume_all()
         given = await result(atelier, run_id)
         assert given["code"] == "session_lost"
         assert "MCP server asks" in given["error"]

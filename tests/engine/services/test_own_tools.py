@@ -170,7 +170,7 @@ async def test_closing_ends_an_own_tool_and_the_next_start_knows_that_it_was_cut
     assert gone(pid)
     (tmp_path / "go").touch()
     async with open_atelier(["I saw that."]) as atelier:
-        (run_id,) = await atelier.runs.resume_all()
+        (run_id,) = await atelier.runs.recovery.resume_all()
         assert (await atelier.runs.wait(run_id)).status.value == "completed"
         (row,) = await atelier.repos.executions.recent(workflow.id)
         assert row.status == "unknown"

@@ -249,7 +249,7 @@ async def test_a_request_waits_across_a_restart_and_is_decided_once(open_atelier
         await atelier.runs.wait(run_id)
     again = Cast(Lead=["done"], Helper=["r"])
     async with open_atelier(model_factory=again) as atelier:
-        assert await atelier.runs.resume_all() == []
+        assert await atelier.runs.recovery.resume_all() == []
         (request,) = await atelier.approvals.pending(workflow_id)
         await atelier.approvals.approve(request.id)
         with pytest.raises(ConflictError):
@@ -275,7 +275,7 @@ async def test_a_yes_that_was_given_before_a_restart_still_holds(open_atelier: O
         await asyncio.gather(deciding, return_exceptions=True)
     again = Cast(Lead=["done"], Helper=["r"])
     async with open_atelier(model_factory=again) as atelier:
-        await atelier.runs.resume_all()
+        await atelier.runs.recovery.resume_all()
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
         assert await atelier.approvals.pending(workflow_id) == []
 

@@ -48,7 +48,7 @@ async def ends_once(atelier: Atelier, workflow_id: str) -> None:
 
 
 async def finish(atelier: Atelier, workflow_id: str) -> None:
-    await atelier.runs.resume_all()
+    await atelier.runs.recovery.resume_all()
     head = (await atelier.repos.workflows.get(workflow_id)).head_run_id or ""
     async with asyncio.timeout(20):
         await atelier.runs.wait(head)
@@ -106,7 +106,7 @@ async def test_every_kind_of_wait_survives(open_atelier: Opener, waits: str) -> 
             await reached[waits](seen)
     again = Cast(Lead=[answering("Blue."), "done"] if waits == "parent" else ["done"], Helper=after, Deep=["deep report"])
     async with open_atelier(model_factory=again) as atelier:
-        await atelier.runs.resume_all()
+        await atelier.runs.recovery.resume_all()
         if waits == "user":
             (question,) = await atelier.questions.pending()
             assert question.agent_name == "Helper"
@@ -175,7 +175,7 @@ async def test_who_was_paused_alone_stays_so_and_the_others_go_on(open_atelier: 
         await seen.until(ChunkType.RUN_STATUS, status="paused")
     again = Cast(Lead=["done"], Held=["held"], Free=["free"])
     async with open_atelier(model_factory=again) as atelier:
-        await atelier.runs.resume_all()
+        await atelier.runs.recovery.resume_all()
         async with asyncio.timeout(20):
             await atelier.runs.wait(run_id)
         rows = await team_rows(atelier, workflow_id)
@@ -201,7 +201,7 @@ async def test_a_team_that_was_paused_stays_so_as_a_whole(open_atelier: Opener) 
         assert (await team_rows(atelier, workflow_id))["Lead"].status is RunStatus.PAUSED
     again = Cast(Lead=["done"], Helper=["report"])
     async with open_atelier(model_factory=again) as atelier:
-        assert await atelier.runs.resume_all() == []
+        assert await atelier.runs.recovery.resume_all() == []
         assert again.models["Helper"].requests == []
         await atelier.runs.resume(run_id)
         await finish(atelier, workflow_id)
@@ -217,7 +217,7 @@ async def test_a_limit_of_a_sub_agent_still_waits_for_its_owner(open_atelier: Op
         assert child.status is RunStatus.PAUSED
     again = Cast(Lead=["done"], Helper=["report"])
     async with open_atelier(model_factory=again) as atelier:
-        await atelier.runs.resume_all()
+        await atelier.runs.recovery.resume_all()
         assert (await atelier.repos.runs.get(child.id)).status is RunStatus.PAUSED
         live = await atelier.runs._runs.load(child.id)
         assert live.handle.current.pause is PauseReason.LIMIT

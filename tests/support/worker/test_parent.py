@@ -24,7 +24,7 @@ import os, signal, subprocess, sys, time
 from pathlib import Path
 from atelier_desk.support.worker.child import serve
 from atelier_desk.support.worker.errors import Refused
-from atelier_desk.support.worker.frames import Reply
+from atelier_desk.support.worker.frames import HEAD, Reply
 
 """
 ECHO = """
@@ -39,6 +39,11 @@ def answer(request, data, tell):
     return Reply({"heard": request, "read": sys.stdin.read()}, data[::-1])
 """
 Make = Callable[..., tuple[str, dict[str, str]]]
+
+
+def written(text: str) -> str:
+    """Code that writes a frame of this text past the protocol."""
+    return f"os.write(4, HEAD.pack({len(text)}, 0) + {text.encode()!r}) and time.sleep(600)"
 
 
 @pytest.fixture
@@ -79,7 +84,8 @@ async def test_values_and_bytes_go_both_ways_whatever_is_printed_or_read(module:
         ({"eval": "os.kill(os.getpid(), signal.SIGTERM)"}, Ended, "signal", "signal 15"),
         ({"eval": "bytearray(1 << 60)"}, Ended, "memory", "too much memory"),
         ({"eval": "time.sleep(600)"}, Ended, "timeout", "too long"),
-        ({"eval": "os.write(3, b'x' * 100) and os.write(4, b'x' * 100) and time.sleep(600)"}, Ended, "too_long", "too long"),
+        *(({"eval": written(text)}, Ended, "damaged", "damaged") for text in ("[5]", "{]", "[" * 90_000, '[1, "failed", [[[]]]]', "5")),
+        ({"eval": "os.write(4, b'x' * 100) and time.sleep(600)"}, Ended, "too_long", "too long"),
     ],
 )
 async def test_what_went_wrong_is_told_apart(
@@ -151,7 +157,8 @@ async def test_what_it_started_ends_with_it(module: Make, tmp_path: Path, how: s
     await until(note.exists)
     if how == "cancel":
         asking.cancel()
-    (found,) = await asyncio.gather(asking, return_exceptions=True)
+    await asyncio.wait([asking])
+    found = asyncio.CancelledError() if asking.cancelled() else asking.exception() or asking.result()
     assert type(found) is {"answer": Reply, "die": Ended, "cancel": asyncio.CancelledError}[how]
     child = int(note.read_text())
     await until(lambda: gone(child))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
-from atelier_desk.domain.approval import ApprovalRequest, Decision
+from atelier_desk.domain.approval import Decision
 from atelier_desk.domain.attachment import Attachment
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.chat import ImagePart, TextFile
@@ -18,7 +18,7 @@ from atelier_desk.domain.events.run import Dispatch, Ended, LimitKind, RunStarte
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.stream.event import StreamEvent, Topic
-from atelier_desk.domain.workflow import QUEUED, Message, Run, RunMode, Workflow
+from atelier_desk.domain.workflow import QUEUED, Run, RunMode, Workflow
 from atelier_desk.engine import history
 from atelier_desk.engine.attachments import Prepared
 from atelier_desk.engine.choosing import other_agent
@@ -414,10 +414,6 @@ class RunManager:
         """See ``Answering.decide_approval``."""
         await self.answering.decide_approval(approval_id, decision)
 
-    async def ask_approval_again(self, asked: ApprovalRequest) -> None:
-        """See ``Answering.ask_approval_again``."""
-        await self.answering.ask_approval_again(asked)
-
     async def answer_child(self, child_run_id: str, text: str) -> None:
         """See ``Answering.answer_child``."""
         await self.answering.answer_child(child_run_id, text)
@@ -426,21 +422,9 @@ class RunManager:
         """See ``ContextEditing.pin``."""
         await self.editing.pin(workflow_id, origin, pinned)
 
-    async def pin_message(self, message: Message, pinned: bool = True) -> None:
-        """See ``ContextEditing.pin_message``."""
-        await self.editing.pin_message(message, pinned)
-
     async def undo_compaction(self, workflow_id: str, origin: str) -> None:
         """See ``ContextEditing.undo_compaction``."""
         await self.editing.undo_compaction(workflow_id, origin)
-
-    async def index(self) -> None:
-        """See ``Recovery.index``."""
-        await self.recovery.index()
-
-    async def resume_all(self) -> list[str]:
-        """See ``Recovery.resume_all``."""
-        return await self.recovery.resume_all()
 
     # -- what there is -------------------------------------------------------------------------------------------------------------
 

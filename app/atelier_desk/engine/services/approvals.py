@@ -144,7 +144,7 @@ class ApprovalService:
                 chosen = await self._rules_for(asked, scope, ())
                 await self._decide(asked, Decision(status=ApprovalStatus.APPROVED, decided_by=BY_TIMEOUT, scope=scope, rules=chosen))
             case OnTimeout.ASK_AGAIN:
-                await self._context.runs.ask_approval_again(asked)
+                await self._context.runs.answering.ask_approval_again(asked)
                 self._context.bus.changed("approval", asked.id)
             case OnTimeout.REJECT:
                 # Read by the agent, hence English.

@@ -34,7 +34,7 @@ class MessageService:
         if message.role is MessageRole.NOTICE:
             raise UsageError(N_("Only what you or an agent said can be pinned."))
         if message.pinned is not pinned:
-            await self._context.runs.pin_message(message, pinned)
+            await self._context.runs.editing.pin_message(message, pinned)
         return await self.get(message_id)
 
     async def pinned(self, workflow_id: str) -> list[Message]:

@@ -63,7 +63,7 @@ class Failed(WorkerError):
 
     def __init__(self, message: str, code: str = "", template: str = "", params: Mapping[str, Any] | None = None, trace: str = "") -> None:
         super().__init__(message)
-        self.code = code or "failed"
-        self.template = template
+        self.code = str(code) or "failed"
+        self.template = str(template)
         self.params = dict(params or {})
         self.trace = trace

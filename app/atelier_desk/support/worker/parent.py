@@ -123,7 +123,7 @@ class Worker:
                 if kind == "memory":
                     raise await self._over("memory")
                 if kind == "failed":
-                    raise Failed(**reply.value)
+                    raise reply.value
                 done = kind == "done"
                 yield done, reply
 
@@ -173,9 +173,11 @@ class Worker:
             whole = await stream.readexactly(sum(self._head))
             length, self._head = self._head[0], None
             number, kind, value = json.loads(whole[:length])
+            if kind == "failed":
+                value = Failed(**value)
         except (asyncio.IncompleteReadError, ConnectionError):
             raise await self._over() from None
-        except ValueError:
+        except (ValueError, TypeError, RecursionError):
             raise await self._over("damaged") from None
         return number, kind, Reply(value, whole[length:])
 
