@@ -30,4 +30,5 @@ class CatalogueHook(BuildHookInterface):
                 for path in resources.rglob("*")
                 if path.is_file() and path.parent.name != "screenshots"
             }
+            included[str(root / "constraints.txt")] = "atelier_desk/_resources/constraints.txt"  # for packages that are added later
             build_data["force_include"].update(included)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from atelier_desk import children
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.i18n import N_
+from atelier_desk.llm.embedders.installing import missing
 from atelier_desk.llm.embedders.st_process import LENGTH, MAX_FRAME
 
 if TYPE_CHECKING:
@@ -111,11 +112,7 @@ class SentenceTransformersEmbedder:
             self.dimension = reply["dimension"]
             return
         if reply.get("code") == "embedder_missing":
-            raise ProviderError(
-                N_("The sentence-transformers embedder is not installed. Install the extra {extra} (about 1.5 GB)."),
-                code="embedder_missing",
-                extra="atelier-desk[sentence-transformers]",
-            )
+            raise missing()
         if reply.get("code") == "embedder_model":
             raise ProviderError(
                 N_("The embedder {model} could not be loaded: {reason}"),
