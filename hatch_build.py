@@ -31,4 +31,5 @@ class CatalogueHook(BuildHookInterface):
                 if path.is_file() and path.parent.name != "screenshots"
             }
             included[str(root / "THIRD-PARTY-NOTICES")] = "atelier_desk/_resources/licenses/THIRD-PARTY-NOTICES"
+            included[str(root / "constraints.txt")] = "atelier_desk/_resources/constraints.txt"  # for packages that are added later
             build_data["force_include"].update(included)

@@ -50,3 +50,10 @@ def test_shortcuts_are_read_and_changed(cli: Cli) -> None:
     refused = cli("settings", "set", "shortcuts", '{"new-workflow": "two words"}')
     assert refused.status == 2
     assert cli("settings", "set", "shortcuts", "{}").status == 0
+
+
+def test_an_embedder_whose_package_is_missing_is_refused_with_the_command_that_installs_it(cli: Cli) -> None:
+    refused = cli("settings", "set", "embedder.kind", "sentence-transformers")
+    assert refused.status != 0
+    assert "make setup EXTRAS=sentence-transformers" in refused.err
+    assert cli("settings", "get", "embedder.kind").out == "builtin\n"

@@ -66,6 +66,7 @@ def test_the_wheel_carries_catalogues_resources_and_licences(tmp_path: Path) -> 
     assert {
         f"atelier_desk/_resources/{path.relative_to(ROOT / 'resources').as_posix()}" for path in (ROOT / "resources").rglob("*.svg")
     } <= names
+    assert "atelier_desk/_resources/constraints.txt" in names  # packages that are added later keep to it
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert "atelier_desk/_resources/licenses/THIRD-PARTY-NOTICES" in names
     assert "atelier_desk/py.typed" in names

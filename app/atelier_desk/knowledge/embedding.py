@@ -34,7 +34,7 @@ async def create_embedder(
     Raises:
         NotFoundError: the settings name a provider that does not exist.
         UsageError: the settings lack a provider or a model, or name a kind that makes no vectors.
-        ProviderError: the server that was asked for the dimension cannot be reached.
+        ProviderError: the server that was asked for the dimension cannot be reached; ``embedder_missing``: its package is not installed.
     """
     if settings.kind == "none":
         return None
@@ -43,8 +43,11 @@ async def create_embedder(
 
         return BuiltinEmbedder()
     if settings.kind == "sentence-transformers":
+        from atelier_desk.llm.embedders.installing import installed, missing
         from atelier_desk.llm.embedders.subprocess_st import SentenceTransformersEmbedder
 
+        if not installed():
+            raise missing()
         return SentenceTransformersEmbedder(settings.model)
     remote = [entry.kind for entry in provider_types() if entry.embeds]
     if settings.kind not in remote:

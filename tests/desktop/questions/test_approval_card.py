@@ -421,6 +421,16 @@ async def test_the_change_of_a_file_is_a_diff_in_the_card_and_follows_edited_arg
     assert sent == {"path": "src/a.py", "old_string": "x", "new_string": "y"}
 
 
+async def test_a_picture_that_replaces_a_file_says_so(scene: MakeScene) -> None:
+    s = scene(asks(tool="generate_image", operation="", effect="network", arguments={"prompt": "x", "output_path": "a.png"}), width=800)
+    s.engine.set("approvals", "preview", [FileChange(action="changed", path="a.png", files=1, size=2_048)])
+    await settle()
+    s.card._look_at_changes()
+    await settle()
+    assert s.find("approval-file-1").text() == "Replaces a.png"
+    assert s.find("approval-counts-1").text() == "1 file · 2\u202fkB"
+
+
 async def test_what_goes_along_with_a_folder_is_counted(scene: MakeScene) -> None:
     s = scene(asks(tool="delete_path", operation="", effect="write", kind=ApprovalKind.FILE_OP, arguments={"path": "build"}), width=800)
     gone = FileChange(action="deleted", path="build/", files=1_234, size=5_600_000)

@@ -20,6 +20,7 @@ from atelier_desk.domain.errors import StorageError, UsageError
 from atelier_desk.domain.from_elsewhere import HeldGrant, HeldKind
 from atelier_desk.domain.settings import EmbedderSettings
 from atelier_desk.engine.doctor import Check
+from atelier_desk.llm.embedders import installing
 from atelier_desk.workspace.checkpoints.cleaning import Cleaned, Kept
 from tests.desktop.settings.conftest import Engine
 from tests.support.fake_bridge import FakeBridge, settle
@@ -41,6 +42,50 @@ async def test_the_embedder_is_chosen_with_what_it_needs(window: SettingsWindow,
     await settle()
     assert atelier.kept.embedder == EmbedderSettings(kind="ollama", provider="Ollama", model="nomic-embed-text")
     assert "computed again in the background" in window.page("memory").busy.text.text()  # type: ignore[attr-defined]
+
+
+async def test_an_embedder_whose_package_is_missing_is_installed_by_a_button(
+    window: SettingsWindow, find: Find, atelier: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there: list[bool] = []
+    monkeypatch.setattr(installing, "installed", lambda: bool(there))
+    window.show_page("memory")
+    await settle()
+    page: Any = window.page("memory")
+    assert not find("embedder-install").isVisible()
+    find("embedder-kind").setCurrentIndex(find("embedder-kind").findData("sentence-transformers"))
+    assert find("embedder-install").isVisible()
+    assert f"{installing.DOWNLOAD_MB:,} MB" in page._install_row.hint.text()
+    atelier.set("settings", "update", installing.missing())
+    find("embedder-apply").click()
+    await settle()
+    assert "is not installed" in page.busy.text.text()
+    assert atelier.kept.embedder == EmbedderSettings()
+    hold = asyncio.Event()
+
+    async def install(told: Callable[[str], None]) -> None:
+        told("Collecting torch")
+        await hold.wait()
+        there.append(True)
+
+    atelier.set("settings", "install_embedder", install)
+    find("embedder-install").click()
+    await settle()
+    page.busy._show_time()
+    assert page.busy.text.text().startswith("Installing: Collecting torch")
+    page.busy.stop.click()
+    await settle()
+    assert (page.busy.text.text(), find("embedder-install").isEnabled()) == ("Stopped.", True)
+    hold.set()
+    find("embedder-install").click()
+    await settle()
+    assert page.busy.text.text() == "Installed. “Use this embedder” switches to it."
+    assert not find("embedder-install").isVisible()
+    there.clear()
+    monkeypatch.setattr(installing, "can_install", lambda: False)
+    page._show_fields()
+    assert not find("embedder-install").isVisible()
+    assert "run Atelier from its source: make run EXTRAS=sentence-transformers" in page._install_row.hint.text()
 
 
 async def test_memory_stats_and_vectors_anew(window: SettingsWindow, find: Find, atelier: Engine, bridge: FakeBridge) -> None:

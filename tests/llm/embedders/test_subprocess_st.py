@@ -97,7 +97,7 @@ async def test_without_the_library_the_extra_is_named(tmp_path, monkeypatch):
     with pytest.raises(ProviderError) as caught:
         await embedder.embed(["x"])
     assert caught.value.code == "embedder_missing"
-    assert "atelier-desk[sentence-transformers]" in str(caught.value)
+    assert "EXTRAS=sentence-transformers" in str(caught.value)
 
 
 async def test_closing_ends_the_process(embedder):

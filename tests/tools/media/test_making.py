@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,13 @@ from atelier_desk.domain.settings import MediaSettings
 from atelier_desk.engine.seeing import Seer
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.tools.base import ToolResult
+from atelier_desk.tools.files.base import SEEN
+from atelier_desk.tools.sections import MEDIA
 from atelier_desk.tools.services import ToolServices
 from atelier_desk.web.making import Maker
 from atelier_desk.web.reader import Web
+from atelier_desk.workspace.checkpoints.files import FILE
+from atelier_desk.workspace.diffs import digest
 from tests.support.clock import ManualClock
 from tests.support.pictures import png
 from tests.tools.conftest import Calls
@@ -126,6 +131,25 @@ async def test_what_is_not_set_up_is_not_offered(call: Calls, services: ToolServ
         ("generate_3d_from_text", {"prompt": "x", "output_path": "folder.glb"}),
         ("generate_3d_from_text", {"prompt": "x", "output_path": "a.obj"}),
         ("generate_3d_from_image", {"image_paths": ["a.png"], "output_path": "file/a.glb"}),
+        *(
+            (tool, {**arguments, where: path})
+            for tool, arguments, where, ending in (
+                ("generate_image", {"prompt": "x"}, "output_path", ".png"),
+                ("generate_multiview_images", {"prompt": "x"}, "output_dir", ""),
+                ("generate_3d_from_text", {"prompt": "x"}, "output_path", ".glb"),
+                ("generate_3d_from_image", {"image_paths": ["a.png"]}, "output_path", ".glb"),
+            )
+            for path in (
+                f"large{ending}",
+                f"read-before{ending}",
+                f"../out{ending}",
+                f"/elsewhere/x{ending}",
+                f"{'n' * 300}{ending}",
+                f"file/x{ending}",
+            )
+        ),
+        ("describe_image", {"path": "nowhere.png"}),
+        ("describe_image", {"path": "file"}),
     ],
 )
 async def test_nothing_is_paid_for_what_cannot_be_kept(
@@ -137,5 +161,49 @@ async def test_nothing_is_paid_for_what_cannot_be_kept(
     (ws / "file").write_text("x")
     (ws / "a.png").write_bytes(PNG)
     (ws / "way-out").symlink_to(tmp_path)
+    for name in ("large.png", "large.glb", "large/front.png"):
+        (ws / name).parent.mkdir(exist_ok=True)
+        (ws / name).touch()
+        os.truncate(ws / name, FILE + 1)  # it could not be kept for undoing
+    for name in ("read-before.png", "read-before.glb", "read-before/left.png"):
+        (ws / name).parent.mkdir(exist_ok=True)
+        (ws / name).write_bytes(b"what somebody else made of it")
+        call.states.setdefault(SEEN, {})[f"{ws.as_posix()}/{name}"] = digest(b"what the run read")
     assert not (await call(tool, **arguments))["success"]
     assert maker.asked == []
+
+
+async def test_every_tool_that_pays_is_in_the_table_above(call: Calls) -> None:
+    pays = {tool.name for tool in call.registry.get_tools_by_section(MEDIA) if "costs the user money" in str(tool.about.limits)}
+    (table,) = (mark for mark in test_nothing_is_paid_for_what_cannot_be_kept.pytestmark if mark.name == "parametrize")
+    assert pays <= {tool for tool, _arguments in table.args[1]}
+    assert len(pays) >= 4
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "replaced"),
+    [
+        ("generate_image", {"prompt": "x", "output_path": "old.png"}, ["old.png"]),
+        ("generate_image", {"prompt": "x", "output_path": "new.png"}, []),
+        ("generate_multiview_images", {"prompt": "x", "output_dir": "views"}, ["views/left.png"]),
+        ("generate_3d_from_text", {"prompt": "x", "output_path": "old.glb"}, ["old.glb"]),
+        ("generate_3d_from_image", {"image_paths": ["a.png"], "output_path": "old.glb"}, ["old.glb"]),
+    ],
+)
+async def test_replacing_a_file_is_announced_and_can_be_done_again(
+    call: Calls, services: ToolServices, ws: Path, tmp_path: Path, tool: str, arguments: dict[str, Any], replaced: list[str]
+) -> None:
+    services.maker = Painter(tmp_path / "web")
+    (ws / "views").mkdir()
+    (ws / "a.png").write_bytes(PNG)
+    for name in ("old.png", "old.glb", "views/left.png"):
+        (ws / name).write_bytes(b"before")
+        call.states.setdefault(SEEN, {})[f"{ws.as_posix()}/{name}"] = digest(b"before")
+    made = call.registry.get_tool(tool)
+    assert made is not None
+    announced = made.preview(made.input(**arguments), replace(call.context, state=call.states[SEEN]))
+    assert [(each.action, each.path, each.files, each.size) for each in announced] == [("changed", path, 1, 6) for path in replaced]
+    for _again in range(2):  # what it wrote itself is not taken for a change by somebody else
+        outcome = await call.outcome(tool, **arguments)
+        assert isinstance(outcome, ToolResult)
+    assert all((ws / path).read_bytes() != b"before" for path in replaced)

@@ -275,7 +275,7 @@ class ApprovalCard(Translated, QFrame):
 
     def _look_at_changes(self) -> None:
         """Ask the engine what the call would do to files, as its arguments stand."""
-        if self._open and self.request.effect == "write" and not self.arguments.problem:
+        if self._open and self.request.effect in ("write", "network") and not self.arguments.problem:
             self.desk.jobs.start(self._show_changes(self.arguments.changed_arguments()), f"preview {id(self)}")
 
     async def _show_changes(self, arguments: dict[str, Any] | None) -> None:

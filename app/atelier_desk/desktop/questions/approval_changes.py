@@ -104,6 +104,8 @@ def _path(change: FileChange) -> str:
     }
     if change.action == "created" and change.path.endswith("/"):
         return _("New folder: {path}", path=change.path)
+    if change.action == "changed" and change.files:
+        return _("Replaces {path}", path=change.path)
     return words[change.action]
 
 

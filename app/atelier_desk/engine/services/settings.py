@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 from atelier_desk.domain.settings import Settings
@@ -11,6 +12,7 @@ from atelier_desk.engine.held_grants import still_held
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.i18n import _, set_language
+from atelier_desk.llm.embedders import installing
 
 
 class SettingsService:
@@ -20,6 +22,7 @@ class SettingsService:
         self._context = context
         self._changing = asyncio.Lock()
         """Two changes at once must not each write back what the other one replaced."""
+        self._installing = asyncio.Lock()
         self._known: Settings | None = None
         self._changes = 0
         context.bus.on_changed(self._changed)
@@ -64,6 +67,22 @@ class SettingsService:
             name, _dot, inside = key.partition(".")
             old = await self._context.repos.settings.load()
             return await self._update({name: checks.inside(getattr(old, name, None), key, inside, value)})
+
+    async def install_embedder(self, told: Callable[[str], None]) -> None:
+        """Install the package of the sentence-transformers embedder, see ``install``. Where the settings name it already, it is used now.
+
+        Raises:
+            UsageError, ProviderError: it could not be installed; nothing was changed.
+        """
+        async with self._installing:
+            if not installing.installed():
+                await installing.install(told)
+        async with self._changing:
+            settings = await self._context.repos.settings.load()
+            if settings.in_force.embedder.kind == installing.PACKAGE:
+                await self._context.use_embedder(settings)
+                self._context.memories.start_reembed()
+                await self._context.projects.follow_embedder()
 
     async def _update(self, fields: dict[str, Any]) -> Settings:
         old = await self._context.repos.settings.load()

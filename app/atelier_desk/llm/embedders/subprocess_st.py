@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.i18n import N_
+from atelier_desk.llm.embedders.installing import missing
 from atelier_desk.support.worker.environment import environment
 from atelier_desk.support.worker.errors import Ended, Failed, WorkerError
 from atelier_desk.support.worker.parent import Worker
@@ -92,11 +93,7 @@ class SentenceTransformersEmbedder:
             self.dimension = (await self._worker.ask({"model": self._model})).value
         except Failed as error:
             if error.code == "missing":
-                raise ProviderError(
-                    N_("The sentence-transformers embedder is not installed. Install the extra {extra} (about 1.5 GB)."),
-                    code="embedder_missing",
-                    extra="atelier-desk[sentence-transformers]",
-                ) from error
+                raise missing() from error
             say = N_("The embedder {model} could not be loaded: {reason}")
             raise ProviderError(say, code="embedder_model", model=self._model, reason=str(error)) from error
         except WorkerError as error:

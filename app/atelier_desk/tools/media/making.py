@@ -18,10 +18,12 @@ from atelier_desk.tools.base import Effect, Input, Risk, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.call import SubjectKind
 from atelier_desk.tools.describe import About
-from atelier_desk.tools.files.base import FilePath
+from atelier_desk.tools.files.base import FilePath, seen
 from atelier_desk.tools.media.base import PICTURE, MakingTool
 from atelier_desk.tools.media.rendering import kept_picture
 from atelier_desk.web.making import WAIT_S, Job, Maker, media_type
+from atelier_desk.workspace.checkpoints.files import FILE
+from atelier_desk.workspace.diffs import digest
 from atelier_desk.workspace.places import Place
 
 PROMPT = 4_000
@@ -53,8 +55,25 @@ class _ByService(MakingTool):
         self.check(target, context)
         return target
 
-    def check(self, target: Place, context: ToolContext) -> None:
-        """Raises ``ToolError`` when no file can be written there: it is a folder, a link that leads out, or below a file."""
+    def targets(self, input: Any, context: ToolContext) -> list[Place]:
+        """The files that a call writes."""
+        return [self.place(input.output_path, context)]
+
+    def preview(self, input: Any, context: ToolContext) -> list[FileChange]:
+        found = []
+        for target in self.targets(input, context):
+            before = self.check(target, context)
+            if before is not None:
+                found.append(FileChange(action="changed", path=target.shown, before=digest(before), files=1, size=len(before)))
+        return found
+
+    def check(self, target: Place, context: ToolContext) -> bytes | None:
+        """What a file to be written holds now, None when it is new: all that is asked of it before anything is paid.
+
+        Raises:
+            ToolError: no file can be written there (it is a folder, a link that leads out, or below a file), or the one that is there
+                cannot be kept for undoing; ``changed`` when it is not as this run read it.
+        """
         if not target.path:
             raise ToolError("{path} is a folder: add the name of a file.", code="not_a_file", path=target.shown)
         root = self.root(target, context)
@@ -66,6 +85,11 @@ class _ByService(MakingTool):
             above = above.rpartition("/")[0]
         if above and found is not None and found.kind != "folder":
             raise ToolError("{path} is no folder: choose another place.", code="not_a_folder", path=above)
+        if there is None:
+            return None
+        before = root.read(target.path, FILE)
+        self.refuse_changed(target, before, context)
+        return before
 
     def keep(self, target: Place, data: bytes, context: ToolContext) -> list[PicturePart | FileChange]:
         """Write a result; a picture is shown too."""
@@ -111,7 +135,7 @@ class GenerateImage(_ByService):
         data = await self.maker.picture(input.prompt, input.aspect_ratio)
         parts = await in_tool_thread(self.keep, target, data, context)
         facts = {"path": target.shown, "media_type": media_type(data), "size": len(data), "message": "The picture is shown."}
-        return ToolResult({"success": True, **facts}, parts=tuple(parts))
+        return ToolResult({"success": True, **facts}, parts=tuple(parts), state=seen(target, data))
 
 
 class ViewsInput(Input):
@@ -143,19 +167,25 @@ class GenerateMultiview(_ByService):
     def lacks(self) -> str:
         return self.services.maker.lacks_images() if self.services.maker is not None else ""
 
-    async def run(self, input: ViewsInput, context: ToolContext) -> ToolResult:
+    def targets(self, input: ViewsInput, context: ToolContext) -> list[Place]:
         folder = self.place(input.output_dir, context)
+        return [folder.below(f"{side}.png") for side in SIDES]
+
+    async def run(self, input: ViewsInput, context: ToolContext) -> ToolResult:
         parts: list[PicturePart | FileChange] = []
         paths = []
-        targets = [folder.below(f"{side}.png") for side in SIDES]
+        state: dict[str, str] = {}
+        targets = self.targets(input, context)
         for target in targets:
             await in_tool_thread(self.check, target, context)
         for number, (side, target) in enumerate(zip(SIDES, targets, strict=True)):
             context.progress(25 * number, _("Picture {number} of {count}", number=number + 1, count=len(SIDES)))
             words = f"{input.prompt}. {side} view of the whole object, centred, plain white background. {input.style}"
-            parts += await in_tool_thread(self.keep, target, await self.maker.picture(words.strip(), "1:1"), context)
+            data = await self.maker.picture(words.strip(), "1:1")
+            parts += await in_tool_thread(self.keep, target, data, context)
+            state |= seen(target, data)
             paths.append(target.shown)
-        return ToolResult({"success": True, "pictures": paths, "message": "The pictures are shown."}, parts=tuple(parts))
+        return ToolResult({"success": True, "pictures": paths, "message": "The pictures are shown."}, parts=tuple(parts), state=state)
 
 
 _GOES_ON = N_("Making the model. Stopping ends the waiting only: {service} goes on, and charges for it.")
@@ -168,11 +198,11 @@ class _ModelTool(_ByService):
     def lacks(self) -> str:
         return self.services.maker.lacks_models() if self.services.maker is not None else ""
 
-    async def glb(self, output: str, context: ToolContext) -> Place:
-        target = await in_tool_thread(self.target, output, context)
+    def check(self, target: Place, context: ToolContext) -> bytes | None:
+        before = super().check(target, context)
         if not target.path.lower().endswith(".glb"):
             raise ToolError("The model comes as GLB: let output_path end with .glb.", code="bad_path")
-        return target
+        return before
 
     async def made(self, job: Job, target: Place, context: ToolContext) -> ToolResult:
         def say(percent: int, stops: bool) -> None:
@@ -185,7 +215,8 @@ class _ModelTool(_ByService):
             raise ToolError("The service gave something that is no GLB model. Try again.", code="bad_answer")
         parts = await in_tool_thread(self.keep, target, data, context)
         message = "Look at it with render_3d_asset."
-        return ToolResult({"success": True, "path": target.shown, "size": len(data), "message": message}, parts=tuple(parts))
+        facts = {"path": target.shown, "size": len(data), "message": message}
+        return ToolResult({"success": True, **facts}, parts=tuple(parts), state=seen(target, data))
 
 
 class ModelFromTextInput(Input):
@@ -214,7 +245,7 @@ class Generate3dFromText(_ModelTool):
     )
 
     async def run(self, input: ModelFromTextInput, context: ToolContext) -> ToolResult:
-        target = await self.glb(input.output_path, context)
+        target = await in_tool_thread(self.target, input.output_path, context)
         return await self.made(Job(", ".join(filter(None, (input.prompt, input.style)))), target, context)
 
 
@@ -250,7 +281,7 @@ class Generate3dFromImage(_ModelTool):
     )
 
     async def run(self, input: ModelFromImageInput, context: ToolContext) -> ToolResult:
-        target = await self.glb(input.output_path, context)
+        target = await in_tool_thread(self.target, input.output_path, context)
         pictures = []
         for path in input.image_paths:
             where = self.place(path, context)

@@ -23,7 +23,9 @@ from atelier_desk.domain.from_elsewhere import HeldKind
 from atelier_desk.domain.memory import REEMBED, MemoryType
 from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.domain.settings import EmbedderSettings, Settings
+from atelier_desk.domain.text import shorten
 from atelier_desk.i18n import N_, _, ngettext
+from atelier_desk.llm.embedders import installing
 from atelier_desk.llm.registry import provider_types
 
 if TYPE_CHECKING:
@@ -35,13 +37,15 @@ KINDS = (
     ("builtin", N_("Built in (works offline)")),
     ("none", N_("None: search by words alone")),
     *REMOTE.items(),
-    ("sentence-transformers", N_("sentence-transformers (extra package)")),
+    (installing.PACKAGE, N_("sentence-transformers (extra package)")),
 )
 AT_END = (
     ("off", N_("Never")),
     ("told", N_("When I told something of myself")),
     ("always", N_("After every turn")),
 )
+PROGRESS = 80
+"""Characters of a line that pip prints."""
 JSON_KINDS = N_("JSON (*.json)")
 
 
@@ -72,6 +76,8 @@ class MemoryPage(SettingsPage):
         self._provider_row = self.row(card, self.provider, N_("Provider"), stretch=True)
         self._model_row = self.row(card, self.model, N_("Model"), stretch=True)
         self._dimension_row = self.row(card, self.dimension, N_("Dimension"), N_("0 takes the model's own."), stretch=True)
+        self.install = control(QPushButton(self), "embedder-install", N_("Install"), on=self._install)
+        self._install_row = self.row(card, self.install, N_("Package"))
         self.apply = control(QPushButton(self), "embedder-apply", N_("Use this embedder"), look="primary", on=self._apply)
         self.reembed = control(QPushButton(self), "memory-reembed", N_("Compute vectors again"), on=self._reembed)
         buttons = FlowLayout(spacing=8)
@@ -167,8 +173,40 @@ class MemoryPage(SettingsPage):
         self.provider.setCurrentIndex(max(0, self.provider.findText(chosen)))
         for row in (self._provider_row, self._dimension_row):
             row.setVisible(kind in REMOTE)
-        self._model_row.setVisible(kind in REMOTE or kind == "sentence-transformers")
+        self._model_row.setVisible(kind in REMOTE or kind == installing.PACKAGE)
+        self._show_install()
         self._check()
+
+    def _show_install(self) -> None:
+        """The button beside an embedder whose package is missing; where none can be added, what to do instead."""
+        self._install_row.setVisible(self.kind.currentData() == installing.PACKAGE and not installing.installed())
+        possible = installing.can_install()
+        self.install.setVisible(possible)
+        hint = _("Not installed. With PyTorch, {size} MB are downloaded from the package index.", size=number(installing.DOWNLOAD_MB))
+        self._install_row.set_texts(N_("Package"), hint if possible else error_text(installing.missing()))
+
+    def _install(self) -> None:
+        said = ""
+
+        def told(line: str) -> None:
+            nonlocal said
+            said = shorten(line, PROGRESS)
+
+        async def job() -> None:
+            try:
+                await self.bridge.engine.settings.install_embedder(told)
+            except Exception as error:
+                self.busy.note(error_text(error), "error")
+            else:
+                self.busy.note(_("Installed. “Use this embedder” switches to it."), "ok")
+            finally:
+                self.install.setEnabled(True)
+                self._show_install()
+
+        working = self.jobs.once("install", job)
+        if working is not None:
+            self.install.setEnabled(False)
+            self.busy.watch(working, lambda: _("Installing: {line}", line=said))
 
     def _entered(self) -> EmbedderSettings:
         kind = self.kind.currentData()
@@ -176,7 +214,7 @@ class MemoryPage(SettingsPage):
         return EmbedderSettings(
             kind=kind,
             provider=self.provider.currentText() if remote else "",
-            model=self.model.text().strip() if remote or kind == "sentence-transformers" else "",
+            model=self.model.text().strip() if remote or kind == installing.PACKAGE else "",
             dimension=(self.dimension.value() or None) if remote else None,
         )
 
@@ -193,6 +231,7 @@ class MemoryPage(SettingsPage):
             try:
                 await self.bridge.engine.settings.update(embedder=entered)
             except Exception as error:
+                self._show_install()  # a missing package is refused with the button that installs it
                 self.busy.note(error_text(error), "error")
                 return
             self._saved = entered
