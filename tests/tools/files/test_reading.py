@@ -88,7 +88,7 @@ async def test_a_damaged_picture_is_an_error_and_not_shown(call: Calls, ws: Path
     (ws / "a.png").write_bytes(broken_inside())
     assert await call("read_file", path="a.png") == {
         "success": False,
-        "error": "a.png is damaged: it cannot be decoded and is not shown.",
+        "error": "a.png is damaged: it cannot be decoded and is not shown. Go on without it, and tell the user.",
         "code": "broken",
     }
 
