@@ -64,8 +64,8 @@ def test_a_prompt_begins_a_run(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ((), "either PROMPT or --prompt"),
-        (("Hello", "--prompt", "greet"), "either PROMPT or --prompt"),
+        ((), "PROMPT --prompt"),
+        (("Hello", "--prompt", "greet"), "--prompt"),
         (("Hello", "--set", "who=Ann"), "beside PROMPT"),
         (("--prompt", "greet"), "needs values for: who"),
         (("--prompt", "greet", "--set", "whom=Ann"), "no variable whom"),

@@ -39,13 +39,14 @@ def register(add: Adder) -> None:
         "a second try stands as it is: answer is missing then, and standard error, or the event misfit, says why."
     )
     parser = add.command("run", _("one turn in a new or an existing workflow"), "run:run", epilog=f"{ends} {form}")
-    parser.add_argument(
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument(
         "prompt",
         metavar="PROMPT",
         nargs="?",
         help=_("what to do; - reads standard input, which beside a prompt goes along as an attachment"),
     )
-    parser.add_argument("--prompt", metavar="NAME", dest="own_prompt", help=_("in place of PROMPT, one of your own: atelier prompts list"))
+    what.add_argument("--prompt", metavar="NAME", dest="own_prompt", help=_("in place of PROMPT, one of your own: atelier prompts list"))
     parser.add_argument(
         "--set",
         metavar="VARIABLE=VALUE",
@@ -161,8 +162,6 @@ async def _prompt(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
     from atelier_desk.domain.errors import LimitError, UsageError
 
     given: str | None = arguments.prompt
-    if (given is None) is (arguments.own_prompt is None):
-        raise UsageError(N_("Give either PROMPT or --prompt NAME."))
     if given is None:
         return await atelier.prompts.filled(arguments.own_prompt, _values(arguments.values))
     if arguments.values:
