@@ -149,20 +149,27 @@ class CallingDesk(QObject):
 
     def _on_chosen(self, taken: Completed) -> None:
         row: Listed | Prompt | Prompted = taken.data
-        dialog: ArgumentsDialog | PromptDialog | PromptForm
-        if isinstance(row, Prompted):
-            if not row.prompt.arguments:
-                return
-            dialog = PromptDialog(row, self._insert, self._composer)
-        elif isinstance(row, Prompt):
-            if not variables(row.content):
-                self._replace(row.content)
-                return
-            dialog = PromptForm(row, _("Insert"), self._replace, self._composer)
-        elif row.found.text is None or not row.found.text.takes_arguments:
-            return
+        if isinstance(row, Prompt):
+            self._take(row, self._replace)
+        elif isinstance(row, Prompted):
+            if row.prompt.arguments:
+                self._open(PromptDialog(row, self._insert, self._composer))
+        elif row.found.text is not None and row.found.text.takes_arguments:
+            self._open(ArgumentsDialog(row, self._insert, self._composer))
+
+    def put_in(self, prompt: Prompt) -> None:
+        """Put a prompt's text where the cursor stands, with its variables asked for."""
+        self._take(prompt, self._composer.field.insertPlainText)
+        if self.dialog is None:
+            self._composer.field.setFocus()
+
+    def _take(self, prompt: Prompt, put: Callable[[str], object]) -> None:
+        if variables(prompt.content):
+            self._open(PromptForm(prompt, _("Insert"), put, self._composer))
         else:
-            dialog = ArgumentsDialog(row, self._insert, self._composer)
+            put(prompt.content)
+
+    def _open(self, dialog: ArgumentsDialog | PromptDialog | PromptForm) -> None:
         self.dialog = dialog
         dialog.finished.connect(self._closed)
         dialog.open()
