@@ -39,7 +39,9 @@ def test_a_prompt_from_the_settings_to_the_model_and_back(open_desk: OpenDesk) -
     desk.last_reply("Salut Ann !")
     assert desk.model.requests[0].messages[-1].content == "Greet Ann\nin French."
 
+    settings.activateWindow()
+    desk.until(settings.isActiveWindow, "the settings have the keyboard")
     desk.click(desk.find("prompt-delete", QPushButton))
     desk.until(lambda: rows.count() == 0, "the prompt is deleted")
-    settings.toasts.undo.undo()  # what the button of the message, and the undo key, do
+    desk.press(settings, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
     desk.until(lambda: rows.count() == 1, "the prompt is back")
