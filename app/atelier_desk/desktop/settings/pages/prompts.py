@@ -87,14 +87,15 @@ class PromptsPage(SettingsPage):
         self.description = control(QLineEdit(self), "prompt-description")
         self.text = control(TextField(self), "prompt-text", name=N_("Text of the prompt"))
         self.text.setTabChangesFocus(True)
-        self.text.setMinimumHeight(theme().px(180))
-        self.row(card, self.name, N_("Name"), N_("Letters, digits, “-”, “_” and “.”, without spaces; /name calls it."), stretch=True)
-        self.row(card, self.description, N_("Description"), N_("What it is for, in a line."), stretch=True)
-        card.body.addWidget(self.text)
+        self.text.setMinimumHeight(theme().px(130))
         self.facts = control(label("", "small", self, wrap=True), "prompt-facts")
         self.warning = control(label("", "small-warn", self, wrap=True), "prompt-warning")
-        for widget in (self.facts, self.warning):
-            widget.setTextFormat(Qt.TextFormat.PlainText)
+        for said in (self.facts, self.warning):
+            said.setTextFormat(Qt.TextFormat.PlainText)
+        card.body.addWidget(self.warning)
+        self.row(card, self.name, N_("Name"), N_("Letters, digits, “-”, “_” and “.”, without spaces; /name calls it."), stretch=True)
+        self.row(card, self.description, N_("Description"), N_("What it is for, in a line."), stretch=True)
+        for widget in (self.text, self.facts):
             card.body.addWidget(widget)
         for field in (self.name, self.description):
             field.textChanged.connect(lambda _text: self._check())
