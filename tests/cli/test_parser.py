@@ -114,7 +114,16 @@ class Marked(gettext.NullTranslations):
 def test_argparse_speaks_the_readers_language(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     marked = Marked()
     monkeypatch.setattr(i18n, "_current", marked)
-    wrong = (["frobnicate"], ["run"], ["run", "a", "b"], ["run", "a", "--agent"], ["run", "a", "--json=3"], ["run", "a", "--approval", "x"])
+    wrong = (
+        ["frobnicate"],
+        ["agents", "show"],
+        ["run"],
+        ["run", "a", "b"],
+        ["run", "a", "--prompt", "b"],
+        ["run", "a", "--agent"],
+        ["run", "a", "--json=3"],
+        ["run", "a", "--approval", "x"],
+    )
     for argv in wrong:
         with pytest.raises(Usage) as caught:
             parse(argv)

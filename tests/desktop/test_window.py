@@ -10,16 +10,18 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QPoint, Qt
-from PySide6.QtGui import QFont, QKeySequence
+from PySide6.QtGui import QFont, QKeySequence, QTextCursor
 from PySide6.QtWidgets import QApplication, QComboBox, QDialog, QFileDialog, QLabel, QLineEdit, QPlainTextEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from atelier_desk.desktop.chat.compose.prompt_form import PromptForm
 from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.window import MainWindow, first_view
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.audit import AuditDecision, AuditEntry, AuditLine, AuditPage
 from atelier_desk.domain.errors import StorageError
+from atelier_desk.domain.prompt import Prompt
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import Workflow, WorkflowStatus
@@ -402,6 +404,30 @@ async def test_the_palette_finds_workflows_that_were_put_away(program: Program, 
     qtbot.keyClick(palette.field, Qt.Key.Key_Return)
     await settle(30)
     assert window.chat.workflow_id == "old"
+
+
+async def test_the_palette_puts_a_prompt_into_the_message(program: Program, qtbot: QtBot) -> None:
+    await program.start(workflow="w1")
+    prompts = [Prompt(name="weekly", description="Sums the week up", content="Sum up."), Prompt(name="greet", content="Greet {{who}}.")]
+    program.engine.set("prompts", "list", prompts)
+    window, field = program.window, program.window.chat.composer.field
+    field.setPlainText("Please: ")
+    field.moveCursor(QTextCursor.MoveOperation.End)
+    for searched, found in (("week up", "Prompt: weekly, Sums the week up"), ("greet", "Prompt: greet")):
+        window.actions_["command-palette"].trigger()
+        palette = window._palette
+        assert palette is not None
+        palette.field.clear()
+        qtbot.keyClicks(palette.field, searched)
+        await wait_for(lambda shown=palette: shown._model.rowCount() == 1)
+        assert palette._model.index(0, 0).data(Qt.ItemDataRole.AccessibleTextRole).startswith(found)
+        qtbot.keyClick(palette.field, Qt.Key.Key_Return)
+        await settle(30)
+    form = window.chat.calling.dialog
+    assert isinstance(form, PromptForm)
+    form.fields[0].set_text("Ann")
+    form._press()
+    assert field.toPlainText() == "Please: Sum up.Greet Ann."
 
 
 async def test_chosen_shortcuts_are_in_force_in_the_window(program: Program) -> None:

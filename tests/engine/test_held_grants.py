@@ -268,6 +268,7 @@ mcp_server: name config.name config.transport config.command config.args config.
     config.headers config.sandbox config.timeout_s config.tools_off config.client_id config.scopes config.roots
     config.older_protocol config.source config.keyring known created_at
 project: id name root loaded embedded cut leaving created_at updated_at ingested_at
+prompt: id name description content created_at updated_at
 model: provider name label context_window max_output_tokens supports_tools supports_vision supports_thinking
     embedding starter price_input price_output price_cache_read price_cache_write size_bytes source
 setting: language theme font_scale notifications tray quick_key_on quick_key notification_answers remind_minutes
@@ -287,6 +288,7 @@ workflow: choices.approval workspace tainted
 run: status
 memory: tainted
 memory_bin: tainted
+prompt: tainted
 approval_request: status
 permission_rule: held
 agent: config.approval

@@ -72,6 +72,7 @@ _DEFAULTS: dict[str, Any] = {
     "memories.is_on": True,
     "memories.pairs": [],
     "memories.reembed_state": {"state": "whole", "left": 0, "embedder": "", "searched": ""},
+    "prompts.list": [],
     "stepping.waiting": (),
     "teams.at_work": {},
     "teams.turns": [],

@@ -13,6 +13,8 @@ WORDS = (
     N_("show this help message and exit"),
     N_("argument %(argument_name)s: %(message)s"),
     N_("the following arguments are required: %s"),
+    N_("one of the arguments %s is required"),
+    N_("not allowed with argument %s"),
     N_("unrecognized arguments: %s"),
     N_("expected one argument"),
     N_("ignored explicit argument %r"),

@@ -15,8 +15,8 @@ from atelier_desk.domain.text import readable_name
 from atelier_desk.i18n import LANGUAGES, _
 
 GROUPS = (
-    "run", "chat", "resume", "workflows", "agents", "skills", "models", "providers", "tools", "tasks", "queue", "memory", "projects",
-    "reports", "files", "commands", "questions", "approvals", "permissions", "mcp", "web", "media", "usage",
+    "run", "chat", "resume", "workflows", "agents", "skills", "prompts", "models", "providers", "tools", "tasks", "queue", "memory",
+    "projects", "reports", "files", "commands", "questions", "approvals", "permissions", "mcp", "web", "media", "usage",
     "quick", "settings", "backup", "doctor", "completion",
 )  # fmt: skip
 """Command groups; ``atelier_desk.cli.commands.<name>.register(add)`` adds each, in the order of the help."""

@@ -1,4 +1,4 @@
-"""What the command palette offers beside the window's actions: workflows, agents, models, settings pages."""
+"""What the command palette offers beside the window's actions: workflows, agents, models, settings pages, prompts."""
 
 from __future__ import annotations
 
@@ -9,21 +9,31 @@ from typing import TYPE_CHECKING
 from atelier_desk.desktop.chat.compose.choices import describe, key_of
 from atelier_desk.desktop.palette import Command
 from atelier_desk.desktop.palette_words import found_by
+from atelier_desk.domain.text import shorten
 from atelier_desk.i18n import _, in_every_language
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.settings.registry import PageEntry
     from atelier_desk.desktop.window_parts import WindowParts
+    from atelier_desk.domain.prompt import Prompt
     from atelier_desk.domain.workflow import Workflow
+
+HINT = 60
+"""Characters of what a prompt is for."""
 
 
 def commands(
-    window: WindowParts, pages: Iterable[PageEntry], show_page: Callable[[str], object], archived: Iterable[Workflow] = ()
+    window: WindowParts,
+    pages: Iterable[PageEntry],
+    show_page: Callable[[str], object],
+    archived: Iterable[Workflow] = (),
+    prompts: Iterable[Prompt] = (),
 ) -> Iterator[Command]:
     """In the order of their headings. Only what the window knows already: nothing is waited for."""
     yield from _workflows(window, archived)
     yield from _agents(window)
     yield from _models(window)
+    yield from _prompts(window, prompts)
     for page in pages:
         key = f"page:{page.name}"
         also = f"{page.name} {found_by(key, page.title, 'Settings')}"
@@ -37,6 +47,15 @@ def _workflows(window: WindowParts, archived: Iterable[Workflow]) -> Iterator[Co
         hint, icon = (_("Archived"), "archive") if each.archived else (_("Workflow"), "message-square")
         also = in_every_language("Archived" if each.archived else "Workflow")
         yield Command(each.name, run, hint, icon, also, f"workflow:{each.id}", _("Workflows"))
+
+
+def _prompts(window: WindowParts, prompts: Iterable[Prompt]) -> Iterator[Command]:
+    """What is put into the message in view; a search finds them by what they are for, too."""
+    for each in prompts:
+        text = _("Prompt: {name}", name=each.name)
+        also = f"{each.description} {in_every_language('Prompts')}"
+        run = partial(window.chat.calling.put_in, each)
+        yield Command(text, run, shorten(each.description, HINT), "quote", also, f"prompt:{each.id}", _("Prompts"))
 
 
 def _agents(window: WindowParts) -> Iterator[Command]:

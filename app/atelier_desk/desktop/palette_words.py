@@ -78,6 +78,7 @@ WORDS = {
     # settings pages
     "page:general": "language theme font size notifications langue thème police taille",
     "page:agents": "team roles prompts équipe rôles consignes",
+    "page:prompts": "library templates variables snippets texts bibliothèque modèles variables textes consignes",
     "page:providers": "models api key server ollama openai mistral anthropic modèles clé serveur",
     "page:mcp": "servers tools plug connect serveurs outils connecter",
     "page:approvals": "allow deny rules audit rights approvals autoriser refuser règles droits accords demander",

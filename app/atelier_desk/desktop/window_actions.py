@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.settings.registry import PageEntry
     from atelier_desk.desktop.settings.window import SettingsWindow
     from atelier_desk.desktop.tray import Tray
+    from atelier_desk.domain.prompt import Prompt
     from atelier_desk.domain.workflow import Workflow
 
 
@@ -46,6 +47,7 @@ class WindowActions(WindowParts):
     ran_last: str = ""
     settings_pages: tuple[PageEntry, ...] = ()
     archived: tuple[Workflow, ...] = ()
+    prompts: tuple[Prompt, ...] = ()
     _settings_window: SettingsWindow | None = None
     _search_dialog: SearchEverywhere | None = None
     _quick: QuickAsk | None = None
@@ -326,7 +328,7 @@ class WindowActions(WindowParts):
 
         if self._palette is None:
             self._palette = CommandPalette(
-                self.actions_, self, lambda: commands(self, self.settings_pages, self.show_settings, self.archived)
+                self.actions_, self, lambda: commands(self, self.settings_pages, self.show_settings, self.archived, self.prompts)
             )
             self._palette.recent = self.ran_last.split("\n") if self.ran_last else []
             self._palette.ran.connect(self._on_ran)
@@ -335,17 +337,18 @@ class WindowActions(WindowParts):
         if not self.settings_pages:
             self.bridge.jobs.start(self._find_pages(), "settings pages")
         if self.bridge.ready:
-            self.bridge.jobs.start(self._find_archived(), "archived workflows")
+            self.bridge.jobs.start(self._find_more(), "archived workflows and prompts")
 
     def _on_ran(self, _key: str) -> None:
         if self._palette is not None:
             self.ran_last = "\n".join(self._palette.recent)
 
-    async def _find_archived(self) -> None:
-        """The list of workflows knows those only while its archive is open."""
+    async def _find_more(self) -> None:
+        """What no part of the window knows: the list of workflows knows those of the archive only while it is open."""
         found = tuple(await self.bridge.engine.workflows.list(limit=None, archived=True))
-        if found != self.archived:
-            self.archived = found
+        prompts = tuple(await self.bridge.engine.prompts.list())
+        if (found, prompts) != (self.archived, self.prompts):
+            self.archived, self.prompts = found, prompts
             if self._palette is not None:
                 self._palette.collect_again()
 

@@ -42,6 +42,15 @@ MEMORY_CONTENT: Final = 50_000
 MEMORY_LIST_DEFAULT: Final = 10
 MEMORY_LIST_MAX: Final = 100
 PROJECT_NAME: Final = 128
+PROMPTS: Final = 1_000
+"""Prompts that a person may keep: each is looked through while ``/`` is typed."""
+PROMPT_NAME: Final = 64
+"""Characters, as of skills: https://agentskills.io/specification."""
+PROMPT_DESCRIPTION: Final = 1_000
+PROMPT_CONTENT: Final = 50_000
+"""Characters of a prompt's text; with its variables filled in it is a message: ``MESSAGE``."""
+PROMPT_VARIABLES: Final = 20
+"""Variables of one prompt: each is a field of a form."""
 MEMORY_TAGS: Final = 20
 MEMORY_TAG: Final = 64
 MEMORY_CONTEXT_DAYS: Final = 7

@@ -43,10 +43,10 @@ class Invocation(Model):
     """What a person called with ``/name arguments``, as it goes to the model with the message.
 
     Attributes:
-        kind: a skill; a command: a file with a prompt; or a prompt that an MCP server made.
-        source: the file, absolute; of a prompt its server.
+        kind: a skill; a command: a file with a prompt; or a prompt: a person's own, or one that an MCP server made.
+        source: the file, absolute; of a prompt its server, empty for a person's own.
         text: its instructions with the arguments filled in.
-        read: what had been read from outside when its file was written; empty for a file that a person wrote or has read.
+        read: what had been read from outside when its file or prompt was written; empty for one that a person wrote or has read.
     """
 
     kind: Literal["skill", "command", "prompt"]
@@ -59,4 +59,4 @@ class Invocation(Model):
     @property
     def outside(self) -> str:
         """What was read from outside with it, empty for nothing: a server wrote a prompt at this moment, and no person a file before."""
-        return self.use.name if self.kind == "prompt" else self.read
+        return self.use.name if self.kind == "prompt" and self.source else self.read

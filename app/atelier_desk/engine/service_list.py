@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.own_tools import OwnToolService
     from atelier_desk.engine.services.permissions import PermissionService
     from atelier_desk.engine.services.projects import ProjectService
+    from atelier_desk.engine.services.prompts import PromptService
     from atelier_desk.engine.services.providers import ProviderService
     from atelier_desk.engine.services.questions import QuestionService
     from atelier_desk.engine.services.reports import ReportService
@@ -62,6 +63,7 @@ class Services(Protocol):
     own_tools: OwnToolService
     tools: ToolService
     skills: SkillService
+    prompts: PromptService
     stepping: SteppingService
     usage: UsageService
     attachments: AttachmentService

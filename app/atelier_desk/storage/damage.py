@@ -36,8 +36,9 @@ _WHERE: dict[tuple[str, str], str] = {
     ("mcp_server", CHANGED): N_("The MCP server {row} is not as it was written."),
     ("permission_rule", CHANGED): N_("The permission rule {row} is not as it was written."),
     ("setting", CHANGED): N_("The setting {row} is not as it was written."),
+    ("prompt", CHANGED): N_("The prompt {row} is not as it was written."),
 }
-CONFIGURATION = ("agent", "provider", "mcp_server", "permission_rule", "setting")
+CONFIGURATION = ("agent", "provider", "mcp_server", "permission_rule", "setting", "prompt")
 """Tables whose damaged rows a person can give up, to write them anew."""
 RESTRICTING = ("permission_rule", "setting")
 """Those that may hold what forbids something: while one is damaged, no agent begins to work."""

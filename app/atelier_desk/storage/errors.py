@@ -86,6 +86,7 @@ NOT_THERE_OF = {
     "memory": N_("There is no memory {id}."),
     "message": N_("There is no message {id}."),
     "project": N_("There is no project {id}."),
+    "prompt": N_("There is no prompt {id}."),
     "question": N_("There is no question {id}."),
     "report": N_("There is no report {id}."),
     "run": N_("There is no run {id}."),

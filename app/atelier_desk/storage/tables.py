@@ -10,6 +10,7 @@ from atelier_desk.domain.mcp import McpEntry
 from atelier_desk.domain.memory import DeletedMemory, Memory
 from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.domain.project import Project
+from atelier_desk.domain.prompt import Prompt
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.task import Task
@@ -83,6 +84,9 @@ PROVIDERS: Table[ProviderConfig] = Table(
 )
 MCP_SERVERS: Table[McpEntry] = Table("mcp_server", McpEntry, key=lambda entry: entry.name, json_fields={"config", "known"}, hashed=True)
 PROJECTS: Table[Project] = Table("project", Project, extra=lambda project: {"folded": project.name.casefold()}, order=("folded",))
+PROMPTS: Table[Prompt] = Table(
+    "prompt", Prompt, extra=lambda prompt: {"folded": prompt.name.casefold()}, order=("folded",), hashed=True, changing=("tainted",)
+)
 MODELS: Table[ModelInfo] = Table("model", ModelInfo, key=lambda model: [model.provider, model.name])
 
 OWNED = (

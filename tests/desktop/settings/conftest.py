@@ -54,7 +54,7 @@ class Engine(FakeAtelier):
                 "test_draft": ProviderHealth(ok=True, latency_ms=12, models=1),
             },
             own_tools={"list": [], "reload": []},
-            skills={"overview": []},
+            skills={"overview": [], "files_by_name": {}},
             mcp={"list": [], "log": []},
             models={"list": models, "catalogue": [], "downloads": [], "list_state": ListState(date(2026, 7, 2), 531, 12)},
             web={"state": lambda: WebState(self.kept.web, ("brave",), True, 12, 34_567)},

@@ -20,6 +20,7 @@ NAMES = [
     "general",
     "providers",
     "agents",
+    "prompts",
     "skills",
     "mcp",
     "tools",

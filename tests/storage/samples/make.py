@@ -153,6 +153,7 @@ async def fill(maker: Maker) -> None:
     await maker.run("projects", "create", "work", str(work), optional=True)
     await maker.run("projects", "ingest", str(work), optional=True)
     await maker.run("mcp", "add", "clock", "--no-test", "--command", "clock-server", "--utc", optional=True)
+    await maker.run("prompts", "add", "greet", "--text", "Greet {{who}} in {{language=French}}.", optional=True)
     await maker.run("memory", "add", "The office was in Brest.")
     memories = json.loads(await maker.run("--json", "memory", "list"))
     (wrong,) = (each["id"] for each in memories if "Brest" in each["content"])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atelier_desk.workspace.skills.arguments import filled, joined, names_of, split, wants
+from atelier_desk.workspace.skills.arguments import filled, joined, names_of, split, values_of, variables, wants, with_values
 
 
 @pytest.mark.parametrize(
@@ -59,3 +59,55 @@ def test_many_places_and_long_arguments_fill_no_memory() -> None:
     assert text.startswith("y" * 100_000)
     assert len(text) < 500_000
     assert filled("$ARGUMENTS" + " $HOME" * 20_000 + " end", "y" * 100_000).endswith("$HOME end"), "what is no place stays"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Hi {{name}}, {{ name }}", [("name", None)]),
+        ("{{a}} {{b=1}} {{a = two words }}", [("a", "two words"), ("b", "1")]),
+        ("{{a=}} {{a=x}}", [("a", "")]),
+        ("{{prénom}} {{_x}} {{a-b}}", [("prénom", None), ("_x", None), ("a-b", None)]),
+        ("{{1a}} {{}} {{a b}} {{{{a}} {a}} {{a=}b}} {{a", [("a", None)]),
+        ("$1 $ARGUMENTS ${x} costs $5", []),
+    ],
+)
+def test_variables_of_a_prompt(text: str, found: list[tuple[str, str | None]]) -> None:
+    assert [(each.name, each.default) for each in variables(text)] == found
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "out"),
+    [
+        ("{{a}}-{{ a }}", {"a": "{{b}} \\1"}, "{{b}} \\1-{{b}} \\1"),
+        ("{{a=x}}, {{a}}", {}, "x, x"),
+        ("{{a=x}}", {"a": ""}, ""),
+        ("{{a}} costs $5 for $ARGUMENTS", {}, "{{a}} costs $5 for $ARGUMENTS"),
+    ],
+)
+def test_a_prompt_with_its_values(text: str, values: dict[str, str], out: str) -> None:
+    assert with_values(text, values) == out
+
+
+@pytest.mark.parametrize(
+    ("given", "values"),
+    [
+        ("Ann", {"who": "Ann"}),
+        ("Ann in the sea", {"who": "Ann", "where": "in the sea"}),
+        ('where="the sea" Ann', {"who": "Ann", "where": "the sea"}),
+        ("", {}),
+        ("who=", {"who": ""}),
+    ],
+)
+def test_what_follows_a_name_fills_in_by_name_or_in_order(given: str, values: dict[str, str]) -> None:
+    assert values_of(given, ("who", "where")) == values
+
+
+def test_a_command_may_give_defaults_too() -> None:
+    text = "Hello {{name=you}} from {{place}}"
+    assert filled(text, "place=Rome", names_of(text, braced=True)) == "Hello you from Rome"
+
+
+def test_many_braces_are_looked_through_in_time() -> None:
+    for text in ("{{a=" * 12_500, "{{" + " " * 50_000, "{{a" + " " * 50_000 + "=", "{{" * 25_000):
+        assert variables(text) == ()

@@ -39,8 +39,21 @@ def register(add: Adder) -> None:
         "a second try stands as it is: answer is missing then, and standard error, or the event misfit, says why."
     )
     parser = add.command("run", _("one turn in a new or an existing workflow"), "run:run", epilog=f"{ends} {form}")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument(
+        "prompt",
+        metavar="PROMPT",
+        nargs="?",
+        help=_("what to do; - reads standard input, which beside a prompt goes along as an attachment"),
+    )
+    what.add_argument("--prompt", metavar="NAME", dest="own_prompt", help=_("in place of PROMPT, one of your own: atelier prompts list"))
     parser.add_argument(
-        "prompt", metavar="PROMPT", help=_("what to do; - reads standard input, which beside a prompt goes along as an attachment")
+        "--set",
+        metavar="VARIABLE=VALUE",
+        action="append",
+        default=[],
+        dest="values",
+        help=_("fills in a variable of --prompt (repeatable)"),
     )
     add_workflow_options(parser)
     add_attach_option(parser)
@@ -57,7 +70,7 @@ async def run(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
     from atelier_desk.cli.follow import Follower
     from atelier_desk.cli.render import renderer_for
     from atelier_desk.cli.stepper import Stepper
-    from atelier_desk.domain.errors import UsageError
+    from atelier_desk.domain.errors import LimitError, UsageError
     from atelier_desk.domain.workflow import RunMode
     from atelier_desk.engine.services.common.naming import name_from
     from atelier_desk.file_words import changed_words, path_words
@@ -68,7 +81,7 @@ async def run(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
     if arguments.prompt == arguments.schema == "-":
         raise UsageError(N_("Standard input is either the prompt or the schema."))
     schema = await schema_from(out, arguments.schema) if arguments.schema is not None else None
-    prompt = await _prompt(arguments.prompt, out)
+    prompt = await _prompt(atelier, arguments, out)
     existing = await chosen_workflow(atelier, arguments)
     attached = await attachments(atelier, arguments, out, existing)
     answers = await Answers.create(atelier, out, arguments.answers)
@@ -97,11 +110,13 @@ async def run(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
             mode=mode,
             message_id=out.request.key,
         )
-    except BaseException:
+    except BaseException as error:
         follower.close()
         if existing is None and (started := atelier.runs.active(workflow.id)) is not None:
             # The command was ended while its run began.
             await atelier.runs.interrupt(started)
+        elif existing is None and isinstance(error, UsageError | LimitError):
+            await atelier.workflows.purge(workflow.id)  # the message was refused: nothing was ever said in it
         raise
     status = await follower.follow(run_id)
     if not out.json and not arguments.quiet:
@@ -142,13 +157,31 @@ async def _new_workflow(atelier: Atelier, out: Output, name: str, who: Chosen, f
     return await atelier.workflows.create(name, who.agent_id, folders, choices=who.choices, id=out.request.key)
 
 
-async def _prompt(given: str, out: Output) -> str:
+async def _prompt(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> str:
     from atelier_desk.domain import limits
     from atelier_desk.domain.errors import LimitError, UsageError
 
+    given: str | None = arguments.prompt
+    if given is None:
+        return await atelier.prompts.filled(arguments.own_prompt, _values(arguments.values))
+    if arguments.values:
+        raise UsageError(N_("--set fills in variables of --prompt NAME; beside PROMPT there are none."))
     text = await out.read_input() if given == "-" else given
     if not text.strip():
         raise UsageError(N_("The prompt is empty."))
     if len(text) > limits.MESSAGE:
         raise LimitError(N_("The prompt has {length} characters; at most {most} are allowed."), length=len(text), most=limits.MESSAGE)
     return text.strip()
+
+
+def _values(given: list[str]) -> dict[str, str]:
+    """``VARIABLE=VALUE`` by variable; the last one holds."""
+    from atelier_desk.domain.errors import UsageError
+
+    values = {}
+    for each in given:
+        name, equals, value = each.partition("=")
+        if not equals or not name.strip():
+            raise UsageError(N_("--set takes a variable and its value, as in --set language=French; {given} is none."), given=each)
+        values[name.strip()] = value
+    return values

@@ -21,6 +21,7 @@ Topic = Literal[
     "command",
     "mcp",
     "projects",
+    "prompt",
     "data",
 ]
 """What a change is about: of ``data`` whether its folder is not where it was (``moved``, else empty). The id beside it is that of the

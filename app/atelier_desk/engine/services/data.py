@@ -135,7 +135,7 @@ class DataService:
         await end_all(self._context.repos, self._context.runs)
         await in_storage_thread(origin.unmark, self._context.datadir.root)
         self._context.memory_search.forget_loaded()
-        for topic in ("workflow", "agent", "provider", "model", "memory", "report", "settings", "task", "question"):
+        for topic in ("workflow", "agent", "provider", "model", "memory", "report", "prompt", "settings", "task", "question"):
             self._context.bus.changed(topic, "")
         return result
 

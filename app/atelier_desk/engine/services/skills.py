@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 PROMPT = re.compile(r"/([A-Za-z0-9][\w-]{0,31}):(\S+)(?:\s+(.*))?\Z", re.DOTALL)
 """A message that calls a prompt of an MCP server: ``/server:prompt``, then its arguments."""
-CALLED = re.compile(r"/([A-Za-z0-9_][\w.:-]*)(?:\s+(.*))?\Z", re.DOTALL)
+CALLED = re.compile(r"/(\w[\w.:-]*)(?:\s+(.*))?\Z", re.DOTALL)
 """A message that calls something: ``/name``, then its arguments."""
 OFF_MOST = 2_000
 MOST_FOLDERS = 50
@@ -113,6 +113,15 @@ class SkillService:
         rows = [row for row in await self.list(folders) if row.usable and row.found.text is not None and row.found.text.by_person]
         return sorted(rows, key=lambda row: row.name)
 
+    async def files_by_name(self, folders: Sequence[str] | None = None) -> dict[str, str]:
+        """The file that each name calls with ``/``, before prompts of that name. None: of every folder that a workflow works in."""
+        if folders is not None:
+            rows = await self.callable(folders)
+        else:
+            found = [row for place in await self.overview() for row in place.rows]
+            rows = [row for row in found if row.usable and row.found.text is not None and row.found.text.by_person]
+        return {row.name: row.found.file for row in reversed(rows)}
+
     async def catalogue(self, folders: Sequence[str]) -> tuple[SkillFacts, ...]:
         """What a run is told there is; a place that cannot be read tells nothing."""
         try:
@@ -172,13 +181,18 @@ class SkillService:
         return places
 
     async def invoked(self, content: str, folders: Sequence[str]) -> Invocation | None:
-        """What a message calls with ``/name arguments``: a skill or command, else the prompt of an MCP server; None when it calls nothing
-        that can be called.
+        """What a message calls with ``/name arguments``: a skill or command, else a prompt of the person's own, else that of an MCP server;
+        None when it calls nothing that can be called.
 
         Raises:
+            UsageError, LimitError: the prompt has variables without a value, or is too long with them.
             NotFoundError, UsageError, McpError: the server cannot make the prompt of this; the error names it.
         """
-        return await self._called(content, folders) or await self._prompted(content)
+        return await self._called(content, folders) or await self._own(content) or await self._prompted(content)
+
+    async def _own(self, content: str) -> Invocation | None:
+        called = CALLED.match(content.strip())
+        return await self._context.prompts.called(called[1], called[2] or "") if called is not None else None
 
     async def _prompted(self, content: str) -> Invocation | None:
         called = PROMPT.match(content.strip())

@@ -22,6 +22,7 @@ from atelier_desk.storage.repositories.history import HistoryRepository, SearchH
 from atelier_desk.storage.repositories.memories import MemoryRepository
 from atelier_desk.storage.repositories.memory_bin import MemoryBinRepository
 from atelier_desk.storage.repositories.projects import ProjectRepository
+from atelier_desk.storage.repositories.prompts import PromptRepository
 from atelier_desk.storage.repositories.questions import QuestionRepository
 from atelier_desk.storage.repositories.reports import ReportRepository
 from atelier_desk.storage.repositories.tasks import TaskRepository
@@ -47,6 +48,7 @@ __all__ = [
     "ModelRepository",
     "ProjectRepository",
     "PromptFrameRepository",
+    "PromptRepository",
     "ProviderRepository",
     "QuestionRepository",
     "ReportRepository",
@@ -91,6 +93,7 @@ class Repositories:
         self.mcp_servers = McpServerRepository(store)
         self.settings = SettingsRepository(store)
         self.projects = ProjectRepository(store)
+        self.prompts = PromptRepository(store)
         self.used = UsedRepository(store)
 
     # Made when they are first used: the events of the journal take a while to load, and a listing needs none of them.

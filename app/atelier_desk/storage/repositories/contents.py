@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from atelier_desk.storage.store import Statement, Store
 
-_TEXTS = ("workflow", "memory", "memory_bin")
+_TEXTS = ("workflow", "memory", "memory_bin", "prompt")
 
 
 async def mark_contents(store: Store, names: Sequence[str]) -> None:
-    """From now on every workflow and memory counts as having read from these; doing it again changes nothing."""
+    """From now on every workflow, memory and prompt counts as having read from these; doing it again changes nothing."""
     await store.write(*(_changed(table, "array::union(tainted ?? [], $names)", names) for table in _TEXTS))
 
 

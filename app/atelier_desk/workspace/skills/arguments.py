@@ -1,6 +1,7 @@
 """What stands for the arguments of ``/name arguments`` in the text of a skill or command, and its filling in. Pure.
 
-Source: the conventions of Claude Code, Codex and opencode (``$ARGUMENTS``, ``$1``, names of the header) and ``{{name}}`` of Atelier's own.
+Source: the conventions of Claude Code, Codex and opencode (``$ARGUMENTS``, ``$1``, names of the header) and ``{{name}}`` or
+``{{name=default}}`` of Atelier's own, which alone stand in prompts of a person.
 """
 
 from __future__ import annotations
@@ -8,18 +9,26 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from atelier_desk.domain import limits
 
 FILLED = limits.RESULT_TO_MODEL
 """Characters that are filled in: no model is given more of a text, and places times arguments could be any number."""
-MOST = 20
+MOST = limits.PROMPT_VARIABLES
 """Names of arguments that are asked for."""
-_BRACED = re.compile(r"\{\{\s*([A-Za-z_][\w-]{0,63})\s*\}\}")
-_PLACE = re.compile(
-    r"(\\?)\$(?:ARGUMENTS\[(\d{1,2})\]|(ARGUMENTS)\b|(\d)(?![\d.,]\d|\d)|([A-Za-z_][\w-]*))|\{\{\s*([A-Za-z_][\w-]{0,63})\s*\}\}"
-)
-_NAMED = re.compile(r"([A-Za-z_][\w-]*)=(.*)", re.DOTALL)
+_BRACES = r"\{\{\s*([^\W\d][\w-]{0,63})\s*(?:=([^{}]*))?\}\}"
+_BRACED = re.compile(_BRACES)
+_PLACE = re.compile(r"(\\?)\$(?:ARGUMENTS\[(\d{1,2})\]|(ARGUMENTS)\b|(\d)(?![\d.,]\d|\d)|([A-Za-z_][\w-]*))|" + _BRACES)
+_NAMED = re.compile(r"([^\W\d][\w-]*)=(.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable of a prompt; ``default`` is None for one that has to be filled in."""
+
+    name: str
+    default: str | None = None
 
 
 def split(arguments: str) -> tuple[str, ...]:
@@ -55,6 +64,25 @@ def names_of(text: str, declared: Sequence[str] = (), *, braced: bool = False) -
     return tuple(dict.fromkeys(match[1] for match in _BRACED.finditer(text)))[:MOST] if braced else ()
 
 
+def variables(text: str) -> tuple[Variable, ...]:
+    """The variables in ``{{…}}``, each once, in their order; the first default that is given to one holds wherever it stands."""
+    found: dict[str, str | None] = {}
+    for match in _BRACED.finditer(text):
+        found[match[1]] = found.get(match[1]) if match[2] is None or found.get(match[1]) is not None else match[2].strip()
+    return tuple(Variable(name, default) for name, default in found.items())
+
+
+def with_values(text: str, values: Mapping[str, str]) -> str:
+    """A prompt with its variables filled in; one without a value or a default stays as it is. Values are not looked through again."""
+    given = {**{each.name: each.default for each in variables(text) if each.default is not None}, **values}
+    return _BRACED.sub(lambda match: given.get(match[1], match[0]), text)
+
+
+def values_of(arguments: str, names: Sequence[str]) -> dict[str, str]:
+    """What ``/name arguments`` fills in, by name: ``name=value``, or values in the order of the names, of which the last takes the rest."""
+    return _sorted(split(arguments), names)
+
+
 def wants(text: str, names: Sequence[str] = ()) -> bool:
     """Whether the text has a place for arguments."""
     return any(_is_place(match, names) for match in _PLACE.finditer(text))
@@ -76,7 +104,7 @@ def filled(text: str, arguments: str, names: Sequence[str] = ()) -> str:
         nonlocal used, room
         if not _is_place(match, names):
             return match[0]
-        escaped, index, whole, number, name, brace = match.groups()
+        escaped, index, whole, number, name, brace, default = match.groups()
         if escaped:
             return match[0][1:]
         if number is not None and not values:
@@ -91,7 +119,7 @@ def filled(text: str, arguments: str, names: Sequence[str] = ()) -> str:
         elif number is not None:
             value = _at(values, int(number) - first)
         else:
-            value = named.get(name or brace, "")
+            value = named.get(name or brace) or (default or "").strip()
         room -= len(value)
         return value
 

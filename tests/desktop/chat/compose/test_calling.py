@@ -9,8 +9,10 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.compose.calling import CallingDesk, PromptDialog
 from atelier_desk.desktop.chat.compose.composer import Composer
+from atelier_desk.desktop.chat.compose.prompt_form import PromptForm
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.mcp import McpArgument, McpPrompt
+from atelier_desk.domain.prompt import Prompt
 from atelier_desk.engine.services.skills import Listed
 from atelier_desk.workspace.skills.find import Found
 from atelier_desk.workspace.skills.skill import Text
@@ -37,10 +39,17 @@ POEM = McpPrompt(
 PROMPTS = [("made", POEM), ("made", McpPrompt(name="tidy up", call="tidy_up", title="Tidy up"))]
 
 
+OWN = [
+    Prompt(name="greet", description="Greets", content="Greet {{who}} in {{language=French}}.\nThen {{who}} goes."),
+    Prompt(name="notes", content="Hidden by the skill of that name."),
+    Prompt(name="weekly", content="/fix 7\nWrite the 😀 report."),
+]
+
+
 class Bench:
     def __init__(self, qtbot: QtBot) -> None:
         self.qtbot = qtbot
-        self.engine = FakeAtelier(skills={"callable": ROWS}, mcp={"prompts": PROMPTS})
+        self.engine = FakeAtelier(skills={"callable": ROWS}, mcp={"prompts": PROMPTS}, prompts={"list": OWN})
         self.composer = Composer()
         qtbot.addWidget(self.composer)
         self.composer.resize(600, 200)
@@ -74,7 +83,7 @@ def bench(qtbot: QtBot) -> Bench:
 
 async def test_what_begins_with_the_letters_comes_first_and_is_taken_by_keyboard(bench: Bench) -> None:
     await bench.write("/")
-    assert [each.split()[0] for each in bench.shown()] == ["/fix", "/notes", "/prefix", "/made:poem", "/made:tidy_up"]
+    assert [each.split()[0] for each in bench.shown()] == ["/fix", "/notes", "/prefix", "/greet", "/weekly", "/made:poem", "/made:tidy_up"]
     assert bench.engine.calls("skills.callable")[-1] == ((("/work",),), {})
     await bench.write("fix")
     assert [each.split()[0] for each in bench.shown()] == ["/fix", "/prefix"]
@@ -178,3 +187,51 @@ async def test_a_prompt_without_arguments_is_taken_at_once(bench: Bench) -> None
     bench.press(Qt.Key.Key_Return)
     assert bench.field.toPlainText() == "/made:tidy_up "
     assert bench.desk.dialog is None
+
+
+async def test_a_prompt_of_the_persons_own_is_filled_in_and_its_text_can_be_read_before_it_is_sent(bench: Bench, qtbot: QtBot) -> None:
+    sent: list[str] = []
+    bench.composer.sent.connect(lambda text, *_rest: sent.append(text))
+    await bench.write("/gr")
+    bench.press(Qt.Key.Key_Return)
+    form = bench.desk.dialog
+    assert isinstance(form, PromptForm)
+    assert bench.field.toPlainText() == "/gr"
+    who, language = (field.editor for field in form.fields)
+    assert (who.accessibleName(), language.toPlainText()) == ("who", "French")
+    assert form.preview.toPlainText() == "Greet {{who}} in French.\nThen {{who}} goes."
+    qtbot.keyClick(who, Qt.Key.Key_Return)
+    assert "Fill in: who." in {each.text() for each in form.findChildren(QLabel)}
+    qtbot.keyClicks(who, "Ann")
+    qtbot.keyClick(who, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+    qtbot.keyClicks(who, "Lee {{language}}")
+    language.clear()
+    assert form.preview.toPlainText().startswith("Greet Ann\nLee {{language}} in .")
+    qtbot.keyClick(language, Qt.Key.Key_Return)
+    await settle()
+    assert bench.field.toPlainText() == "Greet Ann\nLee {{language}} in .\nThen Ann\nLee {{language}} goes."
+    assert bench.desk.dialog is None
+    assert sent == []
+    bench.field.undo()
+    assert bench.field.toPlainText() == "/gr"
+
+
+async def test_escape_in_the_form_leaves_the_text_as_it_was_typed(bench: Bench, qtbot: QtBot) -> None:
+    await bench.write("/gr")
+    bench.press(Qt.Key.Key_Return)
+    form = bench.desk.dialog
+    assert isinstance(form, PromptForm)
+    qtbot.keyClicks(form.fields[0].editor, "Ann")
+    qtbot.keyClick(form.fields[0].editor, Qt.Key.Key_Escape)
+    await settle()
+    assert bench.field.toPlainText() == "/gr"
+    assert bench.desk.dialog is None
+
+
+async def test_a_prompt_without_variables_stands_in_the_composer_at_once(bench: Bench) -> None:
+    await bench.write("/we")
+    assert "Write the" not in bench.desk.popup.list.item(0).data(Qt.ItemDataRole.AccessibleTextRole), "its first line describes it"
+    bench.press(Qt.Key.Key_Tab)
+    assert bench.field.toPlainText() == "/fix 7\nWrite the 😀 report."
+    assert bench.desk.dialog is None
+    assert bench.shown() == []

@@ -1,4 +1,7 @@
-"""``/`` in the composer: the skills, commands and prompts of MCP servers that can be called, and their arguments asked for."""
+"""``/`` in the composer: the skills, commands and prompts that can be called, and their arguments asked for.
+
+What is called goes to the engine with the message, but for a prompt of the person's own: its text comes into the composer, to be read.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,15 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QLineEdit, QWidget
 
 from atelier_desk.desktop.chat.compose.completion import Completed, Completion
+from atelier_desk.desktop.chat.compose.prompt_form import PromptForm
 from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.panes.form_dialog import FormDialog
 from atelier_desk.desktop.widgets import control, label
 from atelier_desk.desktop.widgets.matching import plain
+from atelier_desk.domain.prompt import Prompt
 from atelier_desk.i18n import N_, _
 from atelier_desk.skill_words import KINDS
+from atelier_desk.workspace.skills.arguments import variables
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -25,6 +31,8 @@ if TYPE_CHECKING:
 
 MOST = 50
 """Rows that are shown."""
+ABOUT = 200
+"""Characters of a prompt's first line that stand for a description it does not have."""
 
 
 class ArgumentsDialog(FormDialog):
@@ -119,7 +127,7 @@ class CallingDesk(QObject):
         super().__init__(composer)
         self._bridge, self._composer, self._folders = bridge, composer, folders
         self._jobs = Jobs(self, lambda _text: None)  # what cannot be looked up completes nothing
-        self.dialog: ArgumentsDialog | PromptDialog | None = None
+        self.dialog: ArgumentsDialog | PromptDialog | PromptForm | None = None
         self.popup = Completion(
             composer.field, "completion", "/", self._found, self._jobs, N_("Skills, commands and prompts"), at_start=True
         )
@@ -129,26 +137,39 @@ class CallingDesk(QObject):
         if not self._bridge.ready:
             return []
         engine = self._bridge.engine
-        rows: list[Listed | Prompted] = [*await engine.skills.callable(tuple(self._folders()))]
+        rows: list[Listed | Prompt | Prompted] = [*await engine.skills.callable(tuple(self._folders()))]
         taken = {row.name for row in rows}
+        rows += [each for each in await engine.prompts.list() if each.name not in taken]
         prompts = [Prompted(server, prompt) for server, prompt in await engine.mcp.prompts()]
         rows += [each for each in prompts if each.name not in taken]  # a file of the same name is what is called
         wanted = plain(typed)
         begin = [row for row in rows if plain(row.name).startswith(wanted)]
         inside = [row for row in rows if wanted in plain(row.name) and row not in begin]
-        return [_prompted(row) if isinstance(row, Prompted) else _completed(row) for row in (begin + inside)[:MOST]]
+        return [_shown(row) for row in (begin + inside)[:MOST]]
 
     def _on_chosen(self, taken: Completed) -> None:
-        row: Listed | Prompted = taken.data
-        dialog: ArgumentsDialog | PromptDialog
-        if isinstance(row, Prompted):
-            if not row.prompt.arguments:
-                return
-            dialog = PromptDialog(row, self._insert, self._composer)
-        elif row.found.text is None or not row.found.text.takes_arguments:
-            return
+        row: Listed | Prompt | Prompted = taken.data
+        if isinstance(row, Prompt):
+            self._take(row, self._replace)
+        elif isinstance(row, Prompted):
+            if row.prompt.arguments:
+                self._open(PromptDialog(row, self._insert, self._composer))
+        elif row.found.text is not None and row.found.text.takes_arguments:
+            self._open(ArgumentsDialog(row, self._insert, self._composer))
+
+    def put_in(self, prompt: Prompt) -> None:
+        """Put a prompt's text where the cursor stands, with its variables asked for."""
+        self._take(prompt, self._composer.field.insertPlainText)
+        if self.dialog is None:
+            self._composer.field.setFocus()
+
+    def _take(self, prompt: Prompt, put: Callable[[str], object]) -> None:
+        if variables(prompt.content):
+            self._open(PromptForm(prompt, _("Insert"), put, self._composer))
         else:
-            dialog = ArgumentsDialog(row, self._insert, self._composer)
+            put(prompt.content)
+
+    def _open(self, dialog: ArgumentsDialog | PromptDialog | PromptForm) -> None:
         self.dialog = dialog
         dialog.finished.connect(self._closed)
         dialog.open()
@@ -160,6 +181,16 @@ class CallingDesk(QObject):
         cursor.insertText(arguments)
         field.setTextCursor(cursor)
 
+    def _replace(self, text: str) -> None:
+        """Put a prompt's text in the place of the ``/name`` at the start, which Undo brings back."""
+        field = self._composer.field
+        cursor = field.textCursor()
+        word = field.toPlainText().split(maxsplit=1)
+        cursor.setPosition(0)
+        cursor.setPosition(len(word[0].encode("utf-16-le")) // 2 if word else 0, cursor.MoveMode.KeepAnchor)
+        cursor.insertText(text)
+        field.setTextCursor(cursor)
+
     def _closed(self) -> None:
         self.dialog = None
         self._composer.field.setFocus()
@@ -167,6 +198,20 @@ class CallingDesk(QObject):
 
 def _asked(each: McpArgument) -> str:
     return each.name if each.required else _("{name} (optional)", name=each.name)
+
+
+def _shown(row: Listed | Prompt | Prompted) -> Completed:
+    if isinstance(row, Prompted):
+        return _prompted(row)
+    return _own(row) if isinstance(row, Prompt) else _completed(row)
+
+
+def _own(prompt: Prompt) -> Completed:
+    about = prompt.description or prompt.content.partition("\n")[0][:ABOUT]
+    names = " ".join(f"{{{{{each.name}}}}}" for each in variables(prompt.content))
+    where = _("One of your prompts.")
+    detail = " · ".join(filter(None, (about, names if prompt.description else "")))
+    return Completed(f"/{prompt.name}", detail=detail, about=f"{about}\n{where}", icon="quote", data=prompt, waits=True)
 
 
 def _prompted(row: Prompted) -> Completed:

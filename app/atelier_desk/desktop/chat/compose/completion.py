@@ -33,6 +33,7 @@ class Completed:
         detail: what it is, behind its name.
         about: said when the pointer is on it.
         data: what ``Completion.chosen`` hands on with it.
+        waits: the word stays as it is typed until who hears ``chosen`` puts something in its place.
     """
 
     text: str
@@ -41,6 +42,7 @@ class Completed:
     about: str = ""
     icon: str = "command"
     data: Any = None
+    waits: bool = False
 
 
 Source = Callable[[str], Awaitable[Sequence[Completed]]]
@@ -56,7 +58,7 @@ class Completion(QFrame):
         at_start: only as the first word of the text.
 
     Signals:
-        chosen: a ``Completed`` was taken; its text stands in the field.
+        chosen: a ``Completed`` was taken; its text stands in the field, unless it ``waits``.
     """
 
     chosen = Signal(object)
@@ -153,7 +155,7 @@ class Completion(QFrame):
     def _take(self, row: QListWidgetItem) -> None:
         taken: Completed = row.data(DataRole)
         typed = self.typed
-        if typed is not None:
+        if typed is not None and not taken.waits:
             cursor = self._field.textCursor()
             cursor.movePosition(QTextCursor.MoveOperation.Left, QTextCursor.MoveMode.KeepAnchor, len(typed) + len(self._trigger))
             cursor.insertText(taken.text + " ")

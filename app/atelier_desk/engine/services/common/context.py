@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from atelier_desk.domain.permission import PermissionRule
     from atelier_desk.domain.provider import ModelInfo, ProviderConfig
     from atelier_desk.domain.settings import Settings
+    from atelier_desk.domain.skill import Invocation
     from atelier_desk.engine.bus import EventBus
     from atelier_desk.engine.journal import Journal
     from atelier_desk.engine.question_gate import WorkflowQuestionGate
@@ -102,6 +103,12 @@ class RuleAccess(Protocol):
     async def covers(self, asked: ApprovalRequest, texts: Iterable[str]) -> bool: ...
 
 
+class PromptAccess(Protocol):
+    """Who knows the prompts of the person."""
+
+    async def called(self, name: str, given: str) -> Invocation | None: ...
+
+
 class ServiceContext(Protocol):
     """The open engine as a service sees it; read-only here. ``embedder`` changes when it is switched in the settings."""
 
@@ -164,6 +171,9 @@ class ServiceContext(Protocol):
 
     @property
     def mcp(self) -> McpAccess: ...
+
+    @property
+    def prompts(self) -> PromptAccess: ...
 
     @property
     def searcher(self) -> Searcher: ...

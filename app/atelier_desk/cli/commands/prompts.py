@@ -1,0 +1,136 @@
+"""``atelier prompts``: the person's own prompts, which ``/name`` and ``atelier run --prompt`` use."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from atelier_desk.cli.parser import DATABASE, Adder
+from atelier_desk.i18n import N_, _
+
+if TYPE_CHECKING:
+    from atelier_desk.cli.output import Output
+    from atelier_desk.domain.prompt import Prompt
+    from atelier_desk.engine.atelier import Atelier
+
+TEXT = N_("the text, with {{variables}}, or {{variable=default}}; - reads standard input")
+
+
+def register(add: Adder) -> None:
+    group = add.group("prompts", _("your own prompts with {{variables}}, called with /name"))
+    listing = group.command("list", _("all prompts"), "prompts:list_", needs=DATABASE)
+    listing.add_argument("--search", metavar="TEXT", default="", help=_("those alone that have these words"))
+    show = group.command("show", _("a prompt as a Markdown file, to standard output"), "prompts:show", needs=DATABASE)
+    added = group.command("add", _("store a prompt"), "prompts:add_")
+    edit = group.command("edit", _("change a prompt"), "prompts:edit")
+    remove = group.command("remove", _("remove a prompt"), "prompts:remove")
+    for command in (show, added, edit, remove):
+        command.add_argument("name", metavar="NAME")
+    added.add_argument("--text", metavar="TEXT", required=True, help=_(TEXT))
+    edit.add_argument("--text", metavar="TEXT", help=_(TEXT))
+    edit.add_argument("--rename", metavar="NAME", help=_("another name"))
+    for command in (added, edit):
+        command.add_argument("--description", metavar="TEXT", help=_("a line that says what it is for"))
+    imported = group.command(
+        "import", _("store the prompts of files: Markdown, also of Claude Code, Copilot and Codex; recipes of goose"), "prompts:import_"
+    )
+    imported.add_argument("files", metavar="FILE", nargs="+", help=_("Markdown or YAML; - reads standard input as Markdown"))
+    imported.add_argument("--on-conflict", choices=("skip", "overwrite", "rename"), default="rename")
+
+
+async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import data, table
+    from atelier_desk.workspace.skills.arguments import variables
+
+    wanted = arguments.search.casefold().split()
+    rows = [each for each in await atelier.prompts.list() if all(word in each.searched for word in wanted)]
+    if out.json:
+        data(out, [described(prompt) for prompt in rows])
+        return 0
+    lines = [(f"/{each.name}", each.description, ", ".join(one.name for one in variables(each.content))) for each in rows]
+    table(out, lines, (_("name"), _("description"), _("variables")))
+    files = await atelier.skills.files_by_name((out.cwd,))
+    for each in rows:
+        if each.name in files:
+            out.note(_("In this folder /{name} calls {file}, not the prompt.", name=each.name, file=files[each.name]), "warn")
+    return 0
+
+
+async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import data
+
+    prompt = await atelier.prompts.by_name(arguments.name)
+    if out.json:
+        data(out, described(prompt))
+    else:
+        out.write(await atelier.prompts.export_text(prompt.id))
+    for source in prompt.tainted:
+        out.note(_("No person here has read it yet: it comes from {source}.", source=source), "warn")
+    return 0
+
+
+async def add_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.domain.prompt import PromptDraft
+
+    text = await _text(arguments.text, out)
+    draft = PromptDraft(name=arguments.name, description=arguments.description or "", content=text)
+    return _stored(await atelier.prompts.save(draft), out)
+
+
+async def edit(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.domain.errors import UsageError
+
+    prompt = await atelier.prompts.by_name(arguments.name)
+    text = None if arguments.text is None else await _text(arguments.text, out)
+    given = {"name": arguments.rename, "description": arguments.description, "content": text}
+    changed = {field: value for field, value in given.items() if value is not None}
+    if not changed:
+        raise UsageError(N_("Nothing to change: give --text, --description or --rename."))
+    return _stored(await atelier.prompts.save(prompt.draft.model_copy(update=changed), prompt.id), out)
+
+
+async def remove(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import outcome
+
+    prompt = await atelier.prompts.delete((await atelier.prompts.by_name(arguments.name)).id)
+    outcome(out, {"removed": described(prompt)}, _("Removed {name}", name=prompt.name))
+    return 0
+
+
+async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    """What cannot be taken over is said on standard error."""
+    from atelier_desk.cli.files import path_of, read_text
+    from atelier_desk.cli.output import data, line
+
+    stored = []
+    for file in arguments.files:
+        text = await read_text(out, file)
+        path = "prompt.md" if file == "-" else str(path_of(out, file))
+        done = await atelier.prompts.import_text(text, path, arguments.on_conflict)
+        stored.append(described(done.prompt))
+        if done.ignored:
+            out.note(_("{file}: not taken over: {fields}", file=file, fields=", ".join(done.ignored)), "warn")
+        if not out.json:
+            line(out, f"/{done.prompt.name}")
+    if out.json:
+        data(out, stored)
+    return 0
+
+
+async def _text(given: str, out: Output) -> str:
+    return await out.read_input() if given == "-" else given
+
+
+def _stored(prompt: Prompt, out: Output) -> int:
+    from atelier_desk.cli.output import outcome
+
+    outcome(out, described(prompt), f"/{prompt.name}")
+    return 0
+
+
+def described(prompt: Prompt) -> dict[str, object]:
+    """A prompt as JSON, with its variables."""
+    from atelier_desk.workspace.skills.arguments import variables
+
+    names = [{"name": each.name, "default": each.default} for each in variables(prompt.content)]
+    return {**prompt.model_dump(mode="json"), "variables": names}

@@ -1,0 +1,73 @@
+"""Prompts of a person: texts with variables, which ``/name`` calls."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from pydantic import Field
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
+from atelier_desk.domain.errors import LimitError, UsageError
+from atelier_desk.i18n import N_
+
+_NAME = re.compile(r"\w[\w.-]*")
+NOT_A_NAME = N_("“{name}” cannot be a prompt's name: letters, digits, “-”, “_” and “.” are allowed, and no spaces.")
+
+
+class PromptDraft(Model):
+    """What a person writes of a prompt: its name, a line that says what it is for, and its text with ``{{variables}}``."""
+
+    name: str
+    description: str = ""
+    content: str
+
+    def checked(self) -> PromptDraft:
+        """The draft as it is stored: without blanks around its texts, and with plain line ends.
+
+        Raises:
+            UsageError: the name cannot be called, or there is no text; the error says what is allowed.
+            LimitError: one of them is longer than ``limits`` allow.
+        """
+        name = unicodedata.normalize("NFC", self.name.strip().removeprefix("/"))
+        if not _NAME.fullmatch(name):
+            raise UsageError(NOT_A_NAME, code="name", name=name[: limits.PROMPT_NAME])
+        content = self.content.replace("\r\n", "\n").replace("\r", "\n").strip()
+        if not content:
+            raise UsageError(N_("The prompt has no text. Write what agents are to be told."), code="empty")
+        description = " ".join(self.description.split())
+        for text, most, said in (
+            (name, limits.PROMPT_NAME, N_("The name has {count} characters; at most {most} are allowed.")),
+            (description, limits.PROMPT_DESCRIPTION, N_("The description has {count} characters; at most {most} are allowed.")),
+            (content, limits.PROMPT_CONTENT, N_("The text has {count} characters; at most {most} are allowed.")),
+        ):
+            if len(text) > most:
+                raise LimitError(said, count=len(text), most=most)
+        return PromptDraft(name=name, description=description, content=content)
+
+
+class Prompt(Model):
+    """A stored prompt. Names are unique, whatever their case.
+
+    Attributes:
+        tainted: what its text comes from that no person here has read, as of a backup from elsewhere; empty once a person saved it.
+    """
+
+    id: str = Field(default_factory=new_id)
+    name: str
+    description: str = ""
+    content: str
+    tainted: tuple[str, ...] = ()
+    created_at: Timestamp = Field(default_factory=utc_now)
+    updated_at: Timestamp = Field(default_factory=utc_now)
+
+    @property
+    def searched(self) -> str:
+        """What a search for its words looks through, case folded."""
+        return f"/{self.name} {self.description} {self.content}".casefold()
+
+    @property
+    def draft(self) -> PromptDraft:
+        """What a form shows of it."""
+        return PromptDraft(name=self.name, description=self.description, content=self.content)

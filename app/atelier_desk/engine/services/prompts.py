@@ -1,0 +1,175 @@
+"""Prompts of a person: storing them, their files, and filling in what ``/name`` calls."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import count
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
+from atelier_desk.domain.prompt import Prompt, PromptDraft
+from atelier_desk.domain.skill import Invocation, SkillUse
+from atelier_desk.engine.services.common.conflicts import OnConflict
+from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.i18n import N_, _
+from atelier_desk.storage.repositories.prompts import NAME_TAKEN
+from atelier_desk.threads import in_tool_thread
+from atelier_desk.workspace.diffs import digest
+from atelier_desk.workspace.skills import arguments, prompt_file
+
+MISSING = N_("The prompt {name} needs values for: {missing}. Give them as in: /{name} {example}")
+UNKNOWN = N_("The prompt {name} has no variable {unknown}. Its variables: {names}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """A prompt that was stored, and the fields of its file that were not taken over."""
+
+    prompt: Prompt
+    ignored: tuple[str, ...] = ()
+
+
+class PromptService:
+    """Prompts, each with a name of its own. Changes are announced as ``prompt`` with the prompt's id."""
+
+    def __init__(self, context: ServiceContext) -> None:
+        self._context = context
+
+    async def list(self) -> builtins.list[Prompt]:
+        """All prompts by name."""
+        return await self._context.repos.prompts.list()
+
+    async def get(self, prompt_id: str) -> Prompt:
+        return await self._context.repos.prompts.get(prompt_id)
+
+    async def by_name(self, name: str) -> Prompt:
+        """The prompt of that name; the error names the ones there are."""
+        found = await self._context.repos.prompts.named(name.strip().removeprefix("/"))
+        if found is None:
+            names = ", ".join(prompt.name for prompt in await self.list()) or _("none")
+            raise NotFoundError(N_("There is no prompt {name}. Prompts: {names}."), name=name, names=names)
+        return found
+
+    async def save(self, draft: PromptDraft, id: str | None = None) -> Prompt:
+        """Store a new prompt, or change the one with ``id``. A person has read its text then.
+
+        Raises:
+            UsageError, LimitError, ConflictError: the name or the text cannot be stored so, or the name is taken.
+        """
+        return await self._store(draft.checked(), id, ())
+
+    async def _store(self, draft: PromptDraft, id: str | None, tainted: tuple[str, ...]) -> Prompt:
+        found = len(arguments.variables(draft.content))
+        if found > limits.PROMPT_VARIABLES:
+            said = N_("The prompt has {count} variables; at most {most} are allowed.")
+            raise LimitError(said, count=found, most=limits.PROMPT_VARIABLES)
+        repo = self._context.repos.prompts
+        old = None if id is None else await repo.get(id)
+        other = await repo.named(draft.name)
+        if other is not None and other.id != id:
+            raise ConflictError(NAME_TAKEN, name=draft.name)
+        if old is None and len(await repo.list()) >= limits.PROMPTS:
+            raise LimitError(N_("There are {most} prompts already; more are not kept. Delete one first."), most=limits.PROMPTS)
+        now = self._context.clock.now()
+        values = {**draft.model_dump(), "tainted": tainted, "updated_at": now}
+        prompt = old.model_copy(update=values) if old is not None else Prompt(**values, created_at=now)
+        return await self._keep(prompt)
+
+    async def _keep(self, prompt: Prompt) -> Prompt:
+        await self._context.repos.prompts.save(prompt)
+        self._context.bus.changed("prompt", prompt.id)
+        return prompt
+
+    async def delete(self, prompt_id: str) -> Prompt:
+        """Remove it, and give what it was: ``put_back`` undoes it."""
+        prompt = await self.get(prompt_id)
+        await self._context.repos.prompts.delete(prompt_id)
+        self._context.bus.changed("prompt", prompt_id)
+        return prompt
+
+    async def put_back(self, prompt: Prompt) -> Prompt:
+        """Store a deleted prompt as it was; under another name when its own was given away meanwhile."""
+        return await self._keep(prompt.model_copy(update={"name": await self._free_name(prompt.name)}))
+
+    async def duplicate(self, prompt_id: str) -> Prompt:
+        """A copy under a name that is free. It comes from where the prompt does."""
+        prompt = await self.get(prompt_id)
+        draft = prompt.draft.model_copy(update={"name": await self._free_name(prompt.name)})
+        return await self._store(draft, None, prompt.tainted)
+
+    async def export_text(self, prompt_id: str) -> str:
+        """The prompt as a Markdown file with a header."""
+        return prompt_file.write(await self.get(prompt_id))
+
+    async def import_text(self, text: str, file: str, on_conflict: OnConflict | str = OnConflict.RENAME) -> Imported:
+        """Store the prompt of a file, Atelier's own or another program's; ``file`` is its path, which gives a name to one that has none.
+
+        What an agent wrote into the file after reading from outside is not yet read by a person.
+
+        Raises:
+            UsageError, LimitError: there is no prompt in it, or one that cannot be stored.
+        """
+        rule = OnConflict.parse(on_conflict)
+        read = await in_tool_thread(prompt_file.read, text, file)
+        tainted = tuple(await in_tool_thread(self._context.workspace_files.marks.of, file))
+        draft, other = read.draft, await self._context.repos.prompts.named(read.draft.name)
+        if other is not None and rule is OnConflict.SKIP:
+            return Imported(other, read.ignored)
+        if other is not None and rule is OnConflict.RENAME:
+            draft, other = draft.model_copy(update={"name": await self._free_name(draft.name)}), None
+        return Imported(await self._store(draft, other.id if other is not None else None, tainted), read.ignored)
+
+    async def filled(self, name: str, values: Mapping[str, str]) -> str:
+        """The text of a prompt with its variables filled in.
+
+        Raises:
+            NotFoundError: there is no such prompt.
+            UsageError: variables have no value, or there are none of some names; the error names them.
+            LimitError: the text is longer than a message may be.
+        """
+        return _filled(await self.by_name(name), values)
+
+    async def called(self, name: str, given: str) -> Invocation | None:
+        """What a message ``/name given`` calls; None when there is no prompt of just that name.
+
+        Raises:
+            UsageError, LimitError: as ``filled``.
+        """
+        prompt = await self._context.repos.prompts.named(name)
+        if prompt is None or prompt.name != name:
+            return None
+        values = arguments.values_of(given, [each.name for each in arguments.variables(prompt.content)])
+        use = SkillUse(name=prompt.name, digest=digest(prompt.content.encode()))
+        read = next(iter(prompt.tainted), "")
+        return Invocation(kind="prompt", use=use, source="", text=_filled(prompt, values), arguments=given.strip(), read=read)
+
+    async def _free_name(self, name: str) -> str:
+        taken = {prompt.name.casefold() for prompt in await self.list()}
+        return next(each for each in _numbered(name) if each.casefold() not in taken)
+
+
+def _numbered(name: str) -> Iterable[str]:
+    """``name``, ``name-2``, ``name-3`` …, never longer than a name may be."""
+    yield name
+    base, _dash, number = name.rpartition("-")
+    base = base if base and number.isdecimal() else name
+    for n in count(2):
+        yield f"{base[: limits.PROMPT_NAME - len(str(n)) - 1]}-{n}"
+
+
+def _filled(prompt: Prompt, values: Mapping[str, str]) -> str:
+    known = {each.name: each.default for each in arguments.variables(prompt.content)}
+    if unknown := [name for name in values if name not in known]:
+        raise UsageError(
+            UNKNOWN, code="unknown_variable", name=prompt.name, unknown=", ".join(unknown), names=", ".join(known) or _("none")
+        )
+    if missing := [name for name, default in known.items() if default is None and name not in values]:
+        example = " ".join(f"{name}=…" for name in missing)
+        raise UsageError(MISSING, code="missing_variables", name=prompt.name, missing=", ".join(missing), example=example)
+    text = arguments.with_values(prompt.content, values)
+    if len(text) > limits.MESSAGE:
+        said = N_("The prompt has {length} characters with its variables filled in; at most {most} are allowed.")
+        raise LimitError(said, length=len(text), most=limits.MESSAGE)
+    return text

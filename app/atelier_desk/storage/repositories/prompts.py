@@ -1,0 +1,48 @@
+"""Prompts of a person."""
+
+from __future__ import annotations
+
+from atelier_desk.domain.errors import ConflictError, StorageError
+from atelier_desk.domain.prompt import Prompt
+from atelier_desk.i18n import N_
+from atelier_desk.storage import tables
+from atelier_desk.storage.repositories.base import Repository, upsert
+
+NAME_TAKEN = N_("There is a prompt with the name {name} already; names are unique.")
+
+
+class PromptRepository(Repository[Prompt]):
+    """Prompts; names are unique, whatever their case."""
+
+    table = tables.PROMPTS
+    what = "prompt"
+
+    async def save(self, prompt: Prompt) -> None:
+        """Write the whole row, new or not.
+
+        Raises:
+            ConflictError: another prompt has the name.
+        """
+        try:
+            await self._store.write(upsert(self.table, prompt))
+        except StorageError as error:
+            if "already contains" in str(error):
+                raise ConflictError(NAME_TAKEN, name=prompt.name) from error
+            raise
+
+    async def list(self) -> list[Prompt]:
+        """All prompts by name."""
+        return await self._select("ORDER BY folded")
+
+    async def named(self, name: str) -> Prompt | None:
+        """The prompt of that name, whatever its case."""
+        found = await self._select("WHERE folded = $folded LIMIT 1", folded=name.casefold())
+        return found[0] if found else None
+
+    async def delete(self, prompt_id: str) -> None:
+        """Delete one.
+
+        Raises:
+            NotFoundError: there is none.
+        """
+        await self._delete(prompt_id)

@@ -1,0 +1,99 @@
+"""Prompts as Markdown files: Atelier's own, and what is simple of the files of other programs. Pure.
+
+Source: commands of Claude Code, Codex and opencode (``$ARGUMENTS``, ``$1``), ``*.prompt.md`` of Copilot (``${input:name}``), recipes of
+goose (``prompt``, ``parameters`` with ``key`` and ``default``, ``{{ key }}``).
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.prompt import Prompt, PromptDraft
+from atelier_desk.i18n import N_
+from atelier_desk.workspace.skills import arguments, header
+
+OWN = "variables"
+"""The field that says that a file is Atelier's own, whose text has no other variables."""
+_TAKEN = frozenset({"name", "title", "description", "argument-hint", "arguments", "version", "prompt", "instructions", "parameters", OWN})
+_INPUT = re.compile(r"\$\{input:([^\W\d][\w-]{0,63})(?::[^{}]*)?\}")
+_DOLLAR = re.compile(r"(\\?)\$(?:(ARGUMENTS)\b(?!\[)|([1-9])(?![\d.,]\d|\d))")
+_ENDS = (".prompt.md", ".prompt", ".md", ".markdown", ".yaml", ".yml", ".json")
+
+
+@dataclass(frozen=True, slots=True)
+class FilePrompt:
+    """A file's prompt.
+
+    Attributes:
+        ignored: fields that other programs act on and a prompt of Atelier does not have, such as ``model``.
+    """
+
+    draft: PromptDraft
+    ignored: tuple[str, ...] = ()
+
+
+def write(prompt: Prompt) -> str:
+    """A prompt as a file."""
+    import yaml  # as in ``header``
+
+    names = [each.name for each in arguments.variables(prompt.content)]
+    fields = {"name": prompt.name, "description": prompt.description, OWN: names}
+    said = yaml.safe_dump(fields, allow_unicode=True, sort_keys=False, default_flow_style=None, width=limits.PROMPT_DESCRIPTION)
+    return f"---\n{said}---\n\n{prompt.content}\n"
+
+
+def read(text: str, file: str) -> FilePrompt:
+    """The prompt of a file of this name, which is the prompt's where the file gives none.
+
+    Raises:
+        UsageError, LimitError: there is no prompt in it, or one that cannot be stored.
+    """
+    base = posixpath.basename(file.replace("\\", "/"))
+    end = next((each for each in _ENDS if base.lower().endswith(each)), "")
+    if end in (".yaml", ".yml", ".json"):
+        found = header.read(f"---\n{text.strip()}\n---\n")
+        body = next((each for name in ("prompt", "instructions") if isinstance(each := found.fields.get(name), str) and each.strip()), "")
+        if not body:
+            raise UsageError(N_("There is no prompt in {file}: a recipe has one under “prompt” or “instructions”."), file=base)
+        body = _with_defaults(body, found.fields.get("parameters"))
+    else:
+        found = header.read(text)
+        body = found.body if OWN in found.fields else _own_variables(found.body)
+    name = _callable(found.text("name")) or _callable(base[: len(base) - len(end)]) or _callable(found.text("title")) or "prompt"
+    description = found.text("description") or found.text("title")
+    draft = PromptDraft(name=name, description=description[: limits.PROMPT_DESCRIPTION], content=body).checked()
+    return FilePrompt(draft, tuple(name for name in found.fields if name not in _TAKEN))
+
+
+def _callable(name: str) -> str:
+    """A name that can be called, as near as it gets to one that is written; empty when nothing of it can be."""
+    return re.sub(r"[^\w.]+", "-", name).strip("-.")[: limits.PROMPT_NAME].rstrip("-")
+
+
+def _own_variables(body: str) -> str:
+    """What stands for arguments in files of other programs, as variables."""
+    body = _INPUT.sub(lambda match: "{{" + match[1] + "}}", body)
+
+    def named(match: re.Match[str]) -> str:
+        if match[1]:
+            return match[0][1:]
+        return "{{arguments}}" if match[2] else "{{" + f"argument_{match[3]}" + "}}"
+
+    return _DOLLAR.sub(named, body)
+
+
+def _with_defaults(body: str, parameters: Any) -> str:
+    """A recipe's text with the defaults of its parameters where it first names them."""
+    for each in parameters if isinstance(parameters, list) else ():
+        if isinstance(each, Mapping) and isinstance(key := each.get("key"), str) and isinstance(default := each.get("default"), str):
+            if re.search(r"[{}]", default):
+                continue
+            place = re.compile(r"\{\{\s*" + re.escape(key) + r"\s*\}\}")
+            body = place.sub(lambda _match, said=f"{key}={default}": "{{" + said + "}}", body, count=1)  # type: ignore[misc]
+    return body

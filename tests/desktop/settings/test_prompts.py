@@ -1,0 +1,188 @@
+"""The page of prompts: found, written, changed, copied, tried, deleted with a way back, and brought in from files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtWidgets import QApplication, QLabel
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.settings.language import switch_language
+from atelier_desk.desktop.settings.window import SettingsWindow
+from atelier_desk.domain.errors import ConflictError
+from atelier_desk.domain.prompt import Prompt, PromptDraft
+from atelier_desk.engine.services.prompts import Imported
+from tests.desktop.settings.conftest import Engine
+from tests.support.fake_bridge import settle
+
+Find = Callable[[str], Any]
+GREET = Prompt(id="g", name="greet", description="Greets", content="Greet {{who}} in {{language=French}}.")
+READ = Prompt(id="r", name="read", content="Read it aloud.\nSlowly.")
+
+
+class Prompts:
+    """Stored prompts of a fake engine."""
+
+    def __init__(self, atelier: Engine, *kept: Prompt) -> None:
+        self.kept = {each.id: each for each in kept}
+        for method in ("list", "save", "delete", "put_back", "duplicate", "import_text"):
+            atelier.set("prompts", method, getattr(self, method))
+        atelier.set("prompts", "export_text", "exported")
+
+    def list(self) -> list[Prompt]:
+        return sorted(self.kept.values(), key=lambda each: each.name)
+
+    def put_back(self, prompt: Prompt) -> Prompt:
+        self.kept[prompt.id] = prompt
+        return prompt
+
+    def save(self, draft: PromptDraft, id: str | None = None) -> Prompt:
+        return self.put_back(Prompt(id=id or "new", **draft.checked().model_dump()))
+
+    def delete(self, prompt_id: str) -> Prompt:
+        return self.kept.pop(prompt_id)
+
+    def duplicate(self, prompt_id: str) -> Prompt:
+        return self.put_back(self.kept[prompt_id].model_copy(update={"id": "copy", "name": "greet-2"}))
+
+    def import_text(self, text: str, file: str, on_conflict: str = "rename") -> Imported:
+        return Imported(self.put_back(Prompt(id="i", name=Path(file).stem, content=text)), ("model",))
+
+
+@pytest.fixture
+def prompts(atelier: Engine) -> Prompts:
+    return Prompts(atelier, GREET, READ)
+
+
+@pytest.fixture
+async def page(window: SettingsWindow, prompts: Prompts) -> Any:
+    window.show_page("prompts")
+    await settle()
+    return window.page("prompts")
+
+
+def rows(page: Any) -> list[str]:
+    return [page.list.item(row).text() for row in range(page.list.count())]
+
+
+def texts(widget: Any) -> str:
+    return "\n".join(each.text() for each in widget.window().findChildren(QLabel) if not each.isHidden())
+
+
+async def test_the_chosen_one_is_in_the_form_with_its_variables(page: Any, find: Find) -> None:
+    assert rows(page) == ["/greet", "/read"]
+    assert (page.name.text(), page.description.text(), page.text.toPlainText()) == ("greet", "Greets", GREET.content)
+    assert page.facts.text() == "Variables: who, language = French"
+    assert not page.save.isEnabled()
+    switch_language("fr")
+    await settle()
+    assert page.facts.text() == "Variables : who, language = French"
+    assert page.title.text() == "Invites"
+
+
+async def test_a_search_looks_through_names_descriptions_and_texts(page: Any, find: Find) -> None:
+    find("prompt-search").setText("aloud SLOWLY")
+    assert rows(page) == ["/read"]
+    assert page.name.text() == "greet", "what is in the form stays"
+    find("prompt-search").setText("nothing of it")
+    assert rows(page) == []
+    assert find("prompt-nothing").text() == "No results"
+
+
+async def test_one_is_written_changed_and_copied(page: Any, find: Find, prompts: Prompts) -> None:
+    find("prompt-new").click()
+    page.name.setText("two words")
+    page.text.setPlainText("Sum {{what}} up")
+    assert page.facts.text() == "Variables: what"
+    page.save.click()
+    await settle()
+    assert "letters, digits" in page.note.text()
+    page.list.setCurrentRow(1)
+    assert "Save your changes" in page.note.text()
+    assert page.name.text() == "two words"
+    page.name.setText("sum")
+    page.save.click()
+    await settle()
+    assert rows(page) == ["/greet", "/read", "/sum"]
+    assert page.current() == prompts.kept["new"]
+    page.text.appendPlainText("briefly")
+    page.save.click()
+    await settle()
+    assert prompts.kept["new"].content == "Sum {{what}} up\nbriefly"
+    page.list.setCurrentRow(0)
+    find("prompt-duplicate").click()
+    await settle()
+    assert page.current().name == "greet-2"
+    page.name.setText("other")
+    page.revert.click()
+    assert page.name.text() == "greet-2"
+
+
+async def test_a_name_that_is_taken_is_said_and_nothing_typed_is_lost(page: Any, atelier: Engine) -> None:
+    atelier.set("prompts", "save", ConflictError("There is a prompt with the name {name} already; names are unique.", name="read"))
+    page.name.setText("read")
+    page.save.click()
+    await settle()
+    assert "names are unique" in page.note.text()
+    assert page.name.text() == "read"
+
+
+async def test_a_deleted_one_comes_back(page: Any, find: Find, prompts: Prompts) -> None:
+    find("prompt-delete").click()
+    await settle()
+    assert rows(page) == ["/read"]
+    assert page.name.text() == "read"
+    page.window().toasts.undo.undo()
+    await settle()
+    assert rows(page) == ["/greet", "/read"]
+    assert page.current() == GREET
+    for _each in range(2):
+        find("prompt-delete").click()
+        await settle()
+    assert "There are none yet" in texts(page)
+    assert not find("prompt-delete").isEnabled()
+    assert not page.text.isVisible()
+
+
+async def test_a_preview_fills_in_what_is_in_the_form_and_can_be_copied(page: Any, find: Find, qtbot: QtBot) -> None:
+    page.text.setPlainText("Hello {{who}}!")
+    find("prompt-preview").click()
+    dialog = page.dialog
+    dialog.fields[0].set_text("Ann")
+    assert dialog.preview.toPlainText() == "Hello Ann!"
+    find("form-submit").click()
+    await settle()
+    assert QApplication.clipboard().text() == "Hello Ann!"
+    assert page.dialog is None
+    assert page.text.toPlainText() == "Hello {{who}}!"
+
+
+async def test_files_come_in_and_go_out(page: Any, find: Find, tmp_path: Path) -> None:
+    file = tmp_path / "fix.md"
+    file.write_text("Fix {{what}}")
+    page.import_from(file)
+    while page.jobs._tasks:
+        await page.jobs.settled()
+    assert page.current().name == "fix"
+    assert "/fix imported without: model" in texts(page)
+    page.export_to(tmp_path / "out.md")
+    while page.jobs._tasks:
+        await page.jobs.settled()
+    assert (tmp_path / "out.md").read_text() == "exported"
+
+
+async def test_what_hides_it_and_what_nobody_read_is_said(page: Any, prompts: Prompts, atelier: Engine) -> None:
+    prompts.put_back(GREET.model_copy(update={"tainted": ("a backup from elsewhere",)}))
+    atelier.set("skills", "files_by_name", {"greet": "/home/ann/.agents/commands/greet.md"})
+    page.reload()
+    await settle()
+    said = page.warning.text()
+    assert "comes first: /home/ann/.agents/commands/greet.md" in said
+    assert "From a backup from elsewhere" in said
+    assert page.save.isEnabled(), "saving says that it was read"
+    page.save.click()
+    await settle()
+    assert "elsewhere" not in page.warning.text()
