@@ -109,7 +109,7 @@ def unfinished(said: payloads.MessageSaid) -> str:
 def _sub_agent_end(said: payloads.SubAgentComplete) -> Said:
     spent = _(
         "{time}, {input} tokens in, {output} out",
-        time=duration(said.metrics.get("duration_ms", 0)),
+        time=duration(took) if (took := said.metrics.get("duration_ms")) is not None else _("not started"),
         input=number(said.metrics.get("tokens_input", 0)),
         output=number(said.metrics.get("tokens_output", 0)),
     )
