@@ -155,6 +155,34 @@ async def test_many_that_go_for_good_say_how_far_they_are_and_can_be_stopped(dia
     assert titles(dialog) == [f"Memory m{number}" for number in range(2, 10)]
     assert dialog.stop.isHidden()
     assert dialog.purge.isEnabled()
+    dialog.reload()  # as the changes ask for
+    await settle()
+    assert dialog.said.text() == "Stopped: 2 of 10 were deleted for good."
+    gone.extend("xxx")
+    dialog._purge()
+    await settle()
+    assert "Stopped" not in dialog.said.text(), "what was stopped before is not said of what was done since"
+
+
+async def test_stopping_says_how_many_were_brought_back(dialog: DeletedDialog, atelier: FakeAtelier) -> None:
+    held, back = Held(), []
+
+    async def undo_delete(key: str) -> None:
+        back.append(key)
+        if len(back) == 2:
+            await held()
+
+    atelier.set("memories", "deleted", [memory(f"m{number}", number) for number in range(3)])
+    atelier.set("memories", "undo_delete", undo_delete)
+    atelier.set("workflows", "list", [])
+    dialog.reload()
+    await settle()
+    dialog.list.selectAll()
+    dialog.bring_back()
+    await settle()
+    dialog.stop.click()
+    await settle()
+    assert dialog.said.text() == "Stopped: 1 of 3 was brought back."
 
 
 async def test_what_was_deleted_before_the_first_rows_is_shown_when_it_is_wanted(dialog: DeletedDialog, atelier: FakeAtelier) -> None:

@@ -13,6 +13,7 @@ from atelier_desk.engine.notice_words import (
     COMPACTIONS,
     LIMITS,
     misfit_words,
+    narrowed_words,
     nudge_words,
     retry_words,
     servers_words,
@@ -109,7 +110,7 @@ def unfinished(said: payloads.MessageSaid) -> str:
 def _sub_agent_end(said: payloads.SubAgentComplete) -> Said:
     spent = _(
         "{time}, {input} tokens in, {output} out",
-        time=duration(said.metrics.get("duration_ms", 0)),
+        time=duration(took) if (took := said.metrics.get("duration_ms")) is not None else _("not started"),
         input=number(said.metrics.get("tokens_input", 0)),
         output=number(said.metrics.get("tokens_output", 0)),
     )
@@ -134,6 +135,8 @@ def _run_notice(said: payloads.Notice) -> str:
             return f"{text}. {why}" if why else text
         case payloads.Nudge():
             return nudge_words(said.reason, int(said.details.get("tasks") or 0))
+        case payloads.RightsNarrowed():
+            return narrowed_words(details)
         case payloads.LoopDetected():
             from atelier_desk.tools.builtin import title_of
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from itertools import islice
@@ -81,6 +82,7 @@ class DeletedDialog(Translated, QDialog):
         self.jobs = Jobs(self, self._failed)
         self.rows: dict[str, Deleted] = {}
         self._at_work = False
+        self._stopped: Callable[[], str] | None = None
         self._first: int | None = FIRST
         column = fill(QVBoxLayout(self), margins=(24, 20, 24, 20), spacing=10)
         self._title = say(label("", "title", self), N_("Recently deleted"))
@@ -145,7 +147,8 @@ class DeletedDialog(Translated, QDialog):
         self.all.setVisible(self.list.count() < len(self.rows))
         days = limits.DELETED_DAYS
         some = _("What you or your agents delete can be brought back for {n} days.", n=days)
-        self.said.setText(some if self.rows else _("Nothing. What you or your agents delete stays here for {n} days.", n=days))
+        usual = some if self.rows else _("Nothing. What you or your agents delete stays here for {n} days.", n=days)
+        self.said.setText(self._stopped() if self._stopped is not None else usual)
         self._enable()
 
     def chosen(self) -> list[str]:
@@ -197,12 +200,17 @@ class DeletedDialog(Translated, QDialog):
         rows = [self.rows[key] for key in self.chosen()]
 
         async def job() -> None:
+            done = 0
             try:
-                for number, row in enumerate(rows):
-                    if number:
-                        self.said.setText(_("{done} of {n}…", done=number, n=len(rows)))
+                for row in rows:
+                    if done:
+                        self.said.setText(_("{done} of {n}…", done=done, n=len(rows)))
                     await work(row)
+                    done += 1
                     self.rows.pop(row.id, None)
+            except asyncio.CancelledError:
+                self._stopped = lambda: _stopped(name, done, len(rows))  # until the next time
+                raise
             finally:
                 self._at_work = False
                 self.stop.hide()
@@ -211,7 +219,7 @@ class DeletedDialog(Translated, QDialog):
                 then(rows)
 
         if rows and not self._at_work and (task := self.jobs.once((name, *(row.id for row in rows)), job)) is not None:
-            self._at_work = True
+            self._at_work, self._stopped = True, None
             self.stop.setVisible(len(rows) > 1)
             self.stop.clicked.connect(task.cancel)
             self._enable()
@@ -227,3 +235,10 @@ class DeletedDialog(Translated, QDialog):
 
     def _failed(self, problem: str) -> None:
         self.said.setText(problem)
+
+
+def _stopped(name: str, done: int, total: int) -> str:
+    """What a stopped job did, by its name."""
+    if name == "back":
+        return ngettext("Stopped: {n} of {total} was brought back.", "Stopped: {n} of {total} were brought back.", done, total=total)
+    return ngettext("Stopped: {n} of {total} was deleted for good.", "Stopped: {n} of {total} were deleted for good.", done, total=total)

@@ -87,6 +87,7 @@ class ChildState(Model):
         spent: what it used, known when it is over.
         kind: the tool that started it; ``stop_on_error`` holds for the stages of its call.
         question: what it asked its parent, while it waits for the answer; ``question_told``: the parent's model knows of it.
+        duration_ms: from its start to its end; None before that, and where it never started.
         told: its report reached the parent's model.
         sources: the pages of the web that its report rests on.
     """
@@ -107,7 +108,7 @@ class ChildState(Model):
     error: str = ""
     question: str = ""
     question_told: bool = False
-    duration_ms: int = 0
+    duration_ms: int | None = None
     told: bool = False
     withheld: tuple[str, ...] = ()
     started_at: Timestamp | None = None

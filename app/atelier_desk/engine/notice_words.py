@@ -104,6 +104,16 @@ def nudge_words(reason: str, tasks: int) -> str:
     return ngettext("Asked to go on: {n} task is open", "Asked to go on: {n} tasks are open", tasks)
 
 
+def narrowed_words(details: Mapping[str, Any]) -> str:
+    """What a person took from a run that had begun: see ``payloads.RightsNarrowed``."""
+    parts = [*map(str, details.get("denied") or ())]
+    parts += [_("{rule} without asking", rule=rule) for rule in details.get("asked") or ()]
+    parts += [_("the folder {path}", path=path) for path in details.get("folders") or ()]
+    if details.get("stricter"):
+        parts.append(_("what the permission level asks about"))
+    return _("From here on: no longer allowed: {what}", what=", ".join(parts))
+
+
 def misfit_words(problem: str) -> tuple[str, str]:
     """Title and text of an answer that does not fit the agent's schema and stands as it is; ``problem`` is in the checker's words."""
     return _("The answer does not fit its form"), _("It stands as it is. What does not fit: {problem}", problem=problem)

@@ -18,7 +18,6 @@ SHOWN_BY_WHAT_FOLLOWS = {
     "children_joined",
     "limits_raised",
     "window_learned",
-    "rights_narrowed",
     "input_required",
     "input_sent",
 }

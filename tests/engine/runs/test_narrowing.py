@@ -22,6 +22,9 @@ from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.run import permissions
+from atelier_desk.engine.run.projection.project import project
+from atelier_desk.engine.run.projection.projection import Totals
+from atelier_desk.engine.run.reducer.evolve import evolve
 from atelier_desk.policy.approvals import stricter_settings
 from atelier_desk.storage.repositories.configuration import SettingsRepository
 from atelier_desk.workspace.processes import sandbox
@@ -260,6 +263,25 @@ async def test_a_call_that_was_cut_off_is_not_made_again_against_a_rule(open_ate
         await atelier.runs.wait(run_id)
         [end] = await bodies(atelier, run_id, "tool_call_finished")
         assert (end.code, "secret" in end.model_dump_json()) == ("denied", False)
+
+
+def test_the_conversation_says_what_was_taken_and_from_where_on() -> None:
+    script = Script()
+    allowed = PermissionRule(text="run_command(make)", action=Action.ALLOW)
+    before = evolve(script.state, approvals=script.state.approvals.model_copy(update={"rules": (allowed,)}))
+    body = RightsNarrowed(
+        rules=(PermissionRule(text="read_file(.env)", action=Action.DENY), PermissionRule(text="git_push", action=Action.ASK)),
+        withdrawn=(allowed.id,),
+        folders=("/x",),
+    )
+    script.add(body)
+    out = project(script.events[-1], before, script.state, Totals())
+    [row] = out.messages
+    [said] = out.said
+    assert (row.kind, row.id) == ("rights_narrowed", said.message_id)
+    assert said.details == row.details == {
+        "denied": ["read_file(.env)"], "asked": ["git_push", "run_command(make)"], "folders": ["/x"], "stricter": False
+    }  # fmt: skip
 
 
 def test_the_event_never_gives_anything() -> None:

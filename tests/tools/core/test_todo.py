@@ -53,7 +53,7 @@ async def test_it_writes_nothing_itself_and_says_what_changed(calls: Calls, repo
     outcome = await calls.outcome(TODO, operation="complete", task_id=task_id)
     assert isinstance(outcome, ToolResult)
     [changed] = outcome.tasks
-    assert changed.fields == ("status", "duration_ms", "started_at", "completed_at")
+    assert changed.fields == ("status", "completed_at")
     assert await repos.tasks.list(calls.context.workflow_id) == []
 
 

@@ -74,9 +74,10 @@ def test_the_duration_counts_from_the_start() -> None:
     assert done.completed_at == START + timedelta(seconds=7.25)
 
 
-def test_a_task_that_never_started_counts_from_its_creation() -> None:
+def test_a_task_that_never_started_has_no_duration() -> None:
     known = tasks(task("a"))
-    assert todo_rules.complete(known["a"], known, START + timedelta(seconds=3)).duration_ms == 3_000
+    done = todo_rules.complete(known["a"], known, START + timedelta(seconds=3))
+    assert (done.started_at, done.duration_ms, done.completed_at) == (None, None, START + timedelta(seconds=3))
 
 
 def test_a_given_duration_holds_even_afterwards() -> None:

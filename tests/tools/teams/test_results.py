@@ -14,12 +14,12 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.base import utc_now
 from atelier_desk.domain.chat import Usage
 from atelier_desk.domain.team import ChildState, ChildStatus, Spending, TeamCall
-from atelier_desk.tools.teams.results import aggregated_report, compose, error_report, with_earlier
+from atelier_desk.tools.teams.results import aggregated_report, compose, error_report, wall_ms, with_earlier
 from tests.tools.teams.conftest import child
 
 SPENT = Spending(usage=Usage(tokens_input=10, tokens_output=4, cost=0.002))
 METRICS = {"duration_ms": 50, "tokens_input": 10, "tokens_output": 4, "cost": 0.002}
-FREE = {"duration_ms": 0, "tokens_input": 0, "tokens_output": 0, "cost": 0.0}
+FREE = {"duration_ms": None, "tokens_input": 0, "tokens_output": 0, "cost": 0.0}
 
 
 def test_spawn_gives_the_report_and_its_metrics() -> None:
@@ -312,3 +312,10 @@ def test_a_later_prompt_stays_a_message(prompt: str, children: list[ChildState])
     told = with_earlier(prompt, children)
     assert told.startswith(prompt)
     assert len(told) <= limits.MESSAGE
+
+
+def test_a_batch_took_from_the_first_start_to_the_last_end_and_what_never_started_adds_nothing() -> None:
+    now = utc_now()
+    never = child("c3", status=ChildStatus.NOT_RUN, duration_ms=None)
+    started = [child("c1", duration_ms=100, started_at=now), child("c2", duration_ms=20, started_at=now + timedelta(milliseconds=150))]
+    assert (wall_ms([*started, never]), wall_ms([never])) == (170, 0)

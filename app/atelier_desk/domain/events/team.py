@@ -73,7 +73,8 @@ class ChildStarted(Event):
 
 class ChildFinished(Event):
     """A sub-agent is over: committed together with the end of its run. ``spent`` counts everything below it, ``tainted`` is what it read
-    from outside, ``sources`` are the pages of the web that its report rests on."""
+    from outside, ``sources`` are the pages of the web that its report rests on. ``duration_ms`` is its own time, from its start to its end;
+    None where it never started."""
 
     type: Literal["child_finished"] = "child_finished"
     retention: ClassVar[Retention] = Retention.CRITICAL
@@ -82,7 +83,7 @@ class ChildFinished(Event):
     report: str = ""
     error: str = ""
     spent: Spending = Spending()
-    duration_ms: int = 0
+    duration_ms: int | None = None
     tainted: tuple[str, ...] = ()
     sources: tuple[SourcePart, ...] = ()
 

@@ -49,6 +49,7 @@ class ChunkType(StrEnum):
     SERVERS_LACKING = "servers_lacking"
     RETRY = "retry"
     NUDGE = "nudge"
+    RIGHTS_NARROWED = "rights_narrowed"
     MISFIT = "misfit"
     ERROR = "error"
 
@@ -433,6 +434,11 @@ class ServersLacking(Notice, chunk=ChunkType.SERVERS_LACKING):
 
 class Retry(Notice, chunk=ChunkType.RETRY):
     pass
+
+
+class RightsNarrowed(Notice, chunk=ChunkType.RIGHTS_NARROWED):
+    """A person took something from the run; ``details``: ``denied`` and ``asked`` rules in their own words, ``folders``, and ``stricter``
+    when more is asked about by the permission level or the settings."""
 
 
 class Nudge(Notice, chunk=ChunkType.NUDGE):

@@ -392,7 +392,7 @@ def _child_finished(state: RunState, end: RunFinished, bodies: Sequence[EventBod
         report=report,
         error=error if status is not ChildStatus.COMPLETED else "",
         spent=state.total,
-        duration_ms=0 if started is None else max(0, round((now - started).total_seconds() * 1000)),
+        duration_ms=None if started is None else max(0, round((now - started).total_seconds() * 1000)),
         tainted=state.tainted,
         # Those it used are what its parent's answer rests on, whether that names them or not.
         sources=tuple(each.model_copy(update={"read": True}) for each in used(report, state.sources)),

@@ -77,7 +77,7 @@ def change_status(task: Task, status: TaskStatus, tasks: Tasks, now: datetime) -
 
 
 def complete(task: Task, tasks: Tasks, now: datetime, duration_ms: int | None = None) -> Task:
-    """The completed task. Without ``duration_ms`` the time since its start counts, or since its creation if it never started.
+    """The completed task. Without ``duration_ms`` the time since its start counts; one that never started has none.
 
     A task that is completed already stays as it is, unless a duration is given.
 
@@ -87,9 +87,10 @@ def complete(task: Task, tasks: Tasks, now: datetime, duration_ms: int | None = 
     if task.status is TaskStatus.COMPLETED:
         return task if duration_ms is None else task.model_copy(update={"duration_ms": duration_ms})
     _require_no_open(task, tasks, N_("Task {name} cannot complete before these are completed: {open}."))
-    begun = task.started_at or task.created_at
-    taken = max(0, round((now - begun).total_seconds() * 1000)) if duration_ms is None else duration_ms
-    return task.model_copy(update={"status": TaskStatus.COMPLETED, "completed_at": now, "started_at": begun, "duration_ms": taken})
+    taken = duration_ms
+    if taken is None and task.started_at is not None:
+        taken = max(0, round((now - task.started_at).total_seconds() * 1000))
+    return task.model_copy(update={"status": TaskStatus.COMPLETED, "completed_at": now, "duration_ms": taken})
 
 
 def last_position(tasks: Tasks) -> float:

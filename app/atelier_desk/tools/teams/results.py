@@ -229,7 +229,7 @@ def aggregated_report(children: Sequence[ChildState], limit: int = limits.MESSAG
         "# Parallel Execution Report",
         "",
         f"**Batch ID**: {children[0].call_id if children else ''}",
-        f"**Total Duration**: {_wall_ms(children)} ms",
+        f"**Total Duration**: {wall_ms(children)} ms",
         f"**Completed**: {completed} / {len(children)}",
         f"**Failed**: {len(children) - completed}",
         "",
@@ -247,11 +247,11 @@ def aggregated_report(children: Sequence[ChildState], limit: int = limits.MESSAG
     return "\n".join(lines)
 
 
-def _wall_ms(children: Sequence[ChildState]) -> int:
-    """From the first start to the last end; where the starts are not known, the longest of them."""
-    spans = [(child.started_at.timestamp() * 1000, child.duration_ms) for child in children if child.started_at is not None]
+def wall_ms(children: Sequence[ChildState]) -> int:
+    """From the first start to the last end; 0 where none started."""
+    spans = [(child.started_at.timestamp() * 1000, child.duration_ms or 0) for child in children if child.started_at is not None]
     if not spans:
-        return max((child.duration_ms for child in children), default=0)
+        return max((child.duration_ms or 0 for child in children), default=0)
     return round(max(start + took for start, took in spans) - min(start for start, _ in spans))
 
 

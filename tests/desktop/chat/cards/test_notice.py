@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from PySide6.QtCore import QPoint
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.cards.notice import NoticeCard
@@ -42,3 +42,12 @@ def test_its_button_is_whole_after_the_theme_changed(qtbot: QtBot) -> None:
     for change in (lambda: theme().set_scale(150), lambda: theme().set_scale(100), lambda: theme().set_mode("dark")):
         change()
         qtbot.waitUntil(whole, timeout=2000)
+
+
+def test_what_a_person_took_from_a_run_is_a_quiet_line(qtbot: QtBot) -> None:
+    details = {"denied": ["read_file(.env)"], "asked": [], "folders": [], "stricter": False}
+    card = NoticeCard(Entry("n", "notice", run_id="r", topic="rights_narrowed", details=details), TranscriptHost())
+    qtbot.addWidget(card)
+    texts = [each.text() for each in card.findChildren(QLabel)]
+    assert "From here on: no longer allowed: read_file(.env)" in texts
+    assert not card.findChildren(QPushButton)

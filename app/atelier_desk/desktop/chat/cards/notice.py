@@ -18,7 +18,7 @@ from atelier_desk.desktop.questions.approval_wording import tool_title
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets import FlowLayout, Translated, control, label
-from atelier_desk.engine.notice_words import LIMITS, misfit_words, nudge_words, retry_words, servers_words, too_little
+from atelier_desk.engine.notice_words import LIMITS, misfit_words, narrowed_words, nudge_words, retry_words, servers_words, too_little
 from atelier_desk.figures import duration, tokens
 from atelier_desk.i18n import N_, _, ngettext
 
@@ -165,6 +165,8 @@ def notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
     if entry.topic == "nudge":
         title = nudge_words(str(details.get("reason", "")), int(details.get("tasks") or 0))
         return "list-todo", "muted", "card", title, _("The agent had answered already, and answers once more.")
+    if entry.topic == "rights_narrowed":
+        return "shield", "muted", "card", narrowed_words(details), ""
     if entry.topic == "servers_lacking":
         return "plug", "warn", "card-warn", *servers_words(details)
     if entry.topic == "misfit":

@@ -21,7 +21,7 @@ from atelier_desk.desktop.widgets.steady import OverlayBar
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.text import visible, visible_json
-from atelier_desk.engine.notice_words import COMPACTIONS, LIMITS, misfit_words, nudge_words, retry_words, servers_words
+from atelier_desk.engine.notice_words import COMPACTIONS, LIMITS, misfit_words, narrowed_words, nudge_words, retry_words, servers_words
 from atelier_desk.i18n import N_, _
 from atelier_desk.tools import failure_words
 from atelier_desk.tools.call import summary_of
@@ -93,6 +93,7 @@ _ICONS: dict[ChunkType, tuple[str, Role]] = {
     ChunkType.SERVERS_LACKING: ("plug", "warn"),
     ChunkType.RETRY: ("refresh-cw", "warn"),
     ChunkType.NUDGE: ("list-todo", "muted"),
+    ChunkType.RIGHTS_NARROWED: ("shield", "muted"),
     ChunkType.MISFIT: ("triangle-alert", "warn"),
     ChunkType.ERROR: ("circle-x", "err"),
 }
@@ -115,6 +116,8 @@ def entry_title(entry: Entry) -> str:
             return _("Sub-agent: {status}", status=_(RUN_WORDS[status]))
         case payloads.Nudge(reason=why, details=details):
             return nudge_words(why, int(details.get("tasks") or 0))
+        case payloads.RightsNarrowed(details=details):
+            return narrowed_words(details)
         case payloads.Misfit(details=details):
             return misfit_words(str(details.get("problem", "")))[0]
         case payloads.Retry() as said:
@@ -158,7 +161,7 @@ def _telling(said: payloads.Payload | None) -> str:
             return said.user_question.question
         case payloads.ValidationRequired():
             return _(said.presentation.title) or bare_tool(said.tool) or said.reason
-        case payloads.Nudge():
+        case payloads.Nudge() | payloads.RightsNarrowed():
             return ""  # the title says it all
         case payloads.Misfit(details=details):
             return str(details.get("problem", ""))

@@ -17,12 +17,14 @@ from atelier_desk.domain.events.run import (
     EntryPinned,
     ParentAnswered,
     ParentAsked,
+    RightsNarrowed,
 )
+from atelier_desk.domain.permission import Action
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.team import ChildState, ChildStatus
 from atelier_desk.domain.workflow import MessageRole, WorkflowStatus
 from atelier_desk.engine.run.projection import audit
-from atelier_desk.engine.run.projection.projection import In, Projection, call_place, lineage, message, on, waiting_or
+from atelier_desk.engine.run.projection.projection import In, Projection, call_place, lineage, message, notice, on, waiting_or
 
 
 @on(ApprovalRequested)
@@ -164,3 +166,19 @@ def _entry_pinned(at: In, body: EntryPinned, out: Projection) -> None:
 @on(CompactionUndone)
 def _compaction_undone(at: In, body: CompactionUndone, out: Projection) -> None:
     out.said.append(payloads.ContextChanged(reason="undone", origin=body.origin))
+
+
+@on(RightsNarrowed)
+def _rights_narrowed(at: In, body: RightsNarrowed, out: Projection) -> None:
+    """Where in the conversation a person took something from the run."""
+    known = (*at.before.approvals.rules, *at.before.granted) if at.before else ()
+    withdrawn = [rule.text for rule in known if rule.id in body.withdrawn]
+    details: dict[str, Any] = {
+        "denied": [rule.text for rule in body.rules if rule.action is Action.DENY],
+        "asked": list(dict.fromkeys([*(rule.text for rule in body.rules if rule.action is not Action.DENY), *withdrawn])),
+        "folders": list(body.folders),
+        "stricter": body.mode is not None or body.settings is not None,
+    }
+    row = notice(at, "rights_narrowed", **details)
+    out.said.append(payloads.RightsNarrowed(details=details, message_id=row.id))
+    out.messages.append(row)

@@ -31,7 +31,7 @@ from atelier_desk.engine.run.results import call_finished, noting_edits
 from atelier_desk.policy import budget, loop_guard
 from atelier_desk.tools.outcomes import ToolResult
 from atelier_desk.tools.results import capped
-from atelier_desk.tools.teams.results import compose
+from atelier_desk.tools.teams.results import compose, wall_ms
 
 NOT_WHOLE = {
     FinishReason.LENGTH: "This report was cut off at the model's limit of length.",
@@ -238,7 +238,7 @@ def _children_step(state: RunState) -> Step | None:
     result = capped(noting_edits(result, arguments) if done.edited else result, REST_HINT)
     sources = {each.url: each for child in children for each in child.sources}
     tool = intent.tool if intent else done.call.name
-    return Append((call_finished(done.call.id, tool, result, parts=tuple(sources.values())),))
+    return Append((call_finished(done.call.id, tool, result, parts=tuple(sources.values()), duration_ms=wall_ms(children)),))
 
 
 def _waiting(state: RunState) -> Wait | None:

@@ -17,7 +17,7 @@ from atelier_desk.domain.parts import ResultPart, SourcePart
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, MessageRole, Report, Run, ToolExecution, Workflow
-from atelier_desk.engine.notice_words import misfit_words, nudge_words, retry_words, unfinished_words
+from atelier_desk.engine.notice_words import misfit_words, narrowed_words, nudge_words, retry_words, unfinished_words
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 from atelier_desk.i18n import N_, _
 from atelier_desk.source_words import used, words
@@ -128,6 +128,8 @@ def _notice(message: Message) -> str:
     details = message.details
     if message.kind == "nudge":
         return nudge_words(str(details.get("reason", "")), int(details.get("tasks") or 0))
+    if message.kind == "rights_narrowed":
+        return narrowed_words(details)
     if message.kind == "misfit":
         title, text = misfit_words(str(details.get("problem", "")))
         return _("{title}. {text}", title=title, text=text)
