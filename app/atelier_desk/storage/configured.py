@@ -12,7 +12,7 @@ from atelier_desk.storage.rows import has_hash
 
 SETTING_HASHED = ("id", "value")
 """Columns of a setting's row that its hash is made of."""
-_TABLES = {table.name: table for table in (tables.AGENTS, tables.PROVIDERS, tables.MCP_SERVERS, tables.RULES)}
+_TABLES = {table.name: table for table in (tables.AGENTS, tables.PROVIDERS, tables.MCP_SERVERS, tables.RULES, tables.PROMPTS)}
 
 
 def is_whole_setting(row: Mapping[str, Any]) -> bool:
@@ -31,6 +31,8 @@ async def damaged_configuration(run: Callable[..., Awaitable[list[Any]]], names:
         try:
             rows = (await run(f"SELECT {table.columns if table else 'id, `value`, hash'} FROM {name} ORDER BY id"))[0]  # noqa: S608
         except StorageError as error:
+            if "does not exist" in str(error):
+                continue  # the table of a later version, in a folder that is about to be brought up to it
             if error.code != CODE:
                 raise
             rows = []
