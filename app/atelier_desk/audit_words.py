@@ -18,25 +18,25 @@ DECISIONS = {
 """By itself ``Allowed`` and ``Forbidden``, the others after a person was asked."""
 _BY = {
     (AuditDecision.APPROVED, "user"): N_("Approved by you"),
-    (AuditDecision.APPROVED, "timeout"): N_("Approved: nobody decided in time"),
+    (AuditDecision.APPROVED, "timeout"): N_("Approved: no decision was made in time"),
     (AuditDecision.REJECTED, "user"): N_("Rejected by you"),
-    (AuditDecision.REJECTED, "timeout"): N_("Rejected: nobody decided in time"),
-    (AuditDecision.REJECTED, "nobody"): N_("Rejected: nobody was there to ask"),
+    (AuditDecision.REJECTED, "timeout"): N_("Rejected: no decision was made in time"),
+    (AuditDecision.REJECTED, "nobody"): N_("Rejected: nobody was available to ask"),
     (AuditDecision.CANCELLED, "stop"): N_("Stopped before you decided"),
 }
 REASONS = {
     "risk_high": N_("High risk"),
     "protected": N_("Protected file"),
-    "tainted": N_("Something from outside was read before"),
-    "repaired": N_("Arguments were mended"),
-    "unparsed": N_("Could not be taken apart"),
+    "tainted": N_("Untrusted content was read before"),
+    "repaired": N_("Arguments were repaired"),
+    "unparsed": N_("Command could not be parsed"),
     "opaque": N_("Starts other programs"),
     "repository": N_("Settings of the git repository"),
-    "outside": N_("Outside of the granted folders"),
+    "outside": N_("Outside the workspace folders"),
     "installs": N_("Installs a package"),
     "altered": N_("Changed by its server since it was approved"),
-    "denied": N_("Could reach what a rule denies"),
-    "unconfined": N_("Outside of the sandbox, or with the network"),
+    "denied": N_("May access something a rule denies"),
+    "unconfined": N_("Outside the sandbox or with network access"),
 }
 """What asks although a rule or the profile allows it."""
 _BY_PROFILE = frozenset({"plan", "mode", "selective", "manual"})
@@ -49,7 +49,7 @@ def decision(entry: AuditEntry) -> str:
     return _("{decision}, with other arguments", decision=said) if entry.edited else said
 
 
-_DECIDERS = {"user": N_("You"), "timeout": N_("Nobody, in time"), "nobody": N_("Nobody was there"), "stop": N_("The run was stopped")}
+_DECIDERS = {"user": N_("You"), "timeout": N_("Nobody in time"), "nobody": N_("Nobody available"), "stop": N_("The run was stopped")}
 _EFFECTS = {
     "read": N_("reads"),
     "write": N_("writes"),

@@ -23,7 +23,7 @@ NAMED = 5
 """Files that a sentence names; the others are counted."""
 
 
-GONE = N_("not there any more: moved, renamed or deleted")
+GONE = N_("no longer exists: moved, renamed or deleted")
 """Of a granted folder."""
 
 
@@ -36,7 +36,7 @@ def trust_words(trusted: bool | None) -> str:
 
 def missing_words(folder: str) -> str:
     """What is said of a granted folder that is not there."""
-    return _("The folder {folder} is not there: it was moved or deleted, or its disk is not connected.", folder=folder)
+    return _("The folder {folder} was not found: it was moved or deleted, or its disk is not connected.", folder=folder)
 
 
 def path_words(change: Change) -> str:

@@ -13,26 +13,26 @@ from atelier_desk.i18n import N_, _
 _PROBLEMS = {
     "required": N_("“{field}” is required."),
     "unknown": N_("The form has no field “{field}”. Its fields: {names}."),
-    "text": N_("“{field}” takes a text."),
-    "number": N_("“{field}” takes a number."),
-    "integer": N_("“{field}” takes a whole number."),
-    "boolean": N_("“{field}” takes yes or no."),
-    "choice": N_("“{field}” takes one of these: {choices}."),
+    "text": N_("“{field}” must be text."),
+    "number": N_("“{field}” must be a number."),
+    "integer": N_("“{field}” must be a whole number."),
+    "boolean": N_("“{field}” must be yes or no."),
+    "choice": N_("“{field}” must be one of: {choices}."),
     "few": N_("Choose at least {least} of “{field}”."),
     "many": N_("Choose at most {most} of “{field}”."),
     "short": N_("“{field}” needs at least {shortest} characters."),
-    "long": N_("“{field}” takes at most {longest} characters."),
-    "email": N_("“{field}” takes an e-mail address, such as name@example.org."),
-    "uri": N_("“{field}” takes an address, such as https://example.org."),
-    "date": N_("“{field}” takes a date, such as 2026-11-23."),
-    "date-time": N_("“{field}” takes a date and time, such as 2026-11-23T14:30:00Z."),
+    "long": N_("“{field}” may have at most {longest} characters."),
+    "email": N_("“{field}” must be an email address, such as name@example.org."),
+    "uri": N_("“{field}” must be a URL, such as https://example.org."),
+    "date": N_("“{field}” must be a date, such as 2026-11-23."),
+    "date-time": N_("“{field}” must be a date and time, such as 2026-11-23T14:30:00Z."),
     "least": N_("“{field}” must be at least {least}."),
     "most": N_("“{field}” must be at most {most}."),
 }
-SECRET = N_("This looks like asking for a secret. Give no password and no key here: “{server}” would get it as plain text.")
+SECRET = N_("This may be asking for a secret. Do not enter a password or key here: “{server}” would receive it as plain text.")
 GOES_TO = N_("What you send goes to the server “{server}”, and not to the model.")
 REPLY_GOES_TO = N_("The model's answer goes to the server “{server}”. The model sees nothing of this workflow.")
-NOT_ENCRYPTED = N_("This page is not encrypted: others on the way can read what you enter.")
+NOT_ENCRYPTED = N_("This page is not encrypted: others on the network can read what you enter.")
 _FORMATS = {
     "email": N_("e-mail address"),
     "uri": N_("address"),

@@ -28,5 +28,5 @@ def title(grant: HeldGrant) -> str:
 def about(grant: HeldGrant) -> str:
     """What a confirmation is about: an address with what is sent there, or folders, one a line."""
     if grant.kind is HeldKind.CONTENTS:
-        return _("Agents that read one count as having read from outside.")
+        return _("Agents that read one are treated as having read untrusted content.")
     return "\n".join(grant.about)

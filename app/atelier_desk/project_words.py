@@ -65,7 +65,7 @@ _STAGES = {
 _BEGINNINGS = {
     IngestStage.READING: N_("Looking for files…"),
     IngestStage.RELATING: N_("Following relations…"),
-    IngestStage.EMBEDDING: N_("Computing vectors…"),
+    IngestStage.EMBEDDING: N_("Computing embeddings…"),
     IngestStage.PAUSED: N_("Paused"),
 }
 """While nobody knows of how many."""

@@ -36,7 +36,7 @@ def test_quietly_it_is_the_object_alone(cli: Cli, schema: str) -> None:
 def test_an_answer_that_never_fits_is_said_to(cli: Cli, schema: str) -> None:
     result = cli("run", "count", "--schema", schema, "-q", steps=["Three.", "Three!"])
     assert (result.status, result.out) == (0, "Three!\n")
-    assert "The answer does not fit its form. It stands as it is. What does not fit: It is not JSON" in result.err
+    assert "The answer does not match its schema. It was kept as is. Problem: It is not JSON" in result.err
     shown = cli("run", "count", "--schema", schema, "--json", steps=["Three.", "Three!"])
     assert "answer" not in shown.of("workflow_complete")[0]
     assert [event["details"]["problem"][:14] for event in shown.of("misfit")] == ["It is not JSON"]
@@ -45,7 +45,7 @@ def test_an_answer_that_never_fits_is_said_to(cli: Cli, schema: str) -> None:
 def test_for_people_a_second_try_is_told_of(cli: Cli, schema: str) -> None:
     result = cli("run", "count", "--schema", schema, steps=["Three.", FITS])
     assert result.out.endswith(FITS + "\n")
-    assert "Asked to answer once more: the answer does not fit its form" in result.err
+    assert "Asked to answer again: the answer does not match its schema" in result.err
 
 
 def test_the_schema_can_come_from_standard_input(cli: Cli) -> None:

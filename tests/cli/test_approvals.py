@@ -65,7 +65,7 @@ def test_on_approval_decides_without_asking(cli: Cli, approvals: Configure) -> N
     assert (result.status, result.out) == (0, "then not\n")
     assert "was not allowed: nobody is there to ask" in result_of(model)
     assert "by the user" not in result_of(model)
-    assert "rejected (nobody was there to ask)" in result.err
+    assert "rejected (nobody was available to ask)" in result.err
 
 
 @pytest.mark.parametrize(
@@ -73,8 +73,8 @@ def test_on_approval_decides_without_asking(cli: Cli, approvals: Configure) -> N
     [
         ("user", "", False, "rejected (by the user)"),
         ("user", "Too dear.", False, "rejected (by the user): Too dear."),
-        ("user", NOBODY_TO_ASK, False, "rejected (nobody was there to ask)"),
-        ("timeout", "Nobody decided.", False, "rejected (nobody decided in time)"),
+        ("user", NOBODY_TO_ASK, False, "rejected (nobody was available to ask)"),
+        ("timeout", "Nobody decided.", False, "rejected (no decision was made in time)"),
         ("user", "", True, "rejected (by the user), with other arguments"),
     ],
 )
@@ -189,7 +189,7 @@ def test_a_person_decides_in_the_terminal(cli: Cli, approvals: Configure, typed:
         "asks for your approval: Calculate 12 × 7",
         "medium risk",
         '"expression": "12*7"',
-        "Rejected when nobody decides within 60 s",
+        "Rejected if there is no decision within 60 s",
     ):
         assert shown in result.err
     if told:

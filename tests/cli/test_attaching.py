@@ -24,7 +24,7 @@ def test_a_secret_goes_along_and_is_told(cli: Cli, tmp_path: Path) -> None:
     model = ScriptedModel(["ok"])
     result = cli("run", "Why?", "--attach", ".env", steps=model)
     assert result.status == 0
-    assert ".env looks as if it held secrets" in result.err
+    assert ".env may contain secrets" in result.err
     assert "KEY=1" in model.requests[0].messages[-1].content
 
 
@@ -35,7 +35,7 @@ def test_a_folder_is_its_list_and_texts_with_its_place_in_the_granted_one(cli: C
     model = ScriptedModel(["ok"])
     result = cli("run", "Look", "--workspace", "project", "--attach", "project/src", "--attach", "project/src/main.py", steps=model)
     assert result.status == 0
-    assert "Left out of src, as they look like secrets: server.pem" in result.err
+    assert "Left out of src because they look like secrets: server.pem" in result.err
     asked = model.requests[0].messages[-1].content
     assert '<attached_folder name="src" path="src">\nmain.py (7 bytes)\nserver.pem (5 bytes)\n[Left out' in asked
     assert "--- main.py ---\nprint()\n</attached_folder>" in asked
@@ -62,7 +62,7 @@ def test_files_go_with_the_first_message_of_a_chat_and_with_the_next_after_attac
         [False, False],
         [False, True],
     ]
-    assert "b.txt goes with the next message" in result.err
+    assert "b.txt will be attached to the next message" in result.err
     assert "missing.txt cannot be read" in result.err
     assert "/attach needs the name of a file" in result.err
 

@@ -53,10 +53,10 @@ def test_a_list_that_has_more_says_so(cli: Cli, place_database: PlaceDatabase, w
     asyncio.run(fill())
     some = cli(*what.split(), "--limit", "2", "--json")
     assert len(some.json) == 2
-    assert "more" in some.err
+    assert "More results" in some.err
     every = cli(*what.split(), "--limit", "5000", "--json")
     assert len(every.json) == 3
-    assert "more" not in every.err
+    assert "More results" not in every.err
 
 
 def test_workflows_are_listed_shown_and_searched(cli: Cli) -> None:
@@ -104,7 +104,7 @@ def test_workflows_are_named_filed_and_put_away(cli: Cli) -> None:
 def test_a_turn_that_waits_is_ended(cli: Cli) -> None:
     workflow = talk(cli)
     assert cli("workflows", "stop", workflow, "--json").json == {"workflow": workflow, "stopped": None}
-    assert "is over" in cli("workflows", "stop", workflow).out
+    assert "has ended" in cli("workflows", "stop", workflow).out
     cli("run", "And now?", "--workflow", workflow, steps=[[ask_user("q")]])
     [asked] = cli("questions", "list", "--json").json
     assert cli("workflows", "stop", workflow, "--json").json == {"workflow": workflow, "stopped": asked["run_id"]}
@@ -276,16 +276,16 @@ def test_memory(cli: Cli, tmp_path: Path) -> None:
     assert gone.status == 0
     assert gone.out.startswith("Deleted: “")
     assert f"“{added['content']}”" in gone.out
-    assert gone.out.rstrip().endswith(f"For 30 days it can be brought back with: atelier memory restore {added['id']}")
+    assert gone.out.rstrip().endswith(f"To restore it within 30 days: atelier memory restore {added['id']}")
     assert [each["id"] for each in cli("memory", "deleted", "--json").json] == [added["id"]]
     assert cli("memory", "restore", added["id"][:-3], "--json").json["id"] == added["id"]
-    assert cli("memory", "delete", added["id"], "--for-good").out == f"Deleted for good: {added['id']}\n"
+    assert cli("memory", "delete", added["id"], "--for-good").out == f"Permanently deleted: {added['id']}\n"
     assert cli("memory", "deleted", "--json").json == []
     assert cli("memory", "restore", added["id"]).status == 2
     assert cli("memory", "import", "m.json", "--json").json["added"] == 1
     assert cli("memory", "reembed", "--json").json == {"embedded": 0}
     assert cli("memory", "reembed", "--status", "--json").json["state"] == "whole"
-    assert cli("--lang", "fr", "memory", "reembed", "--status").out.startswith("tous les vecteurs sont là")
+    assert cli("--lang", "fr", "memory", "reembed", "--status").out.startswith("tous les embeddings sont calculés")
     assert "heron" in cli("memory", "list").out
     assert cli("memory", "import", "-", piped="{}").status == 2
 
@@ -307,7 +307,7 @@ def test_a_person_asks_what_of_a_turn_is_to_be_remembered(cli: Cli) -> None:
 def test_what_an_agent_wants_remembered_is_kept_and_changed(cli: Cli) -> None:
     add = {"operation": "add", "type": "user_pref", "content": "Likes herons"}
     run = cli("run", "go", steps=[[ToolCall(id="m", name="MemoryTool", arguments=add)], "Noted."])
-    assert "1 thing to remember waits for your yes: atelier memory proposed" in run.err
+    assert "1 proposed memory needs your approval: atelier memory proposed" in run.err
     [proposed] = cli("memory", "proposed", "--json").json
     assert "Likes herons" in cli("memory", "proposed").out
     assert cli("memory", "keep", proposed["id"], "--here", "--json").json["workflow_id"] == proposed["workflow_id"]
@@ -380,7 +380,7 @@ def test_what_was_deleted_for_good_leaves_the_disk_when_the_database_is_compacte
 
     added = cli("memory", "add", "the word is zebraquartz", "--json").json
     gone = cli("memory", "delete", added["id"], "--for-good")
-    assert gone.out == f"Deleted for good: {added['id']}\n"
+    assert gone.out == f"Permanently deleted: {added['id']}\n"
     assert gone.err.strip().endswith("with: atelier backup compact")
     assert left()
     assert cli("backup", "compact").out.startswith("Compacted: ")
@@ -404,7 +404,7 @@ def test_a_backup_from_elsewhere_needs_to_be_said_so_and_its_rules_wait(cli: Cli
     assert (restored.status, "atelier permissions list" in restored.err) == (0, True)
     (rule,) = cli("permissions", "list", "--json").json
     assert rule["held"] is True
-    assert "not in force" in cli("permissions", "list").out
+    assert "disabled: from another" in cli("permissions", "list").out
     assert "write_file" in cli("permissions", "confirm", rule["id"][:8]).out
     waiting = {each["id"]: each["about"] for each in cli("backup", "held", "--json").json}
     assert waiting["provider:Mine"] == ["http://192.0.2.1/v1"]

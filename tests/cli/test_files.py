@@ -114,7 +114,7 @@ def test_a_folder_that_is_gone_is_said_once_in_a_persons_words(cli: Cli, project
     project.rename(project.parent / "moved")
     left = cli("files", "undo", workflow, "--all")
     assert (left.status, left.out) == (1, "")
-    assert left.err == f"Left: The folder {project} is not there: it was moved or deleted, or its disk is not connected.\n"
+    assert left.err == f"Left: The folder {project} was not found: it was moved or deleted, or its disk is not connected.\n"
     assert "Le dossier" in cli("--lang", "fr", "files", "undo", workflow, "--all").err
 
 
@@ -130,7 +130,7 @@ def test_a_turn_that_is_resumed_says_that_its_folder_is_gone(cli: Cli, project: 
     made = cli("run", "go", "--json", "--workspace", str(project), steps=[[edit]])
     assert made.status == 5
     project.rename(project.parent / "moved")
-    assert f"The folder {project} is not there" in cli("resume", "--on-approval", "allow", steps=["done"]).err
+    assert f"The folder {project} was not found" in cli("resume", "--on-approval", "allow", steps=["done"]).err
 
 
 @pytest.mark.skipif(not sandbox.available(), reason="needs a sandbox")

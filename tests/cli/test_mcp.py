@@ -37,7 +37,7 @@ def test_a_server_from_adding_to_removing(cli: Cli, plain: Make) -> None:
     assert "offers 1 tool" in cli("mcp", "restart", "plain").out
     server.say(tools=[{**ECHO, "description": "Says it twice."}, tool("more")])
     tested = cli("mcp", "test", "plain")
-    assert "does not offer what you approved: more, echo" in tested.err
+    assert "changed since you approved it: more, echo" in tested.err
     shown = cli("mcp", "tools", "plain")
     assert "changed: asks at every call" in shown.out
     assert "echo said before: Says it again." in shown.err
@@ -164,7 +164,7 @@ def test_a_bundle_is_shown_added_and_started(cli: Cli, tmp_path: Path) -> None:
     assert Path(row["config"]["folder"], "server.py").is_file()
     assert (row["config"]["source"], row["missing_secrets"]) == ("mcpb", [])
     again = cli("mcp", "import", str(file), "--add", "--value", "CONFIG_TOKEN=x", options=options)
-    assert (again.status, "There is an MCP server packed already." in again.err) == (2, True)
+    assert (again.status, "An MCP server named packed already exists." in again.err) == (2, True)
 
 
 def test_resources_are_listed_and_read(cli: Cli, plain: Make) -> None:

@@ -170,7 +170,7 @@ def test_a_file_that_holds_no_rules_or_too_much_is_refused_whole(cli: Cli, tmp_p
 def test_rules_are_removed_by_the_beginning_of_their_id(cli: Cli) -> None:
     keep(*(PermissionRule(id=id * 8, text=f"r_{id}", action=Action.ASK) for id in ("aaaa", "aaab", "bbbb")))
     ambiguous = cli("permissions", "remove", "aaa", "bbbb")
-    assert (ambiguous.status, "2 rules begin with aaa" in ambiguous.err) == (2, True)
+    assert (ambiguous.status, "aaa matches 2 rules" in ambiguous.err) == (2, True)
     assert len(cli("permissions", "list", "--json").json) == 3, "nothing is removed when one of them is not clear"
     assert cli("permissions", "remove", "bbbb", "aaab").out == "Removed: ask r_bbbb\nRemoved: ask r_aaab\n"
     [removed] = cli("permissions", "remove", "a", "--json").json["removed"]
@@ -198,7 +198,7 @@ def test_the_audit_trail_says_what_was_decided_about_each_call(cli: Cli, approva
     denied, rejected, approved = rows
     assert "3*3" in denied
     assert denied.split("}", 1)[1].split() == ["Forbidden", "Rule", "“CalculatorTool”"]
-    assert "Rejected: nobody was there to ask" in rejected
+    assert "Rejected: nobody was available to ask" in rejected
     assert approved.rstrip().endswith("Profile “Ask”")
     for argv, count in (
         (["--workflow", workflow], 1),
@@ -211,12 +211,12 @@ def test_the_audit_trail_says_what_was_decided_about_each_call(cli: Cli, approva
         assert len(cli("permissions", "audit", "--json", *argv).json) == count, argv
     limited = cli("permissions", "audit", "--limit", "2")
     assert len(limited.out.splitlines()) == 3
-    assert "There are more" in limited.err
+    assert "More results" in limited.err
     written = cli("permissions", "audit", "--csv", "trail.csv")
     assert (written.status, written.out) == (0, "")
     rows_of = list(csv.DictReader(io.StringIO((tmp_path / "trail.csv").read_text("utf-8-sig"), newline="")))
     assert [(row["decision"], row["decided_by"]) for row in rows_of] == [
-        ("Forbidden", ""), ("Rejected", "Nobody was there"), ("Approved", "You")
+        ("Forbidden", ""), ("Rejected", "Nobody available"), ("Approved", "You")
     ]  # fmt: skip
     assert [(row["profile"], row["reason"], row["risk"]) for row in rows_of][1:] == [("Ask", "Profile “Ask”", "medium risk")] * 2
     assert cli("permissions", "audit", "--csv", "-", "--decision", "denied").out.count("\n") == 2
@@ -253,7 +253,7 @@ def test_a_replay_says_what_the_rules_of_today_would_have_done(cli: Cli, approva
     approvals()
     workflow = cli("run", "go", "--json", "--on-approval", "allow", steps=[calculate("12*7"), "84"]).events[0]["workflow_id"]
     same = cli("permissions", "replay", workflow)
-    assert (same.status, same.out.strip(), same.err) == (0, "Decisions: 1; under today's rules others: 0", "")
+    assert (same.status, same.out.strip(), same.err) == (0, "Decisions: 1; different under today's rules: 0", "")
     assert "asked (Profile)" in cli("permissions", "replay", workflow, "--all").out
     cli("permissions", "add", "CalculatorTool", "--action", "deny")
     header, row, said = cli("permissions", "replay", workflow).out.splitlines()

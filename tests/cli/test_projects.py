@@ -52,9 +52,9 @@ def test_what_looks_like_a_secret_is_read_when_a_person_says_so(cli: Cli, tmp_pa
     cli("projects", "ingest", str(code), "--no-vectors", "--no-watch")
     assert "secrets.py: Laissé de côté" in cli("projects", "show", "heron", "--lang", "fr").out
     assert cli("projects", "allow", str(code / "secrets.py"), "--json").json["readable"] == ["secrets.py"]
-    assert "secrets.py: Read, though it looks like a secret." in cli("projects", "show", "heron").out
+    assert "secrets.py: Indexed although it looks like a secret." in cli("projects", "show", "heron").out
     assert "count" in cli("projects", "search", "count herons").out
-    assert "left out again" in cli("projects", "allow", str(code / "secrets.py"), "--undo").out
+    assert "excluded again" in cli("projects", "allow", str(code / "secrets.py"), "--undo").out
     assert cli("projects", "search", "count herons", "--json").json == []
     assert cli("projects", "allow", str(tmp_path)).status != 0
 
@@ -69,13 +69,13 @@ def test_an_emptied_folder_is_believed_with_force_alone(cli: Cli, tmp_path: Path
     assert (refused.status, "there is no file any more" in refused.err) == (1, True)
     assert "aucun fichier" in cli("projects", "ingest", str(code), "--lang", "fr").err
     assert "count" in cli("projects", "search", "count herons").out
-    assert "1 gone" in cli("projects", "ingest", str(code), "--force").out
+    assert "1 removed" in cli("projects", "ingest", str(code), "--force").out
     assert cli("projects", "search", "count herons", "--json").json == []
 
 
 @pytest.mark.parametrize(
     ("deed", "said"),
-    [("stop", "Paused. The same command goes on."), ("delete", "The project heron was deleted while it was read.")],
+    [("stop", "Paused. Run the same command to continue."), ("delete", "The project heron was deleted while it was being indexed.")],
 )
 def test_what_somebody_else_does_to_a_reading_is_told(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deed: str, said: str
@@ -134,7 +134,7 @@ def test_what_there_is_nothing_of_is_an_error(cli: Cli, tmp_path: Path) -> None:
         done = cli("projects", verb, str(code / "gone.py"))
         assert (done.status != 0, "gone.py" in done.err) == (True, True), verb
     (code / "count.py").unlink()
-    assert "1 gone" in cli("projects", "ingest", str(code / "count.py")).out, "that a file is gone is read, too"
+    assert "1 removed" in cli("projects", "ingest", str(code / "count.py")).out, "that a file is gone is read, too"
     (tmp_path / "alone.py").write_text(CODE)
     assert "is a file" in cli("projects", "ingest", str(tmp_path / "alone.py")).err
     assert "is not being read" in cli("projects", "pause", "heron").out

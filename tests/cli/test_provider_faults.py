@@ -111,7 +111,7 @@ def test_a_run_through_a_proxy_of_an_odd_environment(atelier: Run, tmp_path: Pat
         env = {"ALL_PROXY": f"socks://{proxy.address}/", "HTTPS_PROXY": "foo:bar", "SSL_CERT_FILE": "/nowhere/ca.pem"}
         added = atelier("providers", "add", "lab", "--kind", "openai", "--base-url", FAR, **env)
         assert added.status == 0
-        assert "no list of models" in added.out
+        assert "does not list its models" in added.out
         done = atelier("run", "Hi", "--provider", "lab", "--model", "some/model:q4", **env)
         assert (done.status, done.out.strip()) == (0, "Hello there")
         assert proxy.asked
@@ -128,7 +128,7 @@ def test_a_server_that_loads_its_model_is_said_to(atelier: Run, tmp_path: Path) 
         atelier("providers", "add", "lab", "--kind", "openai", "--base-url", server.url)
         done = atelier("run", "Hi", "--provider", "lab", "--model", "test-model")
     assert (done.status, done.out.strip()) == (0, "Hello there")
-    assert "Loading the model. The server is not done with it; it is asked again after " in done.err
+    assert "Loading the model. The server has not finished; retrying in " in done.err
     assert "Trying again" not in done.err
 
 

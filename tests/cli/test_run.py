@@ -226,7 +226,7 @@ def test_a_folder_that_is_gone_is_said_before_the_turn_in_chat_and_run(cli: Cli,
     (tmp_path / "work").mkdir()
     cli("run", "go", "--workspace", "work", steps=["done"])
     (tmp_path / "work").rename(tmp_path / "moved")
-    gone = f"The folder {tmp_path / 'work'} is not there"
+    gone = f"The folder {tmp_path / 'work'} was not found"
     assert gone in cli("run", "again", "-c", "--quiet", steps=["done"]).err
     chat = cli("chat", "-c", "--workspace", "moved", typed="more\n/quit\n", steps=["done"])
     assert gone in chat.err

@@ -70,7 +70,7 @@ async def test_chat_joins_a_run_that_is_at_work(opened: Opened) -> None:
         await atelier.runs.send(workflow.id, "go")
         terminal = Typing()
         chatting = asyncio.create_task(execute(atelier, ["chat", "--workflow", workflow.id], terminal))
-        await terminal.until_noted("The run is at work already.")
+        await terminal.until_noted("The run is already running.")
         model.gate.set()
         terminal.typed.put_nowait("/quit")
         assert await chatting == 0, terminal.err
@@ -85,10 +85,10 @@ async def test_ctrl_c_in_a_chat_leaves_a_run_of_somebody_else_at_work(opened: Op
         run_id = await atelier.runs.send(workflow.id, "go")
         terminal = Typing()
         chatting = asyncio.create_task(execute(atelier, ["chat", "--workflow", workflow.id], terminal))
-        await terminal.until_noted("The run is at work already.")
+        await terminal.until_noted("The run is already running.")
         assert terminal.on_ctrl_c is not None
         assert terminal.on_ctrl_c() is True
-        assert "goes on" in terminal.err
+        assert "continues in another process" in terminal.err
         terminal.typed.put_nowait("/quit")
         assert await chatting == 0, terminal.err
         assert (await atelier.repos.runs.get(run_id)).status is RunStatus.PROCESSING

@@ -181,7 +181,7 @@ def test_a_team_survives_export_and_import(cli: Cli, tmp_path: Any) -> None:
 def test_step_by_step_on_a_terminal(cli: Cli) -> None:
     result = cli("run", "go", "--step", *TEAM, steps=[calculate("6*7"), "42"], typed="\n\n\n")
     assert (result.status, result.out) == (0, "42\n"), result.err
-    assert result.err.count("Next: Assistant asks its model") == 2
+    assert result.err.count("Next: Assistant calls its model") == 2
     assert result.err.count("Next: Assistant calls CalculatorTool") == 1
 
 
@@ -202,7 +202,7 @@ def test_without_a_terminal_one_step_is_taken(cli: Cli) -> None:
     second = cli("resume", workflow, "--step", "--json")
     assert second.status == 5, second.err
     assert len(second.of("tool_end")) == 1
-    assert "Next: Assistant asks its model" in second.err
+    assert "Next: Assistant calls its model" in second.err
     last = cli("resume", workflow, steps=["42"])
     assert (last.status, last.out) == (0, "42\n"), last.err
 
@@ -262,7 +262,7 @@ def test_a_raised_limit_and_a_last_answer_are_taken_in_steps_too(cli: Cli) -> No
     assert cli("resume", raised, steps=["42"]).out == "42\n"
     ended = cli("resume", stopped(), "--step", "--finish", steps=["What I have: nothing."])
     assert (ended.status, ended.out) == (0, "What I have: nothing.\n"), ended.err
-    assert "Next: Assistant asks its model" in ended.err
+    assert "Next: Assistant calls its model" in ended.err
 
 
 def test_a_called_spawn_works_like_the_agent_that_would_have_answered(cli: Cli) -> None:

@@ -38,7 +38,7 @@ def test_a_cut_reply_is_said_and_the_command_that_goes_on_works(cli: Cli) -> Non
     [
         (CUT, "length", "The reply was cut off.", "La réponse a été coupée."),
         (ChatReply(content=""), "empty", "The reply is empty.", "La réponse est vide."),
-        (THOUGHT, "empty", "The model only thought.", "Le modèle n’a fait que réfléchir."),
+        (THOUGHT, "empty", "The model only produced thinking.", "Le modèle n’a produit que de la réflexion."),
         (
             THOUGHT.model_copy(update={"finish_reason": FinishReason.LENGTH}),
             "length",
@@ -65,7 +65,7 @@ def test_a_whole_reply_says_nothing(cli: Cli) -> None:
 
 def test_in_a_conversation_one_just_writes_on(cli: Cli) -> None:
     result = cli("chat", steps=[CUT, " three."], typed="count\nGo on exactly where you stopped.\n")
-    assert "To go on, write: Go on exactly where you stopped." in result.err
+    assert "To continue, write: Go on exactly where you stopped." in result.err
     assert "atelier run" not in result.err
     assert result.out == "One, two,\n three.\n"
 
@@ -90,7 +90,7 @@ def test_notices_have_rounded_numbers_and_words() -> None:
     assert said(ChunkType.LIMIT_REACHED, **limit) == "Limit of cost reached: $0.12 of $0.10"
     short = {"reason": "cost", "details": {"value": 0.05, "cap": 0.1}}
     assert said(ChunkType.LIMIT_REACHED, **short) == (
-        "Limit of cost reached: $0.05 of $0.10. What is left is not enough for the next request."
+        "Limit of cost reached: $0.05 of $0.10. The remaining amount is not enough for the next request."
     )
     assert "ms" in said(ChunkType.TOOL_END, tool="x", success=True, duration_ms=12, result=None)
     assert "3\u202fmin 05\u202fs" in said(ChunkType.TOOL_END, tool="x", success=True, duration_ms=185_123, result=None)
@@ -116,4 +116,4 @@ def test_a_model_that_is_loaded_is_not_tried_again_in_no_time() -> None:
     assert text.startswith("Loading the model.")
     assert "0" not in text
     waits = said(ChunkType.RETRY, reason=LOADING, details={"attempt": 2, "delay_s": 4.2})
-    assert waits == "Loading the model. The server is not done with it; it is asked again after 4.2\u202fs."
+    assert waits == "Loading the model. The server has not finished; retrying in 4.2\u202fs."

@@ -213,5 +213,5 @@ async def test_unread_dots_survive_a_restart(program: Program, qtbot: QtBot) -> 
 
 def test_the_badge_counts_questions_and_approvals() -> None:
     waiting = Workflow(name="x", pending_questions=2, pending_approvals=1)
-    assert state_words(waiting) == "2 open questions, 1 approval to decide"
-    assert state_words(Workflow(name="x"), unread=True) == "not seen yet"
+    assert state_words(waiting) == "2 open questions, 1 approval waiting"
+    assert state_words(Workflow(name="x"), unread=True) == "unread"

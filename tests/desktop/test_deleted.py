@@ -56,12 +56,12 @@ async def test_the_last_deleted_comes_first_and_each_says_what_it_is(dialog: Del
     told = [dialog.list.item(row).toolTip() for row in range(3)]
     assert "29 more days" in told[0]
     assert "Workflow" in told[1]
-    assert "made one with another" in told[2]
+    assert "merged" in told[2]
     switch_language("fr")
     await settle()
     assert "29 jours" in dialog.list.item(0).toolTip()
     assert "Un souvenir" in dialog.list.item(0).toolTip()
-    assert "Souvenir fusionné avec un autre" in dialog.list.item(2).toolTip()
+    assert "Souvenir fusionné" in dialog.list.item(2).toolTip()
     assert dialog.windowTitle() == "Supprimés récemment"
 
 
@@ -107,7 +107,7 @@ async def test_one_is_asked_about_by_its_name_and_has_all_its_days_at_first(
     await settle()
     asked = dialog.findChild(QMessageBox)
     assert asked is not None
-    assert asked.text() == "Delete “Memory m3” for good?"
+    assert asked.text() == "Delete “Memory m3” permanently?"
     assert asked.informativeText().startswith("It cannot")
 
 

@@ -82,7 +82,7 @@ async def test_an_agent_that_asks_is_answered_in_its_workflow_and_one_that_works
     qtbot.keyClick(quick.field, Qt.Key.Key_Return)
     await settle()
     await say(program, ChunkType.USER_QUESTION_START, user_question={"question_id": "q", "question": "Which?"}, pending=1)
-    assert "needs you" in quick.status.text()
+    assert "waiting for you" in quick.status.text()
     quick.stop.click()
     await settle()
     assert program.engine.calls("workflows.stop") == [(("w9",), {})]

@@ -70,13 +70,13 @@ async def desk(qtbot: QtBot, tmp_path: Path) -> AsyncIterator[Desk]:
 
 async def test_it_says_what_comes_next_and_does_one_step(desk: Desk) -> None:
     run_id = await desk.send()
-    await desk.until(lambda: desk.says == "Next, Tester asks its model.")
+    await desk.until(lambda: desk.says == "Next: Tester calls its model.")
     assert desk.model.requests == []
     desk.press("step-next")
-    await desk.until(lambda: desk.says == "Next, Tester runs Calculator.")
+    await desk.until(lambda: desk.says == "Next: Tester runs Calculator.")
     assert len(desk.model.requests) == 1
     desk.press("step-next")
-    await desk.until(lambda: desk.says == "Next, Tester asks its model." and not desk.bar._busy)
+    await desk.until(lambda: desk.says == "Next: Tester calls its model." and not desk.bar._busy)
     desk.press("step-next")
     await desk.until(lambda: desk.bar.isHidden())
     assert (await desk.engine.runs.wait(run_id)).status is RunStatus.COMPLETED
@@ -86,7 +86,7 @@ async def test_it_says_what_comes_next_and_does_one_step(desk: Desk) -> None:
 async def test_every_double_click_is_one_step(desk: Desk) -> None:
     """Also where the click comes between the engine's answer and the news of what waits then."""
     run_id = await desk.send()
-    for words in ("Next, Tester asks its model.", "Next, Tester runs Calculator.", "Next, Tester asks its model."):
+    for words in ("Next: Tester calls its model.", "Next: Tester runs Calculator.", "Next: Tester calls its model."):
         await desk.until(lambda words=words: desk.says == words and not desk.bar._busy)  # type: ignore[misc]
         before = len(desk.model.requests)
         for _ in range(2):
@@ -116,7 +116,7 @@ async def test_step_mode_catches_a_run_at_work_and_lets_it_go_again(desk: Desk) 
     desk.bar.set_stepping(True)
     await asyncio.sleep(0)
     desk.model.gate.set()
-    await desk.until(lambda: desk.says == "Next, Tester runs Calculator.")
+    await desk.until(lambda: desk.says == "Next: Tester runs Calculator.")
     desk.bar.set_stepping(False)
     await desk.until(lambda: desk.bar.isHidden())
     assert (await desk.engine.runs.wait(run_id)).status is RunStatus.COMPLETED

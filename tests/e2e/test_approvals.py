@@ -65,7 +65,7 @@ def test_an_edited_call_is_allowed(open_desk: OpenDesk, server: ModelServer) -> 
     card, other = in_chat(desk), in_inbox(desk)
     assert "Ada wants to start the agent Eve" in rendered(card)
     assert "medium risk" in rendered(card).lower()
-    assert GOAL in desk.until_row("workflow-list", "1 approval to decide")
+    assert GOAL in desk.until_row("workflow-list", "1 approval waiting")
     press(desk, card, "approval-edit")
     field = child(card, QPlainTextEdit, "approval-arguments")
     arguments = json.loads(field.toPlainText())
@@ -130,7 +130,7 @@ def test_a_sub_agents_approval_says_who_stands_above_it(open_desk: OpenDesk, ser
     card, asking = in_chat(desk), desk.workflow_id
     assert "Ada → Bea" in rendered(card)
     assert "Bea wants to start the agent Eve" in rendered(card)
-    desk.until_shown("team-card", "waits for you")
+    desk.until_shown("team-card", "waiting for you")
     desk.click("new-workflow")
     desk.send("Something else")
     desk.last_reply("A quick answer.")

@@ -61,7 +61,7 @@ def test_a_picked_model_holds_through_messages_edits_regeneration_and_a_restart(
     desk = begin(open_desk, server)
     pick(desk, BIG)
     desk.until(lambda: in_composer(desk), "the keyboard is in the composer after picking")
-    for number, text in enumerate(("Please begin", "Go on", "And the end"), 1):
+    for number, text in enumerate(("Please begin", "Continue", "And the end"), 1):
         turn(desk, text, f"Answer {number}.")
         assert model_picker(desk).whole_text == BIG
     runs = desk.engine(lambda a: a.repos.runs.list(desk.workflow_id))

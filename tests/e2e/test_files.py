@@ -54,8 +54,8 @@ def test_a_folder_an_edit_and_its_undo(open_desk: OpenDesk, tmp_path: Path) -> N
     desk.until(lambda: desk.window.findChildren(QWidget, "trust-no"), "the question whether it is trusted")
     keep(desk, "files-trust.png")
     desk.click(desk.window.findChildren(QAbstractButton, "trust-no")[0])
-    desk.until(lambda: "Nothing changed yet" in rendered(pane), "the folder is granted")
-    desk.send("Go on")
+    desk.until(lambda: "No changes yet" in rendered(pane), "the folder is granted")
+    desk.send("Continue")
     card = desk.until(lambda: [each for each in desk.window.chat.findChildren(QWidget, "approval-card") if each.isVisible()], "a card")[0]
     assert "shelf.py" in rendered(card)
     keep(desk, "files-asks.png")

@@ -106,7 +106,7 @@ def granted(desk: Desk, screen: Screen, folder: Path) -> None:
 
 def worked(desk: Desk, screen: Screen) -> None:
     """Let the agent do all of ``WORK``; what asks is looked at and approved."""
-    desk.send("Go on")
+    desk.send("Continue")
 
     def cards() -> list[QWidget]:
         return [each for each in desk.window.chat.findChildren(QWidget, "approval-card") if each.isVisible()]

@@ -109,7 +109,7 @@ def grant(desk: Desk, folder: Path) -> FilesPane:
     pane.desk.grant([str(folder)])
     desk.until(lambda: desk.window.findChildren(QAbstractButton, "trust-no"), "the question whether it is trusted")
     desk.click(desk.window.findChildren(QAbstractButton, "trust-no")[0])
-    desk.until(lambda: "Nothing changed yet" in rendered(pane), "the folder is granted")
+    desk.until(lambda: "No changes yet" in rendered(pane), "the folder is granted")
     return pane
 
 
@@ -134,7 +134,7 @@ def test_a_failing_test_is_mended_and_taken_back(open_desk: OpenDesk, server: Mo
     desk.last_reply("Grant me")
     desk.wait_done()
     pane = grant(desk, project)
-    desk.send("Go on")
+    desk.send("Continue")
 
     # Reading, the state of the repository and a line of safe commands ran unasked; running the project's code did not.
     allow(desk, TESTS)
@@ -184,7 +184,7 @@ def test_a_command_in_the_background_is_seen_and_stopped(open_desk: OpenDesk, se
     desk.last_reply("Grant me")
     desk.wait_done()
     grant(desk, project)
-    desk.send("Go on")
+    desk.send("Continue")
     allow(desk, "bash serve.sh")
     desk.last_reply("It runs")
     desk.wait_done()

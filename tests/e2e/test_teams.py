@@ -83,8 +83,8 @@ def test_a_team_is_seen_at_work(open_desk: OpenDesk, server: ModelServer) -> Non
     desk.until(lambda: "Measure the wall" in rendered(lane(desk, "Bea")), "Measure the wall")
     desk.until(lambda: "working" in rendered(lane(desk, "Bea")), "Bea works")
     desk.until(lambda: "0 of 1 sub-agent done" in rendered(lane(desk, "Cid")), "0 of 1 sub-agent done")
-    desk.until(lambda: row(desk, "Ada").accessibleName().startswith("Ada, waits for its agents"), "the tree follows")
-    desk.until(lambda: row(desk, "Cid").accessibleName().startswith("Cid, waits for its agents"), "the tree follows")
+    desk.until(lambda: row(desk, "Ada").accessibleName().startswith("Ada, waiting for sub-agents"), "the tree follows")
+    desk.until(lambda: row(desk, "Cid").accessibleName().startswith("Cid, waiting for sub-agents"), "the tree follows")
     desk.until(lambda: row(desk, "Eve").accessibleName().startswith("Eve, working"), "the tree follows")
     desk.until(lambda: rendered(desk.find("status-usage")).startswith("72"), "the meter counts the whole team")
     server.free(bea)
@@ -220,7 +220,7 @@ def test_a_sub_agent_at_its_cap_waits_until_it_is_raised(open_desk: OpenDesk, se
     card = desk.find("limit-card")
     desk.until(lambda: "Eve: Limit of tokens reached" in rendered(card), "the card says who and what")
     assert f"{tokens(20_000)} of {tokens(20_000)} used" in rendered(card)
-    desk.until(lambda: "waits for you" in rendered(desk.find("team-card")), "the call says that it waits")
+    desk.until(lambda: "waiting for you" in rendered(desk.find("team-card")), "the call says that it waits")
     assert runs(desk)["Eve"] is RunStatus.PAUSED
     desk.click("notice-raise")
     desk.last_reply("All checked.")
@@ -260,12 +260,12 @@ def test_a_team_goes_step_by_step(open_desk: OpenDesk, server: ModelServer) -> N
     desk.last_reply("All checked.")
     desk.wait_done()
     assert seen == [
-        "Next, Ada asks its model.",
-        "Next, Ada runs Sub-agent.",
-        "Next, Eve asks its model.",
-        "Next, Eve runs Calculator.",
-        "Next, Eve asks its model.",
-        "Next, Ada asks its model.",
+        "Next: Ada calls its model.",
+        "Next: Ada runs Sub-agent.",
+        "Next: Eve calls its model.",
+        "Next: Eve runs Calculator.",
+        "Next: Eve calls its model.",
+        "Next: Ada calls its model.",
     ]
 
 

@@ -139,6 +139,6 @@ def test_text_is_found_in_the_workflow(open_desk: OpenDesk) -> None:
     desk.until(lambda: "1 / 1" in rendered(bar), "it is found once")
     field.clear()
     desk.type(field, "bicycle")
-    desk.until(lambda: "Nothing found" in rendered(bar), "something else is not")
+    desk.until(lambda: "No results" in rendered(bar), "something else is not")
     desk.press(field, Qt.Key.Key_Escape)
     desk.gone("find-field")

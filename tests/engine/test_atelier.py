@@ -186,7 +186,7 @@ async def test_a_memory_search_that_cannot_be_loaded_ahead_is_logged(
     async with open_atelier() as atelier:
 
         async def fail() -> None:
-            raise StorageError("no vectors")
+            raise StorageError("no embeddings")
 
         monkeypatch.setattr(atelier.memory_search, "warm", fail)
         await atelier.go_on()
@@ -253,7 +253,7 @@ async def test_a_loss_is_accepted_under_the_lock_of_the_opening(tmp_path: Path, 
 async def test_going_on_deletes_memories_past_their_time(open_atelier: Opener, clock: ManualClock) -> None:
     async with open_atelier(clock=clock) as atelier:
         await atelier.memories.add("today only", "context", scope="general")
-        await atelier.memories.add("for ever", "knowledge", scope="general")
+        await atelier.memories.add("no limit", "knowledge", scope="general")
         await atelier.go_on()
         assert (await atelier.store.counts())["memory"] == 2
         await clock.advance(30 * 86_400)

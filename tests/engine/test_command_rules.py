@@ -161,7 +161,7 @@ fd:* | fd -L . links | | ask
 fdfind:* | fdfind --fol . links | | ask
 tar:* | tar -xf a.tar --to-command=./evil.sh | | ask
 tar:* | tar xIf ./evil.sh a.tar | | ask
-# Where it runs
+# Runs in
 make | make | . | allow
 make | make | vendor | ask
 make | make | same | ask

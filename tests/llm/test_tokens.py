@@ -53,7 +53,7 @@ def test_what_a_cache_saves() -> None:
     assert found.cost == pytest.approx(0.1 * 3 + 0.8 * 0.3 + 0.1 * 3.75 + 1.5)
     assert found.saved == pytest.approx(0.8 * 2.7 - 0.1 * 0.75)
     first = priced(usage.model_copy(update={"tokens_cached": 0}), info)
-    assert first.saved == pytest.approx(-0.075), "what was written and not read yet has only cost"
+    assert first.saved == pytest.approx(-0.075), "what was written and not indexed yet has only cost"
     plain = priced(usage, info.model_copy(update={"price_cache_read": None, "price_cache_write": None}))
     assert (plain.cost, plain.saved) == (pytest.approx(4.5), 0.0)
     assert (found + first).saved == pytest.approx(0.8 * 2.7 - 0.15)

@@ -88,7 +88,7 @@ ATTACKS: dict[str, tuple[list[Statement], set[tuple[str, str, str, int]]]] = {
     "a run without its last hash": (changed("run|a", "UPDATE $row SET last_hash = NONE"), {("run", "a", "changed", 0)}),
     "a run's row": (changed("run|a", "DELETE $row"), {("run", "a", "missing", 0)}),
     "a message's text": (changed("message|m-a2", "UPDATE $row SET content = 'lies'"), {("message", "m-a2", "changed", 2)}),
-    "two messages' places": (
+    "two messages' results": (
         swapped("message", "m-a1", "m-a2", "seq"),
         {("message", "m-a1", "changed", 2), ("message", "m-a2", "changed", 1)},
     ),

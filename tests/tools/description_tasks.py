@@ -33,7 +33,7 @@ def _query(entity: str, where: dict[str, Any] | None = None, **arguments: Any) -
     return {"entity": entity, **({"where": where} if where else {}), **arguments}
 
 
-SCOPE = "For add. workflow: for this workflow alone. general: for all workflows"
+SCOPE = "For add. workflow: for this workflow only. general: for all workflows"
 FOUND = "For list, search. workflow: this workflow's alone; general: those for all workflows, with your proposals for them; both."
 CLEARS = "For clear_by_type. workflow (when left out): this workflow's alone; general: those for all workflows, with your proposals; both."
 MATCHES = "0 keeps all that matches at all, 0.7 what is about the same thing, 1 clear matches alone"
@@ -54,7 +54,7 @@ TASKS: dict[str, dict[str, list[Row]]] = {
     "MemoryTool": {
         "scope": [
             (
-                "Keep for this workflow alone that it is a draft.",
+                "Keep for this workflow only that it is a draft.",
                 _memory("add", type="knowledge", content="It is a draft.", scope="workflow"),
                 SCOPE,
             ),
@@ -354,7 +354,7 @@ TASKS: dict[str, dict[str, list[Row]]] = {
         "choice": [
             ("list_projects says shop, in shop/, is not loaded.", {"path": "shop"}, "Use it when: list_projects says loaded: false."),
             ("Search shop again with all others.", {"path": "shop"}, LOADS),
-            ("Bring back what unload_project left out.", {"path": "shop"}, LOADS),
+            ("Restore what unload_project left out.", {"path": "shop"}, LOADS),
             ("Load it and work with it.", {"path": "shop"}, "makes it the current project of this run"),
             ("Its folder is the workspace.", {"path": "."}, "Its folder in the workspace, or one in it."),
             ("You know only shop/src, which lies in it.", {"path": "shop/src"}, "Its folder in the workspace, or one in it."),

@@ -34,8 +34,8 @@ def add_agent_options(parser: Parser) -> None:
     add_model_options(who)
     who.add_argument("--system", metavar="TEXT", help=_("other instructions than the agent's"))
     who.add_argument("--tools", metavar="A,B", type=names, help=_("the tools it may use; an empty list for none"))
-    who.add_argument("--tool-mode", choices=TOOL_MODES, help=_("how it sees its tools"))
-    who.add_argument("--tool-dialect", choices=DIALECTS, help=_("how calls are written"))
+    who.add_argument("--tool-mode", choices=TOOL_MODES, help=_("tool loading"))
+    who.add_argument("--tool-dialect", choices=DIALECTS, help=_("tool-call format"))
     add_profile_option(who)
     who.add_argument("--max-cost", metavar="USD", type=number(float, least=0), help=_("stop at this cost"))
     who.add_argument("--max-tokens", metavar="N", type=number(int, least=1), help=_("stop at this many tokens"))
@@ -93,10 +93,8 @@ def add_model_options(who: argparse._ActionsContainer) -> None:
 def add_workflow_options(parser: Parser) -> None:
     """Options that choose the workflow to go on in."""
     which = parser.add_mutually_exclusive_group()
-    add_id(which, "--workflow", "workflow", help=_("go on in this workflow"))
-    which.add_argument(
-        "--continue", "-c", action="store_true", dest="latest", help=_("go on in the workflow in which something happened last")
-    )
+    add_id(which, "--workflow", "workflow", help=_("continue this workflow"))
+    which.add_argument("--continue", "-c", action="store_true", dest="latest", help=_("continue the most recent workflow"))
 
 
 async def chosen_workflow(atelier: Atelier, arguments: argparse.Namespace) -> Workflow | None:
@@ -112,12 +110,12 @@ async def chosen_workflow(atelier: Atelier, arguments: argparse.Namespace) -> Wo
 
 def add_people_options(parser: argparse._ActionsContainer) -> None:
     """Options that say how questions and calls that need an approval are dealt with, shared by everything that follows a run."""
-    parser.add_argument("--answers", metavar="ask|skip|FILE", default="ask", help=_("how the agents' questions are answered"))
+    parser.add_argument("--answers", metavar="ask|skip|FILE", default="ask", help=_("how to answer the agents' questions"))
     parser.add_argument(
         "--on-approval",
         choices=ON_APPROVAL,
         default="ask",
-        help=_("what happens with calls that need an approval: ask here, allow or deny all"),
+        help=_("how to handle calls that need approval: ask here, allow or deny all"),
     )
 
 
@@ -266,5 +264,5 @@ async def tell_missing(atelier: Atelier, out: Output, granted: Sequence[str]) ->
 async def tell_unread(atelier: Atelier, out: Output, granted: Sequence[str]) -> None:
     """Say which folders have instructions for agents that are not read, as nobody was asked about them."""
     for folder in await atelier.files.unread(granted):
-        text = _("{folder} has instructions for agents that are not read. To have them read: atelier files trust {folder}", folder=folder)
+        text = _("{folder} has instructions for agents that are ignored. To use them: atelier files trust {folder}", folder=folder)
         out.note(text, "warn")

@@ -117,20 +117,20 @@ class Answers:
     async def _typed(self, asked: UserQuestion) -> Given | str:
         """What the person typed: options and text, or ``LATER`` or ``SKIP``."""
         kind = asked.spec.question_type
-        hint = _("! skips, empty leaves it for later")
+        hint = _("! skips, empty answers later")
         first = _("Answer ({hint}): ", hint=hint) if kind is QuestionType.TEXT else _("Options (numbers with commas; {hint}): ", hint=hint)
         typed = ((await self._out.ask(first)) or "").strip()
         if typed in (LATER, SKIP):
             return typed
         if kind is QuestionType.TEXT:
             return [], typed
-        text = (await self._out.ask(_("Your words: "))) or "" if kind is QuestionType.MIXED else ""
+        text = (await self._out.ask(_("Your answer: "))) or "" if kind is QuestionType.MIXED else ""
         return typed.split(","), text
 
     async def _for_server(self, asked: UserQuestion) -> Given | str:
         """What the person typed for a server: a form field by field, or whether they allow what it wants."""
         spec = asked.spec
-        hint = _("yes, no, ! cancels, empty leaves it for later")
+        hint = _("yes, no, ! cancels, empty answers later")
         words = {QuestionType.FORM: _("Fill it in?"), QuestionType.URL: _("Open the page?"), QuestionType.SAMPLING: _("Allow it?")}
         typed = ((await self._out.ask(f"{words[spec.question_type]} ({hint}): ")) or "").strip()
         if typed in (LATER, SKIP):
@@ -200,9 +200,9 @@ async def show_pending(atelier: Atelier, out: Output, workflow_id: str) -> int:
     """Say which answers the workflow waits for and how to give them; the number of them."""
     pending = await atelier.questions.pending(workflow_id)
     for asked in pending:
-        out.note(_("Waits for an answer to {id}: {question}", id=asked.id, question=asked.spec.question), "warn")
+        out.note(_("Waiting for an answer to {id}: {question}", id=asked.id, question=asked.spec.question), "warn")
     if pending:
-        out.note(_("Answer with: atelier questions answer ID; then go on with: atelier resume {workflow}", workflow=workflow_id))
+        out.note(_("Answer with: atelier questions answer ID; then continue with: atelier resume {workflow}", workflow=workflow_id))
     return len(pending)
 
 

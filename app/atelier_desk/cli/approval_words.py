@@ -17,31 +17,31 @@ SHOWN = 160
 REASONS = {
     "manual": N_("the profile asks before every call"),
     "selective": N_("the profile asks before calls of this kind"),
-    "risk_high": N_("calls of high risk are always confirmed"),
-    "repaired": N_("the arguments were mended before they could be read"),
-    "protected": N_("it changes a file that programs run or agents obey"),
-    "unparsed": N_("its command could not be taken apart"),
-    "opaque": N_("it starts other programs or a script, which cannot be looked into"),
+    "risk_high": N_("high-risk calls always need confirmation"),
+    "repaired": N_("the arguments had to be repaired"),
+    "protected": N_("it changes a file that programs run or agents follow"),
+    "unparsed": N_("its command could not be parsed"),
+    "opaque": N_("it starts other programs or a script, whose effects cannot be checked"),
     "installs": N_("it installs a package, whose scripts run here"),
     "altered": N_("its server changed what it says of this tool since it was approved (atelier mcp tools)"),
-    "unconfined": N_("it would run outside of the sandbox, or with the network"),
+    "unconfined": N_("it would run outside the sandbox or with network access"),
     "repository": N_("settings of this git repository may run programs or use files elsewhere; a yes holds until they change"),
-    "denied": N_("it could reach what a rule denies, and nothing can hide that from it here"),
+    "denied": N_("it could access something a rule denies, and this system cannot block that"),
     "tainted": N_("it sends data out or writes outside the workspace, after the team read from untrusted sources"),
 }
 """The rule that asked, by ``ApprovalRequest.reason``."""
 RISKS = {"low": N_("low risk"), "medium": N_("medium risk"), "high": N_("high risk")}
 STATES = {
-    "pending": N_("waits"),
+    "pending": N_("waiting"),
     "approved": N_("approved"),
     "rejected": N_("rejected"),
     "cancelled": N_("cancelled"),
 }
-DECIDERS = {"user": N_("by the user"), "timeout": N_("nobody decided in time"), "stop": N_("the run was stopped")}
+DECIDERS = {"user": N_("by the user"), "timeout": N_("no decision was made in time"), "stop": N_("the run was stopped")}
 TIMEOUTS = {
-    OnTimeout.REJECT: N_("Rejected when nobody decides within {seconds} s."),
-    OnTimeout.APPROVE: N_("Approved when nobody decides within {seconds} s."),
-    OnTimeout.ASK_AGAIN: N_("Asked again when nobody decides within {seconds} s."),
+    OnTimeout.REJECT: N_("Rejected if there is no decision within {seconds} s."),
+    OnTimeout.APPROVE: N_("Approved if there is no decision within {seconds} s."),
+    OnTimeout.ASK_AGAIN: N_("Asked again if there is no decision within {seconds} s."),
 }
 
 
@@ -90,7 +90,7 @@ def outcome(asked: ApprovalRequest) -> str:
 def decision(status: str, decided_by: str, note: str = "", edited: bool = False) -> str:
     """A state and what led to it. Only a person's own reason is shown: the program's notes are written for the agent."""
     text = _(STATES[status]) if status in STATES else status
-    decider = N_("nobody was there to ask") if note == NOBODY_TO_ASK else DECIDERS.get(decided_by, "")
+    decider = N_("nobody was available to ask") if note == NOBODY_TO_ASK else DECIDERS.get(decided_by, "")
     if decider:
         text += f" ({_(decider)})"
     if edited:

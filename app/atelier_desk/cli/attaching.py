@@ -43,10 +43,10 @@ async def attached_files(atelier: Atelier, arguments: argparse.Namespace, out: O
             continue
         found.append(await atelier.attachments.read(path_of(out, name_on_disk(name)), folders))
         if found[-1].secret:
-            out.note(_("{name} looks as if it held secrets. It is sent to the model's server.", name=found[-1].name), "warn")
+            out.note(_("{name} may contain secrets. It is sent to the model's server.", name=found[-1].name), "warn")
         if found[-1].left_out:
             names = ", ".join(found[-1].left_out)
-            out.note(_("Left out of {name}, as they look like secrets: {names}", name=found[-1].name, names=names), "warn")
+            out.note(_("Left out of {name} because they look like secrets: {names}", name=found[-1].name, names=names), "warn")
         if found[-1].encoding:
             out.note(_("{name} is not UTF-8; it was read as {encoding}.", name=found[-1].name, encoding=found[-1].encoding), "warn")
     return found

@@ -81,7 +81,7 @@ class Decisions:
         words = ", ".join(_(word) for word in CHOICES.values())
         async with self._counted(asked):
             while True:
-                typed = ((await self._out.ask(_("Approve it? ({choices}; empty leaves it for later): ", choices=words))) or "").strip()
+                typed = ((await self._out.ask(_("Approve it? ({choices}; empty decides later): ", choices=words))) or "").strip()
                 if not typed:
                     return False
                 try:
@@ -105,7 +105,7 @@ class Decisions:
                 typed = (await self._out.ask(_("New arguments as JSON (empty keeps them): "))) or ""
                 await self._approve(asked, parse_arguments(typed) if typed.strip() else None)
             case _:
-                await self._reject(asked, (await self._out.ask(_("Why reject it? The agent reads it (may be empty): "))) or "")
+                await self._reject(asked, (await self._out.ask(_("Reason for rejecting (optional, shown to the agent): "))) or "")
 
     @contextlib.asynccontextmanager
     async def _counted(self, asked: ApprovalRequest) -> AsyncIterator[None]:
@@ -156,9 +156,12 @@ async def show_pending(atelier: Atelier, out: Output, workflow_id: str) -> int:
     for asked in pending:
         who = approval_words.lineage(asked.lineage, asked.agent_name)
         call = approval_words.asked_for(asked)
-        out.note(_("Approval {id} is needed: {agents} asks for it: {call}", id=asked.id, agents=who, call=call), "warn")
+        out.note(_("Approval {id} needed by {agents}: {call}", id=asked.id, agents=who, call=call), "warn")
     if pending:
         out.note(
-            _("Decide with: atelier approvals approve ID, or reject ID; then go on with: atelier resume {workflow}", workflow=workflow_id)
+            _(
+                "Decide with: atelier approvals approve ID, or reject ID; then continue with: atelier resume {workflow}",
+                workflow=workflow_id,
+            )
         )
     return len(pending)

@@ -108,7 +108,7 @@ class Follower:
                     raise
                 if not over:
                     self.owns = False
-                    self._out.note(_("The run is at work already."))
+                    self._out.note(_("The run is already running."))
         except BaseException:
             self.close()
             raise
@@ -229,10 +229,10 @@ class Follower:
             return
         words = go_on_words(finish)
         if self._talking:
-            self._out.note(_("To go on, write: {text}", text=words), "warn")
+            self._out.note(_("To continue, write: {text}", text=words), "warn")
         else:
             command = f'atelier run --workflow {self._workflow_id} "{words}"'
-            self._out.note(_("To go on: {command}", command=command), "warn")
+            self._out.note(_("To continue: {command}", command=command), "warn")
 
     # -- the moment nothing goes on by itself --------------------------------------------------------------------------------------
 
@@ -277,11 +277,11 @@ class Follower:
         if limited:
             return
         if run.status is RunStatus.PAUSED:
-            self._out.note(_("The run was paused. Go on with: atelier resume {workflow}", workflow=self._workflow_id), "warn")
+            self._out.note(_("The run was paused. Continue with: atelier resume {workflow}", workflow=self._workflow_id), "warn")
         elif run.status is RunStatus.INTERRUPTED:
             self._say_interrupted()
         elif not asked:
-            self._out.note(_("A sub-agent was paused. Go on with: atelier resume {workflow}", workflow=self._workflow_id), "warn")
+            self._out.note(_("A sub-agent was paused. Continue with: atelier resume {workflow}", workflow=self._workflow_id), "warn")
 
     # -- questions and decisions ---------------------------------------------------------------------------------------------------
 
@@ -346,7 +346,7 @@ class Follower:
             self._say_interrupted()
 
     def _say_interrupted(self) -> None:
-        self._out.note(_("The run was interrupted. Go on with: atelier resume {workflow}", workflow=self._workflow_id), "warn")
+        self._out.note(_("The run was interrupted. Continue with: atelier resume {workflow}", workflow=self._workflow_id), "warn")
 
 
 async def let_go_on(

@@ -52,6 +52,6 @@ async def complete_ids(atelier: Atelier, arguments: argparse.Namespace) -> None:
         found = await repositories[of].beginning_with(given.lower(), limit=SHOWN + 1)
         if len(found) > 1:
             names = ", ".join(found[:SHOWN]) + (" …" if len(found) > SHOWN else "")
-            raise UsageError(N_("Several identifiers begin with {text}: {names}. Give more of it."), text=given, names=names)
+            raise UsageError(N_("{text} matches several ids: {names}. Give more characters."), text=given, names=names)
         if found:
             setattr(arguments, name, found[0])

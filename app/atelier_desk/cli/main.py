@@ -210,12 +210,12 @@ async def _served(holder: HolderConnection, arguments: argparse.Namespace, argv:
             return None
         if arguments.command in TAKEN_UP:
             terminal.request.again = True
-            terminal.note(_("The process that held the data folder ended. Going on without it."), "warn")
+            terminal.note(_("The process that had the data folder open ended. Continuing without it."), "warn")
             return None
         if not holder.wrote and getattr(arguments, f"{arguments.command}_command", "") in ONLY_READ:
             return None
         raise StorageError(
-            N_("The process that held the data folder ended before this was done. Look whether it took effect, then run it again."),
+            N_("The process that had the data folder open ended before this finished. Check whether it took effect, then run it again."),
             code="holder_gone",
         ) from error
     finally:
@@ -264,7 +264,7 @@ async def _stay(server: IpcServer, terminal: Terminal) -> None:
         await asyncio.wait({unused}, timeout=STAY_NOTE_S)
         if not unused.done():
             with suppress(ReaderGone):
-                terminal.note(_("Done. This process stays while it works for other commands; Ctrl-C hands them over."))
+                terminal.note(_("Done. This process keeps serving other commands; Ctrl-C hands them over."))
             await unused
     except asyncio.CancelledError:
         # The command itself is done, and its status stays.

@@ -106,13 +106,13 @@ def tell_waiting(out: Output, row: McpStatus) -> None:
     if row.reason:
         out.note(row.reason, "error")
     if row.retry_s:
-        out.note(_("{name} is tried again in {time}.", name=row.name, time=figures.duration(row.retry_s * 1000)), "warn")
+        out.note(_("Retrying {name} in {time}.", name=row.name, time=figures.duration(row.retry_s * 1000)), "warn")
     if row.missing:
         out.note(_("{name} needs secrets that are not in the keyring: {names}", name=row.name, names=", ".join(row.missing)), "warn")
     waiting = row.waiting
     if waiting:
         names = ", ".join((*waiting.new, *waiting.changed, *waiting.gone))
         out.note(
-            _("{name} does not offer what you approved: {names}. Look at it with: atelier mcp tools {name}", name=row.name, names=names),
+            _("{name} changed since you approved it: {names}. Review with: atelier mcp tools {name}", name=row.name, names=names),
             "warn",
         )

@@ -33,7 +33,7 @@ TASK_STATES = {
 ANSWERED = {
     "parent": N_("{agent} is answered: {text}"),
     "user": N_("{agent} is answered by the user: {text}"),
-    "engine": N_("{agent} gets no answer any more: {text}"),
+    "engine": N_("{agent} will get no answer: {text}"),
 }
 """Who answered a sub-agent, by ``by``."""
 
@@ -66,7 +66,7 @@ def notice(event: StreamEvent, begun: Calls | None = None) -> Said:
             return _(ANSWERED[said.by], agent=said.sub_agent_name, text=said.content), ""
         case payloads.ValidationRequired():
             call = call_words(said.presentation, said.tool, said.arguments)
-            return _("Needs an approval: {call} ({reason})", call=call, reason=approval_words.reason(said.reason)), "warn"
+            return _("Approval needed: {call} ({reason})", call=call, reason=approval_words.reason(said.reason)), "warn"
         case payloads.ValidationResponse():
             return approval_words.decision(said.status, said.decided_by, said.note, said.edited), "dim"
         case payloads.Failure():

@@ -113,7 +113,7 @@ def outcome(out: Output, value: Any, text: str) -> None:
 def note_bytes_left(out: Output) -> None:
     """Say after a deletion for good where its text is still."""
     if not out.json:
-        out.note(_("Its text can still be found in the files of the database until it is compacted, with: atelier backup compact"))
+        out.note(_("Its text remains in the database files until you run: atelier backup compact"))
 
 
 def table(out: Output, rows: Sequence[tuple[str, ...]], header: tuple[str, ...]) -> None:
@@ -127,7 +127,7 @@ def table(out: Output, rows: Sequence[tuple[str, ...]], header: tuple[str, ...])
 def first(out: Output, found: Sequence[Item], limit: int) -> list[Item]:
     """The first ``limit`` of a list that was asked for one more; where it has that one, a note says so."""
     if len(found) > limit:
-        out.note(_("There are more; --limit N lists more of them."))
+        out.note(_("More results: --limit N."))
     return list(found[:limit])
 
 
@@ -236,7 +236,7 @@ class Terminal:
             async with asyncio.timeout(PIPE_WAIT_S):
                 start = await in_thread(self._read_some)
         except TimeoutError:
-            self.note(_("Nothing came on standard input, so nothing was attached. To wait for it: --attach -"), "warn")
+            self.note(_("Standard input was empty, so nothing was attached. To wait for it: --attach -"), "warn")
             return ""
         return self._decoded(await in_thread(lambda: self._read_on(start))) if start else ""
 

@@ -72,10 +72,10 @@ def global_options() -> Parser:
     common = Parser(add_help=False, argument_default=argparse.SUPPRESS)
     group = common.add_argument_group(_("global options"))
     group.add_argument("--data-dir", metavar="PATH", help=_("folder of the database, models and reports (ATELIER_DATA_DIR)"))
-    group.add_argument("--lang", choices=LANGUAGES, help=_("language of the program's own words"))
-    group.add_argument("--log-level", choices=LOG_LEVELS, help=_("log to standard error too, from this level on"))
-    group.add_argument("--accept-loss", action="store_true", help=_("open a damaged database with what is left of it"))
-    group.add_argument("--json", action="store_true", help=_("standard output carries JSON alone"))
+    group.add_argument("--lang", choices=LANGUAGES, help=_("language of messages"))
+    group.add_argument("--log-level", choices=LOG_LEVELS, help=_("also log to standard error from this level"))
+    group.add_argument("--accept-loss", action="store_true", help=_("open a damaged database with the readable data"))
+    group.add_argument("--json", action="store_true", help=_("print JSON only"))
     return common
 
 
@@ -148,7 +148,7 @@ def _parse(parser: Parser, argv: Sequence[str]) -> argparse.Namespace:
         try:
             given.encode()
         except UnicodeEncodeError:
-            parser.error(_("an argument is not text in this system's encoding: {text}", text=ascii(given)))
+            parser.error(_("an argument is not valid in this system's encoding: {text}", text=ascii(given)))
     arguments = parser.parse_args(list(argv))
     for name, default in (("data_dir", None), ("lang", None), ("log_level", None), ("json", False), ("accept_loss", False)):
         if not hasattr(arguments, name):

@@ -33,7 +33,7 @@ class Stepper:
         for step in waiting:
             self._out.note("  " * step.depth + _("Next: {step}", step=_described(step)), "bold")
         if self._out.interactive:
-            typed = await self._out.ask(_("Enter takes the step, c goes on to the end, q leaves it here: "))
+            typed = await self._out.ask(_("Enter: next step, c: continue to the end, q: quit: "))
             said = "q" if typed is None else typed.strip().casefold()
             if said == "c":
                 self._free = True
@@ -56,4 +56,4 @@ class Stepper:
 def _described(step: WaitingStep) -> str:
     if step.tools:
         return _("{agent} calls {tools}", agent=step.agent_name, tools=", ".join(step.tools))
-    return _("{agent} asks its model", agent=step.agent_name)
+    return _("{agent} calls its model", agent=step.agent_name)

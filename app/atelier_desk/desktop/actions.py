@@ -173,7 +173,7 @@ def refusal(keys: QKeySequence) -> str:
         return ""
     if Qt.Key.Key_F1 <= pressed.key() <= Qt.Key.Key_F35:
         return ""
-    return _("A key that writes or moves needs Ctrl, Alt or Meta with it.")
+    return _("Keys that type text or move the cursor need Ctrl, Alt or Meta.")
 
 
 def shortcut_text(made: Any) -> str:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 ENDS = {
     "completed": N_("“{name}” is done"),
     "error": N_("“{name}” failed"),
-    "abandoned": N_("“{name}” was given up by its agent"),
-    "limited": N_("“{name}” stopped at a limit"),
+    "abandoned": N_("The agent gave up on “{name}”"),
+    "limited": N_("“{name}” reached a limit"),
 }
 """What is told of; what a person stopped or must answer is not news, or is told elsewhere."""
 

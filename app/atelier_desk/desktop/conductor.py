@@ -149,4 +149,4 @@ class Conductor(QObject):
         self.close_replay()
         self._window.chat.open_workflow(forked.id)
         # One that was cut in the middle of a turn is paused, and says so over the composer, with the way to go on.
-        self._window.toasts.show(_("“{name}” was made.", name=forked.name))
+        self._window.toasts.show(_("“{name}” created.", name=forked.name))

@@ -52,7 +52,7 @@ class Deleted(NamedTuple):
     def facts(self) -> str:
         """What it is, when it was deleted, and how long it can be brought back; it goes for good when the program starts after that."""
         left = max(0, ceil((self.at + timedelta(days=limits.DELETED_DAYS) - utc_now()) / timedelta(days=1)))  # 30 days begin with 30
-        days = ngettext("can be brought back for {n} more day", "can be brought back for {n} more days", left)
+        days = ngettext("can be restored for {n} more day", "can be restored for {n} more days", left)
         return " · ".join((_(self.what), days, _("deleted {when}", when=moment(self.at))))
 
 
@@ -61,7 +61,7 @@ def of_workflow(workflow: Workflow) -> Deleted:
 
 
 def of_memory(memory: DeletedMemory) -> Deleted:
-    what = N_("Memory that was made one with another") if memory.merged else N_("A memory")
+    what = N_("Memory merged into another") if memory.merged else N_("A memory")
     return Deleted(memory.id, " ".join(memory.content.split()), what, "brain", memory.deleted_at)
 
 
@@ -87,11 +87,11 @@ class DeletedDialog(Translated, QDialog):
         column = fill(QVBoxLayout(self), margins=(24, 20, 24, 20), spacing=10)
         self._title = say(label("", "title", self), N_("Recently deleted"))
         self.said = control(label("", "muted", self, wrap=True), "deleted-said")
-        self.list = control(QListWidget(self), "deleted-list", look="plain", name=N_("What can be brought back"))
+        self.list = control(QListWidget(self), "deleted-list", look="plain", name=N_("Items that can be restored"))
         self.list.setSelectionMode(QListWidget.SelectionMode.ExtendedSelection)
         dress_list(self.list)
-        self.back = control(QPushButton(self), "deleted-back", N_("Bring back"), look="primary", on=self.bring_back)
-        self.purge = control(QPushButton(self), "deleted-purge", N_("Delete for good…"), look="danger", on=self.ask_purge)
+        self.back = control(QPushButton(self), "deleted-back", N_("Restore"), look="primary", on=self.bring_back)
+        self.purge = control(QPushButton(self), "deleted-purge", N_("Delete permanently…"), look="danger", on=self.ask_purge)
         self.all = control(QPushButton(self), "deleted-all", N_("Show all"), on=self.show_all)
         self.stop = control(QPushButton(self), "deleted-stop", N_("Stop"))
         self.stop.hide()
@@ -146,8 +146,8 @@ class DeletedDialog(Translated, QDialog):
             self.list.setCurrentRow(min(max(place, 0), self.list.count() - 1))
         self.all.setVisible(self.list.count() < len(self.rows))
         days = limits.DELETED_DAYS
-        some = _("What you or your agents delete can be brought back for {n} days.", n=days)
-        usual = some if self.rows else _("Nothing. What you or your agents delete stays here for {n} days.", n=days)
+        some = _("Items that you or your agents delete can be restored for {n} days.", n=days)
+        usual = some if self.rows else _("Nothing here. Deleted items stay here for {n} days.", n=days)
         self.said.setText(self._stopped() if self._stopped is not None else usual)
         self._enable()
 
@@ -174,18 +174,18 @@ class DeletedDialog(Translated, QDialog):
         if not (ids := self.chosen()):
             return
         if len(ids) == 1:
-            text = _("Delete “{name}” for good?", name=shorten(self.rows[ids[0]].name, SHOWN))
+            text = _("Delete “{name}” permanently?", name=shorten(self.rows[ids[0]].name, SHOWN))
             more = _(
-                "It cannot be brought back after that. Its text can still be found in the files of the database until you compact it in "
-                "the settings, under Data."
+                "It cannot be restored afterwards. Its text remains in the database files until you compact the "
+                "database in Settings → Data."
             )
         else:
-            text = ngettext("Delete it for good?", "Delete these {n} for good?", len(ids))
+            text = ngettext("Delete it permanently?", "Delete these {n} permanently?", len(ids))
             more = _(
-                "They cannot be brought back after that. Their text can still be found in the files of the database until you compact it "
-                "in the settings, under Data."
+                "They cannot be restored afterwards. Their text remains in the database files until you compact the "
+                "database in Settings → Data."
             )
-        confirm(self, text, more, _("Delete for good"), self._purge)
+        confirm(self, text, more, _("Delete permanently"), self._purge)
 
     def _purge(self) -> None:
         engine = self._bridge.engine

@@ -28,7 +28,7 @@ def error_text(error: BaseException) -> Sentence:
 
     logging.getLogger(__name__).error("unforeseen error in the window", exc_info=error)
     kind, said = type(error).__name__, str(error)
-    return Sentence(lambda: _("Something unexpected went wrong ({kind}): {error}", kind=kind, error=said))
+    return Sentence(lambda: _("Unexpected error ({kind}): {error}", kind=kind, error=said))
 
 
 class Jobs:

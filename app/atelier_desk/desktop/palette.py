@@ -132,7 +132,7 @@ class CommandPalette(QDialog):
         self.list.setUniformItemSizes(True)
         self.list.setMinimumHeight(1)  # of its own it would not be lower than three lines
         self._model = self.list.rows
-        self.nothing = control(label("", "muted", self, wrap=True), "palette-nothing", N_("Nothing is called that."))
+        self.nothing = control(label("", "muted", self, wrap=True), "palette-nothing", N_("No results"))
         self.nothing.setMargin(12)
         card = control(QFrame(self), look="card-raised")
         fill(QVBoxLayout(card), self.field, self.nothing, (self.list, 1), margins=(6, 8, 6, 8), spacing=6)

@@ -29,11 +29,11 @@ DRAW_MS = 100
 """The answer is drawn again so often while it comes."""
 ENDS = {
     "completed": "",
-    "error": N_("The agent failed. The workflow says why."),
+    "error": N_("The agent failed. Open the workflow for details."),
     "cancelled": N_("Stopped."),
-    "abandoned": N_("The agent gave up. The workflow says why."),
-    "limited": N_("A limit was reached. Open the workflow to go on."),
-    "interrupted": N_("It was interrupted. Open the workflow to go on."),
+    "abandoned": N_("The agent gave up. Open the workflow for details."),
+    "limited": N_("A limit was reached. Open the workflow to continue."),
+    "interrupted": N_("Interrupted. Open the workflow to continue."),
 }
 
 
@@ -144,7 +144,7 @@ class QuickAsk(Translated, QWidget):
             case payloads.MessageSaid(role="assistant", content=content) if content:
                 self._show_text(content)
             case payloads.UserQuestionStart() | payloads.ValidationRequired():
-                self._say(N_("The agent needs you: open the workflow."))
+                self._say(N_("The agent is waiting for you: open the workflow."))
             case payloads.WorkflowComplete(status=status):
                 self._say(ENDS.get(status, ""), over=True)
 
@@ -163,7 +163,7 @@ class QuickAsk(Translated, QWidget):
         self._fit()
 
     def _failed(self, text: str) -> None:
-        self._say(N_("It could not be sent."), over=True)
+        self._say(N_("The message could not be sent."), over=True)
         self.status.setText(text)
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -178,4 +178,4 @@ class QuickAsk(Translated, QWidget):
 
     def retranslate(self) -> None:
         agent, (_provider, model) = self._choices.agent, self._choices.model
-        self.who.setText(_("{agent} answers, with {model}", agent=agent.config.name, model=model) if agent is not None else "")
+        self.who.setText(_("{agent} · {model}", agent=agent.config.name, model=model) if agent is not None else "")

@@ -88,7 +88,7 @@ class _DockButtons(Translated, QWidget):
 
     def retranslate(self) -> None:
         title = _(self._title)
-        self._float.describe(_("Put {pane} back", pane=title) if self._dock.isFloating() else _("Tear {pane} off", pane=title))
+        self._float.describe(_("Dock {pane}", pane=title) if self._dock.isFloating() else _("Open {pane} in a window", pane=title))
         self._close.describe(_("Hide {pane}", pane=title))
 
 

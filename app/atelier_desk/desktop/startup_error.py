@@ -68,26 +68,26 @@ class StartupErrorPage(Translated, QWidget):
         titles = {
             "locked": _("Another program is using your data"),
             "newer_schema": _("Your data was written by a newer Atelier"),
-            "missing_manifest": _("A part of your data is missing"),
+            "missing_manifest": _("Part of your data is missing"),
             "damaged": _("Your data is damaged"),
             "disk_full": _("The disk is full"),
-            "file_too_large": _("A file of the database may not grow"),
+            "file_too_large": _("A database file has reached a size limit"),
             "read_only": _("Your data folder cannot be written to"),
         }
         advice = {
             "locked": _("Close the other program, then try again. Nothing was changed."),
-            "newer_schema": _("Install the newest Atelier, then try again. Nothing was changed."),
+            "newer_schema": _("Install the latest version of Atelier, then try again. Nothing was changed."),
             "missing_manifest": _("Nothing was changed. Restore the folder from a copy, or restore a backup."),
-            "damaged": _("Nothing was changed. The backups Atelier made are in the folder “backups” of your data folder."),
+            "damaged": _("Nothing was changed. Backups are in the folder “backups” of your data folder."),
             "disk_full": _("Free some space, then try again. Nothing was lost."),
-            "file_too_large": _("Raise the limit of file sizes, then try again. Nothing was lost."),
+            "file_too_large": _("Raise the file size limit, then try again. Nothing was lost."),
             "read_only": _("Make the folder writable, or start Atelier with --data-dir and another folder."),
         }
         self._icon.setPixmap(theme().pixmap("triangle-alert", "err", theme().px(22), self.devicePixelRatioF()))
         self._title.setText(titles.get(code, _("Atelier could not open your data")))
         localized = getattr(self._error, "localized", None)
         self._text.setText(localized(_) if localized is not None else str(self._error or ""))
-        self._advice.setText(advice.get(code, _("Try again. If it goes on, copy the details and report them.")))
+        self._advice.setText(advice.get(code, _("Try again. If the problem persists, copy the details and report them.")))
         self._folder.setText(self._data_dir)
         self._folder.setVisible(bool(self._data_dir))
         self.retry.setText(_("Try again"))

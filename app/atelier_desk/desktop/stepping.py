@@ -185,7 +185,7 @@ class StepBar(Translated, QFrame):
         else:
             named = [f"{step.agent_name} → {short_next(step)}" for step in self.waiting]
             steps = " · ".join([*named[:MOST_NAMED], *(["…"] if len(named) > MOST_NAMED else [])])
-            text = ngettext("{n} agent waits: {steps}", "{n} agents wait: {steps}", len(self.waiting), steps=steps)
+            text = ngettext("{n} agent waiting: {steps}", "{n} agents waiting: {steps}", len(self.waiting), steps=steps)
         self._text.setText(text)
         self.setAccessibleName(visible(text))
 
@@ -226,8 +226,8 @@ class StepToggle(QToolButton):
         say(
             self,
             lambda: " " + _("Step mode"),
-            name=N_("Step mode is on; switch it off"),
-            tip=N_("Step mode is on: a run waits before each step. Click to switch it off."),
+            name=N_("Step mode is on: turn it off"),
+            tip=N_("Step mode is on: runs pause before each step. Click to turn it off."),
         )
 
     def _dress(self) -> None:
@@ -248,10 +248,10 @@ def _tools(step: WaitingStep) -> list[str]:
 def what_next(step: WaitingStep) -> str:
     """What a run would do, as a sentence."""
     if not step.tools:
-        return _("Next, {agent} asks its model.", agent=step.agent_name)
+        return _("Next: {agent} calls its model.", agent=step.agent_name)
     if len(step.tools) == 1:
-        return _("Next, {agent} runs {tool}.", agent=step.agent_name, tool=_tools(step)[0])
+        return _("Next: {agent} runs {tool}.", agent=step.agent_name, tool=_tools(step)[0])
     tools = ", ".join(_tools(step))
     return ngettext(
-        "Next, {agent} runs {n} tool: {tools}", "Next, {agent} runs {n} tools: {tools}", len(step.tools), agent=step.agent_name, tools=tools
+        "Next: {agent} runs {n} tool: {tools}", "Next: {agent} runs {n} tools: {tools}", len(step.tools), agent=step.agent_name, tools=tools
     )

@@ -113,7 +113,7 @@ class WindowActions(WindowParts):
     def move_workflow(self) -> None:
         self._with_current(lambda key: self.sidebar.deeds.move_to_new([key]))
 
-    @action("archive-workflow", N_("Archive workflow, or take it out"), group="workflow", icon="archive")
+    @action("archive-workflow", N_("Archive or unarchive workflow"), group="workflow", icon="archive")
     def archive_workflow(self) -> None:
         self._with_current(lambda key: self.sidebar.deeds.archive([key]))
 
@@ -125,7 +125,7 @@ class WindowActions(WindowParts):
 
     @action(
         "choose-profile",
-        N_("Choose what agents may do…"),
+        N_("Choose agent permissions…"),
         group="workflow",
         icon="shield",
         keywords="permissions profile plan ask edit free approval",
@@ -141,7 +141,7 @@ class WindowActions(WindowParts):
     def delete_workflow(self) -> None:
         self._with_current(lambda key: self.sidebar.deeds.delete([key]))
 
-    @action("undo-delete", N_("Undo the last delete"), group="workflow", shortcut="Ctrl+Z", icon="undo-2", keywords="restore bring back")
+    @action("undo-delete", N_("Undo last deletion"), group="workflow", shortcut="Ctrl+Z", icon="undo-2", keywords="restore bring back")
     def undo_delete(self) -> None:
         self.toasts.undo.undo()
 
@@ -225,7 +225,7 @@ class WindowActions(WindowParts):
 
     @action(
         "go-to-waiting",
-        N_("Go to what waits for you"),
+        N_("Go to what is waiting for you"),
         group="run",
         shortcut="Ctrl+J",
         icon="inbox",
@@ -240,11 +240,11 @@ class WindowActions(WindowParts):
             self._guide = WaitingGuide(self)
         self._guide.go()
 
-    @action("next-part", N_("Go to the next part of the window"), group="view", shortcut="F6", keywords="keyboard focus pane")
+    @action("next-part", N_("Focus next pane"), group="view", shortcut="F6", keywords="keyboard focus pane")
     def next_part(self) -> None:
         go(self, 1)
 
-    @action("previous-part", N_("Go to the previous part of the window"), group="view", shortcut="Shift+F6", keywords="keyboard focus pane")
+    @action("previous-part", N_("Focus previous pane"), group="view", shortcut="Shift+F6", keywords="keyboard focus pane")
     def previous_part(self) -> None:
         go(self, -1)
 
@@ -267,7 +267,7 @@ class WindowActions(WindowParts):
         if text:
             self.chat.composer.quote(text)
         else:
-            self.toasts.show(_("Select a text first: in a message, a difference or a report."))
+            self.toasts.show(_("Select some text first: in a message, a diff or a report."))
 
     # -- views ----------------------------------------------------------------------------------------------------------------
     @action("jump-to-latest", N_("Jump to the latest message"), group="view", shortcut="Ctrl+End", icon="arrow-down")
@@ -304,7 +304,7 @@ class WindowActions(WindowParts):
     def theme_dark(self) -> None:
         self._set(theme="dark")
 
-    @action("theme-system", N_("Theme of the system"), group="view", icon="monitor")
+    @action("theme-system", N_("System theme"), group="view", icon="monitor")
     def theme_system(self) -> None:
         self._set(theme="system")
 
@@ -316,7 +316,7 @@ class WindowActions(WindowParts):
     def smaller_text(self) -> None:
         self._set(font_scale=max(80, round(theme().scale * 100) - 10))
 
-    @action("normal-text", N_("Text of normal size"), group="view", shortcut="Ctrl+0")
+    @action("normal-text", N_("Normal text size"), group="view", shortcut="Ctrl+0")
     def normal_text(self) -> None:
         self._set(font_scale=100)
 

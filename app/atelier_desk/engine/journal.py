@@ -418,7 +418,7 @@ class Journal:
         before = batch.states.get(handle.run_id, handle.state)
         body = mended(body)
         if before is not None and before.status.final and not _may_follow_the_end(before, body):
-            raise ConflictError(N_("This run is over. Send a message to go on in the workflow."))
+            raise ConflictError(N_("This run has ended. Send a message to continue in the workflow."))
         event = RunEvent(
             id=event_id(batch.unit, len(batch.events)),
             workflow_id=handle.workflow_id,

@@ -33,26 +33,26 @@ LIMITS = {
     "time": N_("Limit of time reached"),
 }
 COMPACTIONS = {
-    "cut_results": N_("old tool results are sent in short form"),
-    "cut_message": N_("a long message is sent in short form"),
-    "summary": N_("older messages were summed up by the model"),
-    "digest": N_("older messages were summed up"),
+    "cut_results": N_("old tool results are sent shortened"),
+    "cut_message": N_("a long message is sent shortened"),
+    "summary": N_("older messages were summarised by the model"),
+    "digest": N_("older messages were summarised"),
 }
 """By the method of a compaction."""
 UNFINISHED = {
     FinishReason.LENGTH: (
         N_("The reply was cut off"),
-        N_("It reached the most tokens a reply may have, or the end of the model's window."),
+        N_("The reply reached its length limit or the model's context limit."),
     ),
-    FinishReason.CONTENT_FILTER: (N_("The reply was filtered"), N_("The model's server withheld or cut it with its content filter.")),
-    FinishReason.EMPTY: (N_("The reply is empty"), N_("The model gave neither text nor a tool call.")),
+    FinishReason.CONTENT_FILTER: (N_("The reply was filtered"), N_("The server's content filter withheld or cut it.")),
+    FinishReason.EMPTY: (N_("The reply is empty"), N_("The model returned neither text nor a tool call.")),
     FinishReason.REPETITION: (
         N_("The model repeated itself"),
-        N_("It wrote the same passage again and again and was stopped. Settings → General can turn this off."),
+        N_("It kept writing the same passage and was stopped. You can turn this off in Settings → General."),
     ),
 }
-ONLY_THOUGHT = (N_("The model only thought"), N_("Its answer is missing: all it gave were thoughts."))
-CUT_IN_THOUGHT = (N_("The reply was cut off"), N_("The model was still thinking when it reached the most tokens a reply may have."))
+ONLY_THOUGHT = (N_("The model only produced thinking"), N_("It returned thinking but no answer."))
+CUT_IN_THOUGHT = (N_("The reply was cut off"), N_("The model was still thinking when it reached the reply length limit."))
 GO_ON = {
     FinishReason.LENGTH: N_("Go on exactly where you stopped."),
     FinishReason.CONTENT_FILTER: N_("Go on, and leave out what the content filter held back."),
@@ -76,20 +76,18 @@ def retry_words(reason: str, details: Mapping[str, Any], delay: str = "") -> tup
     """
     attempt, message = int(details.get("attempt") or 1), str(details.get("message") or "")
     if reason == LOADING and delay:
-        return _("Loading the model"), _("The server is not done with it; it is asked again after {delay}.", delay=delay)
+        return _("Loading the model"), _("The server has not finished; retrying in {delay}.", delay=delay)
     if reason == LOADING:
-        return _("Loading the model"), _("It is read from the disk; the answer comes after that.")
+        return _("Loading the model"), _("Loading from disk; the answer follows.")
     if reason == TOOLS_REFUSED:
-        text = _(
-            "Calls are written as text (xml) from now on; this is remembered for the model. The server said: {message}", message=message
-        )
-        return _("The server does not take tool definitions"), text
+        text = _("Tool calls are sent as text (XML) from now on; this is stored for the model. Server message: {message}", message=message)
+        return _("The server does not accept tool definitions"), text
     if reason == PICTURES_REFUSED:
-        text = _("It is told that there were some; this is remembered for the model. The server said: {message}", message=message)
-        return _("The model cannot see pictures"), text
+        text = _("Images are replaced by a note; this is stored for the model. Server message: {message}", message=message)
+        return _("The model does not support images"), text
     if reason == PICTURES_LEFT_OUT:
-        text = _("If the server takes the request without them, it is not sent them again. It said: {message}", message=message)
-        return _("Asked again without {names}", names=", ".join(details.get("pictures") or ()) or _("the newest pictures")), text
+        text = _("If the request works without them, they are not sent again. Server message: {message}", message=message)
+        return _("Retrying without {names}", names=", ".join(details.get("pictures") or ()) or _("the latest images")), text
     if delay:
         text = _("Attempt {attempt} after {delay}: {reason}", attempt=attempt, delay=delay, reason=retry_reason(reason))
     else:
@@ -100,8 +98,8 @@ def retry_words(reason: str, details: Mapping[str, Any], delay: str = "") -> tup
 def nudge_words(reason: str, tasks: int) -> str:
     """Why an agent that had answered goes on: the ``reason`` of its nudge, and how many tasks are open."""
     if reason == FIX_ANSWER:
-        return _("Asked to answer once more: the answer does not fit its form")
-    return ngettext("Asked to go on: {n} task is open", "Asked to go on: {n} tasks are open", tasks)
+        return _("Asked to answer again: the answer does not match its schema")
+    return ngettext("{n} task is open: the agent continues", "{n} tasks are open: the agent continues", tasks)
 
 
 def narrowed_words(details: Mapping[str, Any]) -> str:
@@ -116,15 +114,15 @@ def narrowed_words(details: Mapping[str, Any]) -> str:
 
 def misfit_words(problem: str) -> tuple[str, str]:
     """Title and text of an answer that does not fit the agent's schema and stands as it is; ``problem`` is in the checker's words."""
-    return _("The answer does not fit its form"), _("It stands as it is. What does not fit: {problem}", problem=problem)
+    return _("The answer does not match its schema"), _("It was kept as is. Problem: {problem}", problem=problem)
 
 
 SERVER_PROBLEMS = {
-    "unknown": N_("{server}: there is no such server"),
-    "off": N_("{server}: it is switched off"),
+    "unknown": N_("{server}: no such server"),
+    "off": N_("{server}: disabled"),
     "failed": N_("{server}: {detail}"),
-    "nothing": N_("{server}: it offers no tools, resources or prompts"),
-    "left_out": N_("{server} offers what cannot be used: {detail}"),
+    "nothing": N_("{server}: no tools, resources or prompts"),
+    "left_out": N_("{server}: unusable entries: {detail}"),
 }
 """By the code of a ``ServerProblem``."""
 
@@ -143,7 +141,7 @@ def servers_words(details: Mapping[str, Any]) -> tuple[str, str]:
 
 def too_little(kind: str, value: float, cap: float) -> str:
     """Why a run stopped before its cap: a request is sent only when what is left is enough for it. Empty when the cap is used up."""
-    return _("What is left is not enough for the next request.") if kind in ("tokens", "cost") and value < cap else ""
+    return _("The remaining amount is not enough for the next request.") if kind in ("tokens", "cost") and value < cap else ""
 
 
 def unfinished_words(finish: str, *, content: bool, thought: bool) -> tuple[str, str]:

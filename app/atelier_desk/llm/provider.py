@@ -161,7 +161,7 @@ class HttpProvider(ABC):
         tried = Place(self.kind, self.http.base_url)
         try:
             if health.code != "unreachable" and await answers_chat(self.client, tried, self.chat_page("model")):
-                note = _("This server has no list of models; enter the name of the model yourself.")
+                note = _("This server does not list its models; enter the model name.")
                 return health.model_copy(update={"ok": True, "message": note, "code": ""})
         except ProviderError as error:
             return health.model_copy(update={"message": error.localized(_), "code": error.code})

@@ -104,7 +104,7 @@ def sampling(params: CreateMessageRequestParams, server: str, model: str, *, key
         )
     except ValidationError as error:
         raise Unaskable(f"the request to a model is not valid: {error.errors()[0]['msg']}") from None
-    return _spec(QuestionType.SAMPLING, _("May the server ask a model?"), Asker(server=server, key=key, live=live), sampling=asked)
+    return _spec(QuestionType.SAMPLING, _("Let the server use a model?"), Asker(server=server, key=key, live=live), sampling=asked)
 
 
 def address(url: str) -> str:

@@ -191,7 +191,7 @@ async def test_a_message_that_was_searched_for_is_shown_where_it_was_said(team: 
 
 async def test_what_happened_while_it_was_covered_is_shown(team: Team) -> None:
     page = await opened(team)
-    assert page._pill.text() == "working"
+    assert page._pill.text() == "running"
     team.panel.hide()
     team.changes["dot"] = {"status": "completed", "report": "All types fit"}
     await team.feed(child(20, "dot", what="sub_agent_complete", report="All types fit"))

@@ -307,14 +307,14 @@ async def test_a_folder_goes_along_by_its_button_and_by_its_name(qtbot: QtBot, o
         composer = room.panel.composer
         composer.attach.click()
         menu = composer.findChild(QMenu, "attach-menu")
-        assert [each.text() for each in menu.actions()] == ["Files…", "A folder…"]
+        assert [each.text() for each in menu.actions()] == ["Files…", "Folder…"]
         menu.actions()[1].trigger()
         dialog = composer.findChild(QFileDialog)
         dialog.fileSelected.emit(str(folder / "poems" / "keys"))
         dialog.close()
         menu.close()
         await room.attached("keys")
-        assert "Left out of keys, as they look like secrets: server.pem" in room.note
+        assert "Left out of keys because they look like secrets: server.pem" in room.note
         composer.attachments.chips[0].remove.click()
         field = composer.field
         room.panel.activateWindow()
@@ -365,7 +365,7 @@ async def test_secrets_long_texts_and_pictures_nobody_sees_are_told_before_they_
     await room.open(workflow.id)
     room.drop(tmp_path / ".env")
     await room.attached(".env")
-    assert ".env: this looks as if it held secrets" in room.note
+    assert ".env: may contain secrets" in room.note
     room.panel.composer.attachments.chips[0].remove.click()
     assert room.note == ""
     choices = room.panel.choices

@@ -365,7 +365,7 @@ async def ends(opened: Open) -> None:
     await room.compare("done")
     await room.send("Another")
     await room.status("abandoned")
-    await room.compare("given up")
+    await room.compare("gave up")
 
 
 async def loop(opened: Open) -> None:

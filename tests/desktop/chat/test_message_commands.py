@@ -122,7 +122,7 @@ async def test_pin_is_kept_shown_and_listed(qtbot: QtBot, desk: Desk) -> None:
     assert desk.panel.view.entries[1].pinned
     button = widget(desk, 1).findChild(QToolButton, "pin-message")
     assert button is not None
-    assert button.accessibleName() == "Take the pin away"
+    assert button.accessibleName() == "Unpin"
     await settle()
     assert not desk.panel.pinned.isHidden()
     assert desk.panel.pinned.accessibleName() == "1 pinned message"
@@ -175,8 +175,8 @@ async def test_without_a_voice_it_says_why_it_cannot_read(desk: Desk, monkeypatc
     desk.panel.commands.told.connect(told.append)
     entry = menu_of(desk, 1).findChild(QAction, "message-read-aloud")
     assert not entry.isEnabled()
-    assert entry.text() == "Read aloud: this machine has no voice"
-    why = "This machine has no voice. Install speech-dispatcher or espeak-ng to have messages read aloud."
+    assert entry.text() == "Read aloud: no voice is installed"
+    why = "No voice is installed. Install speech-dispatcher or espeak-ng to have messages read aloud."
     assert entry.toolTip() == why
     desk.panel.commands.read_aloud(desk.panel.view.entries[1])
     assert told == [why]

@@ -66,7 +66,7 @@ def test_what_a_turn_used_is_told_apart_from_the_whole_workflow() -> None:
     meter.show_usage(Usage(tokens_input=400, tokens_output=18))
     meter.show_budget(Spent(40, 14), None)
     tip = meter.toolTip().splitlines()
-    assert (tip[0], tip[-1]) == ("Whole workflow: 418 tokens", "The newest turn: 54 tokens")
+    assert (tip[0], tip[-1]) == ("Whole workflow: 418 tokens", "Latest turn: 54 tokens")
     assert meter.bar.isHidden(), "without caps there is no share of them"
     meter.show_budget(Spent(400, 18), None)
     assert "Whole workflow" not in meter.toolTip(), "of one turn alone nothing is told twice"

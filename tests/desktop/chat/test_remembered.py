@@ -159,7 +159,7 @@ async def test_that_the_model_is_asked_is_said_and_can_be_stopped(panel: Panel) 
     panel.look(Looking(turn_id="r1"))
     await settle()
     (card,) = panel.cards()
-    assert (card.title.text(), card.text.text(), card.rows) == ("What to remember", "The model is being asked…", [])
+    assert (card.title.text(), card.text.text(), card.rows) == ("What to remember", "Asking the model…", [])
     assert not card.stop.isHidden()
     card.stop.click()
     await settle()
@@ -170,13 +170,13 @@ async def test_what_it_found_stands_on_the_same_card(panel: Panel) -> None:
     panel.look(Looking(turn_id="r1"))
     await settle()
     (card,) = panel.cards()
-    assert card.text.text() == "Until you say so, it holds in this workflow alone. The model is being asked…"
+    assert card.text.text() == "For now it applies to this workflow only. Asking the model…"
     panel.kept["m3"] = memory("m3", "Lives in Lyon.", proposed=True)
     panel.look()
     await settle()
     (card,) = panel.cards()
     assert [row.accessibleName() for row in card.rows] == ["Likes short answers.", "Is at work.", "Lives in Lyon."]
-    assert card.text.text() == "Until you say so, it holds in this workflow alone."
+    assert card.text.text() == "For now it applies to this workflow only."
     assert card.stop.isHidden()
 
 
@@ -185,5 +185,5 @@ async def test_a_failure_is_said_quietly(panel: Panel) -> None:
     panel.look(Looking(turn_id="r1", error="The server is away."))
     await settle()
     (card,) = panel.cards()
-    assert card.text.text() == "The model could not be asked for it: The server is away."
+    assert card.text.text() == "The model could not be asked: The server is away."
     assert card.stop.isHidden()

@@ -199,7 +199,7 @@ async def test_a_wrong_address_is_answered_with_the_right_one(guide: FirstStart,
     atelier.set("providers", "draft_models", [])
     find("model-test").click()
     await settle()
-    assert guide.model.busy.text.text() == "This server has no list of models; enter the name of the model yourself."
+    assert guide.model.busy.text.text() == "This server does not list its models; enter the model name."
     assert server.asked == []
 
 

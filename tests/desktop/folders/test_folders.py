@@ -148,7 +148,7 @@ async def test_trust_is_given_and_taken_back_in_the_menu_of_the_header(panel: Pa
     assert "/p: trusted" in panel.button.toolTip()
     await choose("Do not trust this folder")
     assert panel.decided == {"/p": False}
-    await choose("Take the folder p back")
+    await choose("Revoke access to p")
     assert panel.workflow.workspace == ("/q",)
 
 
@@ -269,14 +269,14 @@ async def test_a_folder_that_goes_is_shown_missing_with_what_to_do(panel: Panel,
     await settle()
     assert panel.button.whole_text == "project: missing"
     assert panel.button.property("variant") == "picker-warn"
-    assert "not there any more" in panel.button.toolTip()
+    assert "no longer exists" in panel.button.toolTip()
     assert "choose another folder" in panel.button.toolTip()
     panel.button.open()
     menu = panel.button.findChild(QMenu, "folders-menu")
     assert menu is not None
     words = [each.text() for each in menu.actions()]
     assert "Choose another folder…" in words
-    assert "Take the folder project back" in words
+    assert "Revoke access to project" in words
     assert not any("rust" in each for each in words), "nobody is asked to trust what is not there"
     menu.close()
     await panel.chat.folders._replace("w", str(folder), str(tmp_path))

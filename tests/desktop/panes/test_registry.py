@@ -24,11 +24,11 @@ from atelier_desk.desktop.panes.registry import pane
 from atelier_desk.desktop.widgets import control, say
 from atelier_desk.i18n import N_
 
-@pane("notes", order=45, icon="pencil", title=N_("Size of text"), command=N_("Copy details"), shortcut="Ctrl+9")
+@pane("notes", order=45, icon="pencil", title=N_("Text size"), command=N_("Copy details"), shortcut="Ctrl+9")
 class NotesPane(Pane):
     def __init__(self, bridge):
         super().__init__(bridge)
-        say(self.heading, N_("LANGUAGE AND LOOK"))
+        say(self.heading, N_("LANGUAGE AND APPEARANCE"))
         self.field = control(QPlainTextEdit(self), "notes-field", name=N_("Language"))
         self.column.addWidget(self.field)
 
@@ -64,7 +64,7 @@ async def test_a_pane_is_one_new_file(qtbot: QtBot) -> None:
     view = next(sub for sub in menu.findChildren(QMenu) if action in sub.actions())
     around = [each.objectName() for each in view.actions()]
     assert around[around.index("action-show-notes") - 1] == "action-show-reports"
-    assert (dock.windowTitle(), action.text()) == ("Size of text", "Copy details")
+    assert (dock.windowTitle(), action.text()) == ("Text size", "Copy details")
 
     action.trigger()
     await settle()

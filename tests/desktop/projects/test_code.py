@@ -99,7 +99,7 @@ async def test_something_is_found_in_the_file(window: ProjectsWindow, qtbot: QtB
     marked = [each for each in code.text.extraSelections() if each.cursor.selectedText().casefold() == "note"]
     assert len(marked) == 6
     find.field.setText("nowhere")
-    assert (find.count.text(), find.up.isEnabled()) == ("Nothing found", False)
+    assert (find.count.text(), find.up.isEnabled()) == ("No results", False)
     window._escape()
     assert (find.isVisible(), window.isVisible(), code.text.found) == (False, True, [])
     window.tabs.setCurrentIndex(0)

@@ -43,11 +43,11 @@ async def test_yes_makes_a_project_and_reads_it(place: Place) -> None:
     place.offer.begun.connect(said.append)
     await place.grant("/home/me/notes", "/srv/shop")
     assert place.offer.isVisible()
-    assert "Read shop in the background" in place.offer._text.text()
+    assert "Index “shop”" in place.offer._text.text()
     place.offer.yes.click()
     await settle()
     assert place.projects.answered == {"/srv/shop": True}
-    assert said == ["shop is being read in the background."]
+    assert said == ["Indexing “shop”…"]
     assert not place.offer.isVisible()
 
 

@@ -35,7 +35,7 @@ def test_the_preview_has_the_lines_with_the_searched_words() -> None:
 async def test_a_search_shows_places_and_opens_the_source_at_its_lines(window: ProjectsWindow, find: Find) -> None:
     find("project-search").click()
     await search(window, "disk")
-    assert find("project-search-count").text() == "1 place"
+    assert find("project-search-count").text() == "1 result"
     assert window.search.chosen is not None
     assert window.search.chosen.qualified == "Store.save"
     QTest.keyClick(window.search.field, Qt.Key.Key_Return)
@@ -48,11 +48,11 @@ async def test_a_search_shows_places_and_opens_the_source_at_its_lines(window: P
 async def test_kinds_and_projects_narrow_it(window: ProjectsWindow, find: Find, atelier: FakeAtelier) -> None:
     window.open_search()
     await search(window, "notes")
-    assert find("project-search-count").text() == "2 places"
+    assert find("project-search-count").text() == "2 results"
     assert atelier.calls("projects.find")[-1][1]["project_ids"] == ("p1",)
     window.search.narrow({EntityKind.SECTION})
     await window.search.jobs.settled()
-    assert find("project-search-count").text() == "1 place"
+    assert find("project-search-count").text() == "1 result"
     assert find("project-search-kinds").text() == "Sections"
     find("project-search-where").setCurrentIndex(0)
     await window.search.jobs.settled()
@@ -63,7 +63,7 @@ async def test_nothing_found_and_an_error_are_said(window: ProjectsWindow, find:
     window.open_search()
     await search(window, "zebra")
     assert window.search.empty.isVisible()
-    assert window.search.empty.title == "Nothing found"
+    assert window.search.empty.title == "No results"
     atelier.set("projects", "find", StorageError("The index is damaged."))
     await search(window, "note")
     assert find("project-search-count").text() == "The index is damaged."

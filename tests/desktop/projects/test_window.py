@@ -53,7 +53,7 @@ async def test_the_chosen_project_says_what_it_holds(window: ProjectsWindow, fin
 
 async def test_what_was_not_read_is_listed_with_why_and_copied(window: ProjectsWindow, find: Find) -> None:
     assert find("project-problems").isVisible()
-    assert window.overview.problems.words.text() == "1 file could not be read, or not wholly · 1 file left out on purpose"
+    assert window.overview.problems.words.text() == "1 file could not be read completely · 1 file left out on purpose"
     find("project-problems-copy").click()
     assert QGuiApplication.clipboard().text() == ".env\tLeft out: it looks as if it held a secret.\nbroken.pdf\tIt is no PDF."
 
@@ -66,7 +66,7 @@ async def test_what_looks_like_a_secret_is_read_after_all_and_left_out_again(
     rows.setCurrentRow(1)
     assert not button.isVisible(), "a damaged file is no secret"
     rows.setCurrentRow(0)
-    assert button.text() == "Read it"
+    assert button.text() == "Index"
     button.click()
     await finished(window)
     assert projects.kept[0].readable == (".env",)
@@ -77,7 +77,7 @@ async def test_what_looks_like_a_secret_is_read_after_all_and_left_out_again(
     await window.bridge.engine.projects.allow("p1", ".env")
     await window.load()
     rows.setCurrentRow(1)
-    assert button.text() == "Leave it out again"
+    assert button.text() == "Exclude again"
     button.click()
     await finished(window)
     assert projects.kept[0].readable == ()
@@ -107,7 +107,7 @@ async def test_reading_is_followed_paused_and_gone_on_with(
     find("ingest-pause").click()
     await finished(window)
     assert atelier.calls("projects.stop") == [(("p1",), {})]
-    assert find("ingest-pause").text() == "Go on"
+    assert find("ingest-pause").text() == "Continue"
     find("ingest-pause").click()
     await finished(window)
     assert len(atelier.calls("projects.ingest")) == 2
@@ -131,7 +131,7 @@ async def test_a_new_project_takes_the_name_of_its_folder_and_is_read(
     assert isinstance(form, CreateDialog)
     form.folder.setText(str(tmp_path / "missing"))
     find("form-submit").click()
-    assert "There is no folder" in find("form-error").text()
+    assert "does not exist" in find("form-error").text()
     (tmp_path / "tool").mkdir()
     form.folder.setText(str(tmp_path / "tool"))
     assert form.name.text() == "tool"
@@ -176,7 +176,7 @@ async def test_deleting_says_what_goes_and_asks(window: ProjectsWindow, find: Fi
     box = window.findChild(QMessageBox)
     assert isinstance(box, QMessageBox)
     assert box.text() == "Delete the project notes?"
-    assert "9 entities, 9 relations, 6 vectors" in box.informativeText()
+    assert "9 entities, 9 relations, 6 embeddings" in box.informativeText()
     assert "/home/me/notes and its files are not touched" in box.informativeText()
     yes = box.findChild(QPushButton, "confirm-yes")
     assert yes is not None
@@ -264,7 +264,7 @@ async def test_a_project_is_shown_before_it_is_counted(atelier: FakeAtelier, qtb
     window.delete()
     box = window.findChild(QMessageBox)
     assert isinstance(box, QMessageBox)
-    assert box.informativeText().startswith("What was read of it goes. The folder"), "no figures before they are known"
+    assert box.informativeText().startswith("Its index is deleted. The folder"), "no figures before they are known"
     box.reject()
     counted.set()
     await window.jobs.settled()

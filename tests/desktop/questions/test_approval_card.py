@@ -98,7 +98,7 @@ async def test_a_new_agent_is_shown_with_its_prompt_and_tools_and_a_batch_with_i
     s = scene(asks(kind=ApprovalKind.SUB_AGENT, tool="SpawnAgentTool", operation="spawn", details=SPAWN, reason="selective"))
     await settle()
     assert s.find("approval-title").text() == "Checker wants to start the agent Type checker"
-    assert s.find("approval-why").text() == "You want to be asked before agents are started."
+    assert s.find("approval-why").text() == "Your settings ask before agents are started."
     assert s.find("approval-prompt").text() == "Read every module…"
     assert s.find("approval-tools").text() == "read_file, TodoTool"
     assert s.find("approval-arguments").isHidden()
@@ -112,7 +112,7 @@ async def test_a_new_agent_is_shown_with_its_prompt_and_tools_and_a_batch_with_i
     actions = [{"description": "Count the words", "tool": "CalculatorTool"}, {"description": "Write it up", "tool": ""}]
     p = scene(asks(tool="plan_actions", details={"goal": "A summary", "strategy": "sequential", "action_count": 2, "actions": actions}))
     await settle()
-    assert p.find("approval-title").text() == "Checker wants to carry out a plan of 2 actions"
+    assert p.find("approval-title").text() == "Checker wants to run a plan of 2 actions"
     assert p.find("approval-action-2").isVisible()
 
 
@@ -359,11 +359,11 @@ async def test_it_follows_a_decision_from_elsewhere_and_another_round(scene: Mak
     s.find("approval-reason").setPlainText("kept")
     s.engine.change("v1", round=2)
     await tell(s.bridge, ChunkType.VALIDATION_REQUIRED, s.engine.stored["v1"])
-    assert s.find("approval-why").text().endswith("Nobody decided in time, so it is asked again.")
+    assert s.find("approval-why").text().endswith("No decision was made in time, so it is asked again.")
     assert s.find("approval-reason").toPlainText() == "kept"
     s.engine.change("v1", status=ApprovalStatus.APPROVED, decided_by="timeout")
     await tell(s.bridge, ChunkType.VALIDATION_RESPONSE, s.engine.stored["v1"])
-    assert s.find("approval-decision").text() == "Allowed, because nobody decided in time."
+    assert s.find("approval-decision").text() == "Allowed: no decision was made in time."
     assert not s.find("approval-decision").isHidden()
 
 
@@ -379,7 +379,7 @@ async def test_a_decided_request_shows_what_ran(scene: MakeScene) -> None:
     edited = TODO | {"name": "Other"}
     s = scene(asks(status=ApprovalStatus.APPROVED, scope=ApprovalScope.RUN, edited=edited, decided_by="user"))
     await settle()
-    assert s.find("approval-decision").text() == "You allowed the tool for this run. You changed its arguments."
+    assert s.find("approval-decision").text() == "You allowed this tool for the run. You changed its arguments."
     assert "Other" in s.find("approval-arguments").toPlainText()
     assert s.find("approval-edit").isHidden()
 
@@ -415,7 +415,7 @@ async def test_the_change_of_a_file_is_a_diff_in_the_card_and_follows_edited_arg
     qtbot.waitUntil(lambda: s.card._preview.isActive())
     s.card._look_at_changes()
     await settle()
-    assert s.find("approval-changes-problem").text() == "It would fail as things are: The text is not in src/a.py."
+    assert s.find("approval-changes-problem").text() == "This call would fail: The text is not in src/a.py."
     assert changes.diffs == []
     (_id, sent), _fields = s.engine.calls("approvals.preview")[-1]
     assert sent == {"path": "src/a.py", "old_string": "x", "new_string": "y"}
@@ -465,13 +465,13 @@ async def test_a_command_is_shown_part_by_part_with_what_it_does_and_where_it_ru
     def said(name: str) -> list[str]:
         return [each.text() for each in s.find(name).findChildren(QLabel)]
 
-    assert said("approval-command-1") == ["git status", "It only reads."]
-    assert said("approval-command-2") == ["make all", "It may do anything. (it is not in the table of commands: make)"]
+    assert said("approval-command-1") == ["git status", "Read-only."]
+    assert said("approval-command-2") == ["make all", "Unknown effect. (it is not in the table of commands: make)"]
     words = said("approval-details")
     assert "pypi.org" in words
     assert "log" in words
-    assert "In a sandbox: it writes in the workspace alone and reaches no network." in words
-    assert s.find("approval-why").text() == "Your rule “run_command(make:*)” asks about it."
+    assert "In a sandbox: it can write only in the workspace, with no network access." in words
+    assert s.find("approval-why").text() == "Your rule “run_command(make:*)” requires approval."
 
 
 async def test_a_yes_to_the_settings_of_a_repository_says_how_long_it_holds(scene: MakeScene) -> None:
@@ -492,7 +492,7 @@ async def test_a_yes_to_the_settings_of_a_repository_says_how_long_it_holds(scen
     assert [entry.text() for entry in s.card.scope_menu().actions() if entry.text()] == ["Allow these settings in this run only"]
     assert s.find("approval-why").text().endswith("until they change.\nfilter.x.clean (.git/config)")
     said = [each.text() for each in s.find("approval-command-1").findChildren(QLabel)]
-    assert said == ["git diff", "Apart from these settings, it only reads."]
+    assert said == ["git diff", "Apart from these settings, it is read-only."]
 
 
 async def test_where_no_change_can_be_shown_there_is_no_switch_for_it(scene: MakeScene) -> None:
@@ -508,7 +508,7 @@ async def test_where_no_change_can_be_shown_there_is_no_switch_for_it(scene: Mak
 async def test_the_hint_of_the_reason_is_whole_in_a_card_of_usual_width(scene: MakeScene) -> None:
     s = scene(asks(), 420)
     await settle()
-    assert s.find("approval-reason").placeholderText() == "Reason to reject"
+    assert s.find("approval-reason").placeholderText() == "Reason for rejecting (optional)"
 
 
 async def test_what_qt_made_around_a_card_outlives_it_after_tab_went_through_it(scene: MakeScene) -> None:

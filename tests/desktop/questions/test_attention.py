@@ -44,6 +44,6 @@ def test_a_screen_reader_says_it_wherever_the_window_is(attention: Attention, mo
     monkeypatch.setattr(QAccessible, "updateAccessibility", staticmethod(lambda event: said.append((event.message(), event.politeness()))))
     monkeypatch.setattr(attention._window, "isActiveWindow", lambda: active)
     attention.tell("Atelier", "“First” is done")
-    attention.show(Notice("Ada needs you", "Which one?", lambda: None, "q", (Action("This one", lambda: None),)))
+    attention.show(Notice("Ada has a question", "Which one?", lambda: None, "q", (Action("This one", lambda: None),)))
     polite, assertive = QAccessible.AnnouncementPoliteness.Polite, QAccessible.AnnouncementPoliteness.Assertive
     assert said == [("Atelier: “First” is done", polite), ("Ada needs you: Which one?", assertive)]

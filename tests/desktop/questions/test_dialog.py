@@ -118,8 +118,8 @@ def test_it_says_who_asks_what_and_where_in_the_line(opened: Callable[..., Quest
     dialog = opened(ask(question="Which way is best?", context="because **so**"))
     assert isinstance(dialog, QDialog)
     assert dialog.objectName() == "user-question-modal"
-    assert child("question-title").text() == "Architect needs you"
-    assert dialog.accessibleName() == "Architect needs you"
+    assert child("question-title").text() == "Architect has a question"
+    assert dialog.accessibleName() == "Architect has a question"
     assert child("question-text").text() == "Which way is best?"
     assert child("question-text").textInteractionFlags() & Qt.TextInteractionFlag.TextSelectableByMouse
     assert child("question-context").toPlainText() == "because so"

@@ -290,7 +290,7 @@ async def test_a_tray_notification_names_the_agent_and_opens_the_question(stage:
     await s.begin()
     await s.ask(ask("q1", question="long " * 100))
     title, text = shown[0]
-    assert title == "Architect needs you"
+    assert title == "Architect has a question"
     assert len(text) == 200
     s.presenter.dialog.reject()  # type: ignore[union-attr]
     s.presenter.attention.activated.emit()
@@ -341,7 +341,7 @@ async def test_approvals_and_agents_that_ask_call_for_attention_too(stage: Stage
     s.bridge.stream_event.emit(StreamEvent(workflow_id="w1", run_id="r", chunk_type=ChunkType.SUB_AGENT_QUESTION, data=data))
     await settle()
     text = "operation: create · name: Read the registry · priority: 2"
-    assert shown == [("Checker wants to use TodoTool · create", text), ("Tester needs you", "All tests?")]
+    assert shown == [("Checker wants to use TodoTool · create", text), ("Tester has a question", "All tests?")]
     assert s.window.windowTitle() == "(3) Atelier"
     wanted: list[str] = []
     s.presenter.workflow_wanted.connect(wanted.append)

@@ -59,7 +59,7 @@ async def test_what_waits_is_told_again_outside_the_window(host: QWidget, monkey
     assert presenter.reminder.isActive()
     for _again in range(2):
         presenter.reminder.timeout.emit()
-    assert told == ["Atelier: 2 decisions still wait for you"] * 2
+    assert told == ["Atelier: 2 decisions are still waiting for you"] * 2
     presenter.set_notifications(False, 10)
     assert not presenter.reminder.isActive()
 
@@ -72,4 +72,4 @@ async def test_in_a_window_that_shows_something_else_it_is_a_short_message(host:
     presenter.start()
     await settle()
     presenter.remind()
-    assert notices == ["1 decision still waits for you"]
+    assert notices == ["1 decision is still waiting for you"]

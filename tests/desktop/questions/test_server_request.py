@@ -142,7 +142,7 @@ def test_a_request_to_a_model_shows_all_of_it(opened: Callable[..., QuestionDial
 def test_words_that_ask_for_a_secret_are_warned_of_and_markup_stays_text(opened: Callable[..., QuestionDialog], child: Find) -> None:
     schema = {"type": "object", "properties": {"x": {"type": "string", "title": "<b>Value</b> & more"}}}
     dialog = opened(asking.elicitation(types.ElicitRequestFormParams(message="Your password, please", requested_schema=schema), "booking"))
-    assert "Give no password" in child("question-doubtful").text()
+    assert "Do not enter a password" in child("question-doubtful").text()
     assert child("question-caption-x").textFormat().name == "PlainText"
     assert child("question-caption-x").text() == "<b>Value</b> & more"
     for said in dialog.findChildren(QLabel):
@@ -152,7 +152,7 @@ def test_words_that_ask_for_a_secret_are_warned_of_and_markup_stays_text(opened:
 def test_it_speaks_french(opened: Callable[..., QuestionDialog], child: Find) -> None:
     set_language("fr")
     opened(spec_of("book", "who"))
-    assert child("question-title").text() == "Le serveur «\u00a0booking\u00a0» vous demande quelque chose"
+    assert child("question-title").text() == "Le serveur «\u00a0booking\u00a0» a une question"
     assert [child(f"question-{name}").text() for name in ("submit", "decline", "skip")] == ["Envoyer", "Refuser", "Annuler"]
     assert "au plus 4" in child("question-caption-seats").text()
     child("question-field-seats").setText("9")
@@ -161,4 +161,4 @@ def test_it_speaks_french(opened: Callable[..., QuestionDialog], child: Find) ->
 
 def test_a_notification_only_shows_it() -> None:
     notice = question_notice(of(spec_of("pay", "page")), lambda: None, lambda answer: None)
-    assert (notice.title, notice.actions, notice.reply) == ("The server “booking” asks you", (), None)
+    assert (notice.title, notice.actions, notice.reply) == ("The server “booking” has a question", (), None)

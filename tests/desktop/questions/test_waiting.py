@@ -157,7 +157,7 @@ async def test_a_question_put_aside_is_opened_and_nothing_is_said_to_be_nothing(
     await d.start()
     await d.go()
     assert d.window.toasts.current is not None
-    assert d.window.toasts.current.accessibleName() == "Nothing waits for you."
+    assert d.window.toasts.current.accessibleName() == "Nothing is waiting for you."
     d.engine.set("questions", "pending", [ask("q1")])
     d.window.presenter.start()
     await settle(40)

@@ -212,8 +212,8 @@ def test_an_event_is_told_with_the_name_it_is_about(language: str, label: str, a
 
 def test_spans_have_words() -> None:
     assert span_title(past.span("r", "model", 0, 1)) == "Model request"
-    assert span_title(past.span("r", "wait", 0, 1, "children")) == "Waits for its agents"
-    assert span_title(past.span("r", "paused", 0, 1, "step")) == "Waits for a step"
+    assert span_title(past.span("r", "wait", 0, 1, "children")) == "Waiting for sub-agents"
+    assert span_title(past.span("r", "paused", 0, 1, "step")) == "Waiting for the next step"
     assert span_title(past.span("r", "tool", 0, 1, "read_file")) == "read_file"
 
 

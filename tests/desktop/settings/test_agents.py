@@ -63,7 +63,7 @@ async def test_a_change_of_any_field_is_saved(page: Any, find: Find, atelier: En
 
 async def test_a_temperature_can_be_left_to_the_model(page: Any, find: Find, atelier: Engine) -> None:
     field = find("agent-temperature")
-    assert field.text() == "left to the model"
+    assert field.text() == "model default"
     field.setValue(0.0)
     find("agent-save").click()
     await settle()
@@ -74,7 +74,7 @@ async def test_a_temperature_can_be_left_to_the_model(page: Any, find: Find, ate
 
 async def test_how_long_it_thinks_is_chosen_and_taken_back(page: Any, find: Find, atelier: Engine) -> None:
     box = find("agent-effort")
-    assert [box.itemText(row) for row in range(box.count())] == ["As the server chooses", "Briefly", "Moderately", "At length"]
+    assert [box.itemText(row) for row in range(box.count())] == ["Server default", "Briefly", "Medium", "High"]
     assert box.currentIndex() == 0
     box.setCurrentIndex(1)
     assert page.form.values()["effort"] == Effort.LOW
@@ -166,11 +166,11 @@ async def test_what_is_wrong_is_said_under_its_field(page: Any, find: Find, atel
     assert find("agent-note").isVisible()
     find("agent-name").setText("Researcher")
     find("agent-system-prompt").setPlainText("Be brief.")
-    atelier.set("agents", "save", ConflictError("There is an agent {name} already; names are unique.", name="Researcher"))
+    atelier.set("agents", "save", ConflictError("An agent named {name} already exists.", name="Researcher"))
     find("agent-save").click()
     await settle()
     assert not find("agent-error-name").isVisible()
-    assert find("agent-note").text() == "There is an agent Researcher already; names are unique."
+    assert find("agent-note").text() == "An agent named Researcher already exists."
     assert find("agent-name").text() == "Researcher"
 
 

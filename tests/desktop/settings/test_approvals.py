@@ -54,7 +54,7 @@ async def test_it_explains_the_modes_and_shows_what_is_kept(page: Any, find: Fin
     assert find("approval-timeout").value() == 0
     assert find("max-depth").value() == 3
     assert find("risk-TodoTool").currentText() == "high"
-    assert find("risk-MemoryTool").currentText() == "its own (low)"
+    assert find("risk-MemoryTool").currentText() == "tool default (low)"
     assert find("risk-gone").currentText() == "low"
     words = {each.text() for each in page.findChildren(QLabel)}
     assert {"Tasks", "Memory", "gone"} <= words, "people read words, not identifiers"
@@ -86,7 +86,7 @@ async def test_a_timeout_is_none_or_within_its_bounds(page: Any, find: Find, ate
         box.stepDown()
         await settle()
     assert atelier.kept.approvals.timeout_s == 0
-    assert box.text() == "none, they wait"
+    assert box.text() == "none"
     assert not find("approval-on-timeout").isEnabled()
     box.stepUp()
     await settle()

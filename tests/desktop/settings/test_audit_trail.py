@@ -160,7 +160,7 @@ async def test_the_filters_ask_for_what_they_say(trail: Trail, find: Find, qtbot
     find("audit-text").setText("nothing like it")
     find("audit-day").activated.emit(0)
     await settle()
-    assert find("audit-empty").text() == "No decision fits these filters."
+    assert find("audit-empty").text() == "No decision matches these filters."
     assert not find("audit-export").isEnabled()
 
 
@@ -177,7 +177,7 @@ async def test_enter_opens_the_workflow_at_the_call_and_the_bin_says_so(
     table.setCurrentIndex(table.model().index(3, 0))
     find("audit-open").click()
     assert len(opened) == 2
-    assert window.toasts.current.accessibleName() == "The workflow Garden is in the bin. Bring it back first."
+    assert window.toasts.current.accessibleName() == "The workflow Garden was deleted. Restore it first."
 
 
 async def test_what_fits_the_filters_is_exported_and_a_failure_is_said(
@@ -227,7 +227,7 @@ async def test_the_safe_commands_are_listed_searched_and_explained(trail: Trail,
     assert "--oneline" in find("safe-options").text()
     find("safe-filter").setText("curl")
     assert shown() == []
-    assert find("safe-options").text() == "No command of the table has these words; others ask."
+    assert find("safe-options").text() == "No matching commands. Commands not listed here ask."
     find("safe-filter").setText("")
     assert {each.does for each in safe_commands()} == set(Does)
 
@@ -254,4 +254,4 @@ async def test_what_the_rules_of_today_would_say(trail: Trail, find: Find, ateli
     assert cells(table, 0)[2].endswith("\ntoday: allowed")
     assert [row for row in range(6) if "today" in cells(table, row)[2]] == [0]
     assert "Under today's rules: today: allowed" in table.model().index(0, 0).data(Qt.ItemDataRole.ToolTipRole)
-    assert window.toasts.current.accessibleName() == "1 decision would be another today. Nothing is known of 1 older one."
+    assert window.toasts.current.accessibleName() == "1 decision would be different today. 1 older decision cannot be compared."

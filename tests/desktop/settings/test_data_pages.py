@@ -41,7 +41,7 @@ async def test_the_embedder_is_chosen_with_what_it_needs(window: SettingsWindow,
     find("embedder-apply").click()
     await settle()
     assert atelier.kept.embedder == EmbedderSettings(kind="ollama", provider="Ollama", model="nomic-embed-text")
-    assert "computed again in the background" in window.page("memory").busy.text.text()  # type: ignore[attr-defined]
+    assert "recomputed in the background" in window.page("memory").busy.text.text()  # type: ignore[attr-defined]
 
 
 async def test_an_embedder_whose_package_is_missing_is_installed_by_a_button(
@@ -100,7 +100,7 @@ async def test_memory_stats_and_vectors_anew(window: SettingsWindow, find: Find,
     atelier.set("memories", "reembed", 80)
     find("memory-reembed").click()
     await settle()
-    assert page.busy.text.text() == "80 vectors computed"
+    assert page.busy.text.text() == "80 embeddings computed"
     atelier.set("memories", "reembed", UsageError("No embedder is chosen."))
     find("memory-reembed").click()
     await settle()
@@ -116,7 +116,7 @@ async def test_vectors_that_are_being_made_are_told_of_however_often_they_say_so
     window.show_page("memory")
     await settle()
     page: Any = window.page("memory")
-    assert page.busy.text.text() == "Vectors computed: 3,000 of 12,000. Search keeps working."
+    assert page.busy.text.text() == "Embeddings computed: 3,000 of 12,000. Search keeps working."
     assert (page.busy.isVisible(), page.busy._bar.value(), find("memory-reembed").isEnabled()) == (True, 3_000, False)
     read = len(atelier.calls("memories.describe"))
     atelier.set("memories", "reembed_progress", (3_064, 12_000))
@@ -127,7 +127,7 @@ async def test_vectors_that_are_being_made_are_told_of_however_often_they_say_so
     atelier.set("memories", "reembed_state", {"state": "whole", "left": 0, "embedder": "b", "searched": "b"})
     bridge.changed.emit("memory", "reembed")
     await settle()
-    assert (page.busy.text.text(), page.busy._bar.isVisible()) == ("Every memory has its vector.", False)
+    assert (page.busy.text.text(), page.busy._bar.isVisible()) == ("All memories have embeddings.", False)
     assert find("memory-reembed").isEnabled()
 
 
@@ -137,7 +137,7 @@ async def test_the_page_says_why_vectors_are_not_made(window: SettingsWindow, at
     window.show_page("memory")
     await settle()
     page: Any = window.page("memory")
-    assert page.busy.text.text() == "The embedder was not reached yet: searches compare words alone."
+    assert page.busy.text.text() == "The embedder has not been reached yet: searches match words only."
     atelier.set("memories", "reembed_progress", (20, 80))
     atelier.set("memories", "reembed_state", state | {"state": "running"})
     bridge.changed.emit("memory", "reembed")
@@ -146,7 +146,7 @@ async def test_the_page_says_why_vectors_are_not_made(window: SettingsWindow, at
     atelier.set("memories", "reembed_state", state | {"state": "waiting", "left": 1_060})
     bridge.changed.emit("memory", "reembed")
     await settle()
-    assert page.busy.text.text() == "Stopped, 1,060 are still without new vectors. “Compute vectors again” goes on."
+    assert page.busy.text.text() == "Stopped with 1,060 left. “Recompute embeddings” continues."
 
 
 async def test_a_page_is_shown_also_when_changes_come_faster_than_it_is_read(
@@ -382,8 +382,8 @@ async def test_making_new_vectors_is_paused_and_gone_on_with(
     find("memory-reembed-pause").click()
     await settle()
     assert len(atelier.calls("memories.pause_reembed")) == 1
-    assert page.busy.text.text() == "Paused: 60 memories have no new vectors yet."
-    assert find("memory-reembed-pause").text() == "Go on"
+    assert page.busy.text.text() == "Paused: 60 memories left."
+    assert find("memory-reembed-pause").text() == "Continue"
     find("memory-reembed-pause").click()
     await settle()
     assert len(atelier.calls("memories.resume_reembed")) == 1
@@ -393,7 +393,7 @@ async def test_when_the_model_is_asked_what_to_remember_is_chosen(window: Settin
     window.show_page("memory")
     await settle()
     choice = find("memory-at-end")
-    assert choice.currentText() == "When I told something of myself"
+    assert choice.currentText() == "When I said something about myself"
     choice.setCurrentIndex(choice.findText("Never"))
     choice.activated.emit(choice.currentIndex())
     await settle()

@@ -63,7 +63,7 @@ def texts(widget: Any) -> str:
 async def test_servers_are_listed_as_they_stand(page: Any, find: Find) -> None:
     items = find("mcp-list")
     first, second = (items.item(row).toolTip() for row in range(2))
-    for word in ("files", "running", "2 tools", "0.3\u202fs", "not as you approved it"):
+    for word in ("files", "running", "2 tools", "0.3\u202fs", "changed since approval"):
         assert word in first, first
     assert "failed" in second
     assert "The MCP server web cannot be reached" in second
@@ -150,7 +150,7 @@ async def test_what_is_wrong_with_the_form_is_said(page: Any, find: Find, atelie
     find("mcp-command").textEdited.emit("")
     find("mcp-save").click()
     await settle()
-    assert "not closed" in texts(page)
+    assert "unclosed" in texts(page)
     assert atelier.calls("mcp.save") == []
     find("mcp-cancel").click()
     await settle()
@@ -173,7 +173,7 @@ async def test_pasted_text_is_shown_then_taken_into_the_form(page: Any, find: Fi
     assert page.dialog is None
     assert (find("mcp-name").text(), find("mcp-command").text()) == ("new-one", "uvx x")
     assert atelier.calls("mcp.save") == [], "nothing is stored before it is saved"
-    atelier.set("mcp", "save", ConflictError("There is an MCP server new-one already."))
+    atelier.set("mcp", "save", ConflictError("An MCP server named new-one already exists."))
     find("mcp-save").click()
     await settle()
     (((config, secrets), fields),) = atelier.calls("mcp.save")
@@ -217,7 +217,7 @@ async def test_a_client_of_ones_own_is_entered_for_a_server_with_an_address(page
         find(name).textEdited.emit(text)
     find("mcp-save").click()
     await settle()
-    assert "A client's secret needs the client's id." in texts(page)
+    assert "A client secret needs a client ID." in texts(page)
     find("mcp-client-id").setText("mine")
     atelier.set("mcp", "list", [ROWS[0], dataclasses.replace(ROWS[1], config=WEB.model_copy(update={"client_id": "mine"}))])
     find("mcp-save").click()

@@ -39,20 +39,20 @@ async def test_services_are_set_up_with_their_keys(page: Any, atelier: Engine) -
     await settle()
     wanted = MediaSettings(images="https://images.example.org/v1", images_model="painter", models="meshy", sees="Ollama/qwen3-vl")
     assert used == [(wanted, {"meshy": "key-of-meshy"})]
-    assert (page.busy.text.text(), page.models_key.text()) == ("Changed.", "")
+    assert (page.busy.text.text(), page.models_key.text()) == ("Saved.", "")
 
 
 @pytest.mark.parametrize(
     ("field", "text", "says"),
     [
-        *(("images", text, "Address (making pictures): It begins with https://")
+        *(("images", text, "Address (image generation): Must start with https://")
           for text in ("ftp://x", "x.org", "https://", "https://user:pw@x.org", "https://x.org/?a=b", "https://x.org:99999/v1", "https://x.org:0",
                        "https://x y", "https://[::1", "https://x.org:abc", "https://" + "x" * 2_001, "https://?", "https://:80/")),
-        *(("address", text, "Address (making 3D models): ") for text in ("tripo", "https://@x", "http://x.org#a")),
-        *(("images_env", text, "Variable (making pictures): ") for text in ("two words", "1KEY", "KEY=x", "ÉCLÉ", "$KEY", "K" * 129)),
-        ("models_env", "a-b", "Variable (making 3D models): "),
-        *(("sees", text, "Model that sees: ") for text in ("model", "/model", "openai/", "x/" + "y" * 600)),
-        ("images_model", "m" * 513, "Model (making pictures): "),
+        *(("address", text, "Address (3D models): ") for text in ("tripo", "https://@x", "http://x.org#a")),
+        *(("images_env", text, "Variable (image generation): ") for text in ("two words", "1KEY", "KEY=x", "ÉCLÉ", "$KEY", "K" * 129)),
+        ("models_env", "a-b", "Variable (3D models): "),
+        *(("sees", text, "Vision model: ") for text in ("model", "/model", "openai/", "x/" + "y" * 600)),
+        ("images_model", "m" * 513, "Model (image generation): "),
     ],
 )  # fmt: skip
 async def test_each_wrong_field_is_named_and_nothing_typed_is_lost(page: Any, field: str, text: str, says: str) -> None:

@@ -101,7 +101,7 @@ async def test_rules_are_listed_by_last_use_with_action_scope_and_those_nobody_n
     find("rule-filter").setText("forbid")
     assert listed(find) == ["read_file(.env*)"]
     find("rule-filter").setText("nothing like it")
-    assert find("approval-rules-empty").text() == "No rule holds these words."
+    assert find("approval-rules-empty").text() == "No matching rules."
 
 
 async def test_a_rule_is_added_with_examples_and_what_the_engine_refuses_stays_in_the_form(
@@ -177,7 +177,7 @@ async def test_the_test_box_says_which_rule_or_profile_decides(kept: Kept, find:
     find("rule-test-call").setText("run_command(")
     find("rule-test-run").click()
     await settle()
-    assert "brackets" in find("rule-test-result").text()
+    assert "parentheses" in find("rule-test-result").text()
 
 
 async def test_another_program_s_rules_are_shown_line_by_line_before_they_are_taken(
@@ -286,7 +286,7 @@ async def test_a_rule_from_elsewhere_is_said_not_to_hold_and_confirmed(
     atelier.set("permissions", "held", (waiting,))
     atelier.set("permissions", "confirm", (waiting,))
     await window.page("approvals").load()
-    assert find("rule-held-write_file").text() == "Not in force: it came with a backup from elsewhere"
+    assert find("rule-held-write_file").text() == "Disabled: restored from another installation's backup"
     assert window.findChild(QPushButton, f"rule-confirm-{NEW.text}") is None
     find("rule-confirm-write_file").click()
     await settle()

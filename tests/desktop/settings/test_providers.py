@@ -59,7 +59,7 @@ async def test_without_a_keyring_it_says_that_the_key_is_forgotten(page: Any, fi
     atelier.set("providers", "set_key", False)
     await page.load()
     await choose(page, "Ollama")
-    assert "no keyring" in find("provider-key-note").text()
+    assert "No system keyring" in find("provider-key-note").text()
     find("provider-key").setText("secret-key-1")
     page.form.changed.emit()
     find("provider-save").click()
@@ -182,7 +182,7 @@ async def test_services_are_searched_and_bring_what_is_known_of_them(page: Any, 
     await settle()
     assert (find("provider-name").text(), find("provider-url").text()) == ("xAI", "https://api.x.ai/v1")
     assert page.window().focusWidget() is find("provider-key")
-    assert find("provider-get-key").text() == "Get a key: console.x.ai"
+    assert find("provider-get-key").text() == "Get an API key: console.x.ai"
     find("provider-get-key").click()
     assert opened == ["https://console.x.ai"]
 
@@ -209,7 +209,7 @@ async def test_a_service_without_an_address_of_its_own_asks_for_it(page: Any, fi
     assert (find("provider-save").isEnabled(), find("provider-test").isEnabled()) == (False, False)
     QTest.keyClicks(find("provider-url"), "https://lab.openai.azure.com/openai/v1")
     assert (find("provider-save").isEnabled(), find("provider-test").isEnabled()) == (True, True)
-    assert find("provider-get-key").text() == "Get a key: portal.azure.com"
+    assert find("provider-get-key").text() == "Get an API key: portal.azure.com"
 
 
 async def test_models_are_searched_and_favourites_stand_first(page: Any, find: Find, atelier: Engine) -> None:
@@ -367,7 +367,7 @@ async def test_downloads_show_progress_and_their_buttons(page: Any, find: Find, 
     card.pause.click()
     atelier.set("models", "downloads", [DownloadState(status=DownloadStatus.PAUSED, **half)])
     await settle()
-    assert card.start.text() == "Go on"
+    assert card.start.text() == "Continue"
     card.cancel.click()
     problem = {"error_template": "The disk has no room for {what}.", "error_params": {"what": "it"}}
     failed = DownloadState(status=DownloadStatus.FAILED, **problem, **half)

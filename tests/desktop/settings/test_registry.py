@@ -28,8 +28,8 @@ class ExtraPage(RowsPage):
     sections = (
         Section(
             N_("WORK"),
-            Number("workflows_running", N_("Workflows at work at once"), N_("Others wait their turn.")),
-            Toggle("approvals.auto_approve_low", N_("Allow calls of low risk without asking")),
+            Number("workflows_running", N_("Parallel workflows"), N_("Others wait in a queue.")),
+            Toggle("approvals.auto_approve_low", N_("Allow low-risk calls without asking")),
         ),
     )
 """
@@ -69,6 +69,6 @@ async def test_a_page_is_one_new_file(qtbot: QtBot, atelier: Engine, bridge: Fak
     switch_language("fr")
     await settle()
     assert (window.list.item(1).text(), page.title.text()) == ("Projets", "Projets")
-    assert running.accessibleName() == "Workflows actifs à la fois"
+    assert running.accessibleName() == "Workflows en parallèle"
     assert page.find_text("actifs à la fois") is not None
     switch_language("en")

@@ -98,7 +98,7 @@ async def test_a_change_can_be_undone(page: Any, main: Window, atelier: Engine) 
 
 async def test_a_conflict_is_named_and_nothing_is_taken_away(page: Any, main: Window, atelier: Engine) -> None:
     await press(page, "first", Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
-    assert page._rows["first"].hint.text() == "Ctrl+Shift+F belongs to “Search everywhere”. Change or clear that one first."
+    assert page._rows["first"].hint.text() == "Ctrl+Shift+F is used by “Search everywhere”. Change or clear that one first."
     assert atelier.kept.shortcuts == {}
     assert main.actions_["second"].shortcut() == QKeySequence("Ctrl+Shift+F")
     await press(page, "first", Qt.Key.Key_J)

@@ -56,7 +56,7 @@ async def test_each_is_shown_with_its_place_and_state(page: Any, find: Find) -> 
     assert "broken" in texts(bad)
     assert "no header" in texts(bad)
     assert "folder not decided" in texts(page)
-    assert "agents are told nothing of them" in texts(page)
+    assert "agents do not see its skills" in texts(page)
     switch_language("fr")
     await settle()
     assert "utilisée" in texts(find(f"skill-{FILE}"))
@@ -73,7 +73,7 @@ async def test_one_is_switched_off_and_a_folder_trusted(page: Any, find: Find, a
     atelier.set("skills", "overview", [Place("", ())])
     find("skills-reload").click()
     await settle()
-    assert "There are none yet" in texts(page)
+    assert "No skills yet" in texts(page)
 
 
 async def test_what_one_says_is_read_word_for_word(page: Any, find: Find, atelier: Engine) -> None:

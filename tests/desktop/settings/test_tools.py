@@ -48,7 +48,7 @@ async def test_a_file_is_read_in_full_and_confirmed_by_the_hash_of_what_was_read
     await settle()
     dialog = page.dialog
     assert isinstance(dialog, ReviewDialog)
-    assert "your own rights" in texts(dialog)
+    assert "your rights" in texts(dialog)
     assert DIGEST in texts(dialog)
     text = dialog.findChild(QPlainTextEdit)
     assert text is not None
@@ -90,7 +90,7 @@ async def test_what_could_hide_code_is_made_visible(page: Any, find: Find, ateli
     find("own-tool-review-count.py").click()
     await settle()
     assert find("own-tool-text").toPlainText() == "x = 1 # ⟨U+202E⟩"
-    assert find("own-tool-error").text() == "1 character that cannot be seen is written as ⟨U+…⟩."
+    assert find("own-tool-error").text() == "1 invisible character is shown as ⟨U+…⟩."
 
 
 async def test_states_say_what_is_the_matter(page: Any, find: Find, atelier: Engine, bridge: FakeBridge) -> None:
@@ -102,7 +102,7 @@ async def test_states_say_what_is_the_matter(page: Any, find: Find, atelier: Eng
     atelier.set("own_tools", "list", files)
     bridge.changed.emit("tool", "a.py")
     await settle()
-    assert "as you confirmed it: old" in texts(find("own-tool-a.py"))
+    assert "used until the next start: old" in texts(find("own-tool-a.py"))
     assert "Review it again" in texts(find("own-tool-b.py"))
     assert "No module named x." in texts(find("own-tool-c.py"))
     find("own-tool-review-c.py").click()
@@ -145,7 +145,7 @@ async def test_every_tool_unfolds_to_its_description_and_parameters(page: Any, f
     folds = {each.objectName().removeprefix("tool-fold-") for each in page.tools.findChildren(QPushButton)}
     assert folds == registered
     head = find("tool-fold-CalculatorTool")
-    assert head.accessibleName() == "Calculator · CalculatorTool, folded"
+    assert head.accessibleName() == "Calculator · CalculatorTool, collapsed"
     head.click()
     assert head.accessibleName() == "Calculator · CalculatorTool, open"
     shown = texts(head.parentWidget())
@@ -154,4 +154,4 @@ async def test_every_tool_unfolds_to_its_description_and_parameters(page: Any, f
     page.tools.retranslate()
     assert find("tool-fold-CalculatorTool").accessibleName() == "Calculator · CalculatorTool, open"
     find("tool-fold-CalculatorTool").click()
-    assert find("tool-fold-CalculatorTool").accessibleName() == "Calculator · CalculatorTool, folded"
+    assert find("tool-fold-CalculatorTool").accessibleName() == "Calculator · CalculatorTool, collapsed"

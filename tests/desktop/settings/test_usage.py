@@ -74,7 +74,7 @@ async def test_every_day_of_the_period_has_a_bar_and_the_table_has_the_figures(p
         ["6", "21,300", "10,650", "2,130", "$2.50 + unknown", "4.5 s"],
     ]
     assert [find("usage-table").item(3, column).text().replace(NARROW, " ") for column in (2, 5)] == ["21.3 k", "$2.50 + ?"]
-    assert find("usage-summary").text().replace(NARROW, " ") == "23,430 tokens · $2.50 + unknown · 4.5 s of replying"
+    assert find("usage-summary").text().replace(NARROW, " ") == "23,430 tokens · $2.50 + unknown · 4.5 s of generation"
     assert "330 tokens have no known price" in page.note.text()
     assert not chart.grab().isNull()
 
@@ -83,7 +83,7 @@ async def test_a_cost_that_nobody_knows_is_called_a_cost(page: Any, find: Find, 
     atelier.set("usage", "rows", [ROWS[2]])
     choose(find("usage-period"), 7)
     await settle()
-    assert find("usage-summary").text().replace(NARROW, " ") == "330 tokens · cost unknown · 1.5 s of replying"
+    assert find("usage-summary").text().replace(NARROW, " ") == "330 tokens · cost unknown · 1.5 s of generation"
 
 
 async def test_what_the_cache_saved_is_said(page: Any, find: Find, atelier: Engine) -> None:

@@ -38,11 +38,11 @@ async def test_a_service_is_chosen_tested_and_used_with_its_key(page: Any, ateli
     page.key.setText("secret-key")
     page.test.click()
     await settle()
-    assert (page.busy.text.text(), used) == ("It answers: Found", [])
+    assert (page.busy.text.text(), used) == ("Works. First result: Found", [])
     page.apply.click()
     await settle()
     assert used == [(WebSettings(search="tavily"), "secret-key")]
-    assert ("no keyring" in page.busy.text.text(), page.key.text()) == (True, "")
+    assert ("No system keyring" in page.busy.text.text(), page.key.text()) == (True, "")
 
 
 async def test_a_bad_address_and_a_failing_service_are_told(page: Any, atelier: Engine) -> None:
@@ -101,7 +101,7 @@ async def test_a_browser_for_pages_that_need_javascript_is_named_chosen_and_refu
 @pytest.mark.parametrize(
     ("kind", "field", "text", "says"),
     [
-        *(("searxng", "address", text, "Address: It begins with") for text in ("x.org", "https://x:0", "https://a@b", "http://x.org/?q=1")),
+        *(("searxng", "address", text, "Address: Must start with") for text in ("x.org", "https://x:0", "https://a@b", "http://x.org/?q=1")),
         *(("brave", "env", text, "Variable: ") for text in ("two words", "9KEY", "clé")),
     ],
 )

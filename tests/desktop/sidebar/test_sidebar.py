@@ -99,14 +99,14 @@ async def test_headings_stand_between_and_cannot_be_chosen(column: Column) -> No
 
 
 async def test_state_is_told_in_words(column: Column) -> None:
-    assert state_words(LISTED[2]) == "waits for you, 2 open questions"
+    assert state_words(LISTED[2]) == "waiting for you, 2 open questions"
     cut_off = Workflow(name="w", status=WorkflowStatus.INTERRUPTED)
     assert state_words(cut_off) == "interrupted"
     i18n.set_language("fr")
     assert state_words(cut_off) == "interrompu"
     i18n.set_language("en")
     index = column.sidebar.model.index_of("b")
-    assert index.data(Qt.ItemDataRole.AccessibleTextRole) == "Name b, waits for you, 2 open questions"
+    assert index.data(Qt.ItemDataRole.AccessibleTextRole) == "Name b, waiting for you, 2 open questions"
 
 
 async def test_click_and_enter_open(qtbot: QtBot, column: Column) -> None:
@@ -167,7 +167,7 @@ async def test_undo_says_by_name_what_was_deleted_for_good_meanwhile(qtbot: QtBo
     await settle()
     toast = column.sidebar._toasts.current
     assert toast is not None
-    assert toast.accessibleName() == "“Name a” was deleted for good"
+    assert toast.accessibleName() == "“Name a” deleted permanently"
     assert shown == []
 
 
@@ -307,7 +307,7 @@ async def test_several_are_chosen_and_deleted_with_one_undo(qtbot: QtBot, column
     assert [call[0] for call in column.engine.calls("workflows.delete")] == [("a",), ("c",)]
     toast = column.sidebar._toasts.current
     assert toast is not None
-    assert toast.accessibleName() == "2 workflows were deleted"
+    assert toast.accessibleName() == "2 workflows deleted"
     toast.button.click()
     await settle()
     assert [call[0] for call in column.engine.calls("workflows.undo_delete")] == [("a",), ("c",)]
@@ -396,7 +396,7 @@ async def test_a_new_folder_gets_its_name_in_a_dialog(qtbot: QtBot, column: Colu
     dialog = column.sidebar.findChild(FolderDialog)
     assert dialog is not None
     dialog._press()
-    assert "needs a name" in dialog._error.text()
+    assert "Enter a name" in dialog._error.text()
     qtbot.keyClicks(dialog.field, " Birds ")
     qtbot.keyClick(dialog.field, Qt.Key.Key_Return)
     await settle()
@@ -450,7 +450,7 @@ async def test_the_end_of_what_was_found_brings_more_and_the_last_end_says_so(co
         column.sidebar.list.end_reached.emit()
         await settle()
     assert [len(each) for each in found] == [1 + 60, 1 + 160, 1 + 200 + 1, 1 + 200 + 1]
-    assert found[-1][-1] == "There are more: add a word"
+    assert found[-1][-1] == "More results: refine your search"
 
 
 async def test_the_list_goes_on_after_a_thousand(column: Column) -> None:
@@ -487,7 +487,7 @@ async def test_of_many_it_is_said_how_far_it_is_and_stop_keeps_what_was_done(col
     await settle()
     toast = column.sidebar._toasts.current
     assert toast is not None
-    assert toast.accessibleName() == "7 workflows were deleted"
+    assert toast.accessibleName() == "7 workflows deleted"
     toast.button.click()
     await settle(60)
     assert [call[0] for call in column.engine.calls("workflows.undo_delete")] == [(f"w{number}",) for number in range(7)]
@@ -513,7 +513,7 @@ async def test_the_mark_of_an_unseen_end_is_kept_by_the_engine(column: Column) -
     assert column.engine.calls("workflows.set_unread") == [(("a", True), {})]
     column.engine.set("workflows", "list", [LISTED[1].model_copy(update={"unread": True})])
     await column.sidebar.load()
-    assert column.sidebar.model.index_of("a").data(Qt.ItemDataRole.AccessibleTextRole) == "Name a, not seen yet"
+    assert column.sidebar.model.index_of("a").data(Qt.ItemDataRole.AccessibleTextRole) == "Name a, unread"
     column.sidebar.select("a")
     await settle()
     assert column.engine.calls("workflows.set_unread")[1:] == [(("a", False), {})]
@@ -527,7 +527,7 @@ async def test_a_title_is_looked_for_and_can_be_undone(column: Column) -> None:
     await settle()
     toasts = column.sidebar._toasts
     assert toasts.current is not None
-    assert toasts.current.accessibleName() == "Looking for a title…"
+    assert toasts.current.accessibleName() == "Generating a title…"
     await held.release()
     await settle()
     assert toasts.current is not None

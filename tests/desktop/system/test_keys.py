@@ -86,4 +86,4 @@ async def test_a_system_without_a_way_says_so() -> None:
     shortcut = GlobalShortcut([])
     shortcut.follow(True, "Ctrl+Alt+Space")
     await shortcut.jobs.settled()
-    assert shortcut.state == KeyState("missing", reason="This system gives programs no keys outside their windows.")
+    assert shortcut.state == KeyState("missing", reason="This system does not support global shortcuts.")

@@ -63,7 +63,7 @@ class Desk(Program):
 
     def _answer(self, question_id: str, answer: QuestionAnswer) -> None:
         if self.questions[question_id].status is not QuestionStatus.PENDING:
-            raise ConflictError("This question was answered already.")
+            raise ConflictError("This question was already answered.")
         self.questions[question_id] = self.questions[question_id].model_copy(update={"status": QuestionStatus.ANSWERED})
 
     def _approve(self, request_id: str, **_more: Any) -> None:
@@ -134,7 +134,7 @@ async def test_the_first_answer_wins_and_the_second_is_told(desk: Desk) -> None:
     desk.window.presenter.dialog.reject()  # type: ignore[union-attr]
     await desk.server.press(7, "0")
     await until(lambda: notices)
-    assert notices == ["This question was answered already."]
+    assert notices == ["This question was already answered."]
 
 
 async def test_a_call_is_allowed_or_rejected_and_the_card_follows(desk: Desk) -> None:
@@ -232,12 +232,12 @@ async def test_the_key_is_off_until_it_is_wanted_then_opens_quick_ask(hand: tupl
     desk, way = hand
     page = await open_page(desk)
     words = page._key_row.hint
-    assert words.text() == "Off: Atelier takes no key from other programs."
+    assert words.text() == "Off: no system-wide shortcut."
     assert not page.field.isEnabled()
     page.findChild(QCheckBox, "quick-key-on").click()  # type: ignore[union-attr]
     await settle()
     assert way.held == "CTRL+ALT+space"
-    assert words.text() == f"Atelier holds {usual()} in Windows; other programs do not get it."
+    assert words.text() == f"Registered in Windows: {usual()}. Other programs cannot use it."
     way.pressed()
     assert desk.window._quick is not None
     assert desk.window._quick.isVisible()
@@ -261,7 +261,7 @@ async def test_another_key_is_chosen_and_one_of_the_window_is_refused(hand: tupl
     assert page.field.button.text() == "Ctrl+Alt+J"
     await record(Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
     assert way.held == "CTRL+ALT+j"
-    assert "belongs to “Command palette”" in page._key_row.hint.text()
+    assert "is used by “Command palette”" in page._key_row.hint.text()
     page.field.reset.click()
     await settle()
     assert way.held == "CTRL+ALT+space"
@@ -273,7 +273,7 @@ async def test_a_key_that_is_taken_is_told_and_can_be_tried_again(hand: tuple[De
     page = await open_page(desk)
     page.findChild(QCheckBox, "quick-key-on").click()  # type: ignore[union-attr]
     await settle()
-    assert page._key_row.hint.text().startswith(f"{usual()} belongs to another program.")
+    assert page._key_row.hint.text().startswith(f"{usual()} is used by another program.")
     again = page.findChild(QPushButton, "quick-key-again")
     assert again is not None
     assert again.isVisible()

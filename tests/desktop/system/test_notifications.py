@@ -34,7 +34,9 @@ class Desk:
             return Action(what.title(), lambda: self.done.append(what))
 
         written = lambda text: self.done.append(f"wrote {text}")  # noqa: E731
-        return Notice("Ada needs you", "Use <b>5</b> & more?", lambda: self.done.append("open"), about, (does("yes"), does("no")), written)
+        return Notice(
+            "Ada has a question", "Use <b>5</b> & more?", lambda: self.done.append("open"), about, (does("yes"), does("no")), written
+        )
 
     async def show(self, about: str = "q1") -> int:
         before = len(self.server.calls("Notify"))
@@ -55,7 +57,7 @@ async def desk(daemon: subprocess.Popen[bytes]) -> AsyncIterator[Desk]:
 async def test_it_has_buttons_a_field_and_an_escaped_text(desk: Desk) -> None:
     await desk.show()
     name, replaces, _icon, title, text, actions, hints, _expires = desk.server.calls("Notify")[0]
-    assert (name, replaces, title, text) == ("Atelier", 0, "Ada needs you", "Use &lt;b&gt;5&lt;/b&gt; &amp; more?")
+    assert (name, replaces, title, text) == ("Atelier", 0, "Ada has a question", "Use &lt;b&gt;5&lt;/b&gt; &amp; more?")
     assert actions == ["default", "Open", "0", "Yes", "1", "No", "inline-reply", "Answer"]
     assert hints["x-kde-reply-placeholder-text"] == ("s", "Your answer")
 

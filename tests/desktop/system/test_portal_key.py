@@ -77,7 +77,7 @@ async def test_the_desktop_changes_the_key_and_takes_it_back(held: Held) -> None
     await until(lambda: held.shortcut.state.kind == "refused")
 
 
-@pytest.mark.parametrize(("response", "words"), [(1, "declined"), (2, "did not give")])
+@pytest.mark.parametrize(("response", "words"), [(1, "declined"), (2, "did not grant")])
 async def test_a_refusal_is_told(held: Held, response: int, words: str) -> None:
     held.portal.response = response
     state = await held.ask()
@@ -106,5 +106,5 @@ async def test_a_dialog_that_is_open_can_be_left(held: Held, monkeypatch: pytest
 async def test_a_desktop_without_the_portal_is_a_reason(daemon: subprocess.Popen[bytes]) -> None:
     alone = Held(FakePortal())
     state = await alone.ask()
-    assert state == KeyState("missing", reason="This desktop's portal offers no keys for programs.")
+    assert state == KeyState("missing", reason="This desktop's portal does not support global shortcuts.")
     alone.bus.close()

@@ -9,7 +9,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import EmptyState
 
-HINT = "The agent's plan appears here, and you can add to it."
+HINT = "The agent's tasks appear here. You can add your own."
 
 
 @pytest.fixture

@@ -85,7 +85,7 @@ def test_the_popup_of_a_combo_box_has_round_corners(area: QScrollArea) -> None:
 def test_a_text_that_does_not_fit_ends_in_an_ellipsis(qtbot: QtBot) -> None:
     combo = ComboBox()
     qtbot.addWidget(combo)
-    combo.addItem("Shown by an installed browser, wherever there is one")
+    combo.addItem("Rendered in an installed browser, wherever there is one")
     combo.resize(1000, 30)
     option = QStyleOptionComboBox()
     combo.initStyleOption(option)

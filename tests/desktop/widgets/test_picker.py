@@ -164,7 +164,7 @@ def test_a_search_that_finds_nothing_says_so(qtbot: QtBot, picker: Picker) -> No
     assert menu.nothing.isHidden()
     qtbot.keyClicks(menu.field, "xyzzy")
     assert menu.nothing.isVisible()
-    assert menu.nothing.text() == "Nothing is called that."
+    assert menu.nothing.text() == "No results"
     qtbot.keyClick(menu.field, Qt.Key.Key_Return)
     assert menu.isVisible()
     menu.field.clear()
@@ -175,6 +175,6 @@ def test_a_search_that_finds_nothing_says_so(qtbot: QtBot, picker: Picker) -> No
 def test_a_picker_without_choices_says_so(picker: Picker) -> None:
     picker.set_choices((), "")
     menu = opened(picker)
-    assert menu.nothing.text() == "There is nothing to choose from."
+    assert menu.nothing.text() == "No options."
     assert menu.nothing.isVisible()
     assert menu.height() >= menu.nothing.sizeHint().height()

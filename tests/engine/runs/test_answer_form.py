@@ -77,7 +77,7 @@ async def test_one_that_never_fits_stands_and_is_said_to(open_atelier: Opener) -
     assert (end["status"], "answer" in end) == ("completed", False)
     assert "'total' is a required property" in told["details"]["problem"]
     assert [(each.id, each.details) for each in kept] == [(told["message_id"], told["details"])]
-    assert "The answer does not fit its form" in text
+    assert "The answer does not match its schema" in text
 
 
 async def test_a_sub_agent_answers_its_parent_in_its_form(open_atelier: Opener) -> None:

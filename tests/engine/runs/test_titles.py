@@ -70,7 +70,7 @@ async def test_it_is_counted_like_any_request_and_survives_a_restart(open_atelie
         assert (copy.workflow.name, copy.workflow.named_by, copy.workflow.usage) == ("Isolating the tools (2)", "model", row.usage)
     async with open_atelier(["More."]) as atelier:
         assert (await atelier.workflows.get(row.id)).usage.tokens_input == 50
-        assert (await turn(atelier, row.id, "Go on")).usage.tokens_input > 50
+        assert (await turn(atelier, row.id, "Continue")).usage.tokens_input > 50
 
 
 @pytest.mark.parametrize("bad", ["", "Two\nlines", "x" * 61, "{}", ProviderError("no", code="offline")])

@@ -83,7 +83,7 @@ async def test_a_folder_that_is_moved_between_two_turns_is_missing_and_announced
         told: list[tuple[str, str]] = []
         atelier.bus.on_changed(lambda topic, id: told.append((topic, id)))
         project.rename(project.parent / "moved")
-        await atelier.runs.wait(await atelier.runs.send(workflow.id, "Go on", agent=agent()))
+        await atelier.runs.wait(await atelier.runs.send(workflow.id, "Continue", agent=agent()))
         assert ("file", "") in told
         assert await atelier.files.missing((str(project), str(project.parent))) == (str(project),)
         told.clear()

@@ -23,17 +23,17 @@ def register(add: Adder) -> None:
     added.add_argument("file", metavar="FILE", help=_("JSON of the agent; - reads standard input"))
     added.add_argument("--on-conflict", choices=("error", "skip", "overwrite", "rename"), default="error")
     add_schema_option(added)
-    edit = group.command("edit", _("change the form of an agent's answers"), "agents:edit")
+    edit = group.command("edit", _("set the answer schema of an agent"), "agents:edit")
     edit.add_argument("name", metavar="NAME")
     form = edit.add_mutually_exclusive_group(required=True)
     add_schema_option(form)
-    form.add_argument("--no-schema", action="store_true", help=_("answers have no form any more"))
+    form.add_argument("--no-schema", action="store_true", help=_("remove the answer schema"))
     imported = group.command(
         "import", _("store an agent of another program's file: Claude Code, opencode, Codex, Cursor…"), "agents:import_"
     )
     imported.add_argument("file", metavar="FILE", help=_("Markdown, YAML or TOML; - reads standard input as Markdown"))
     imported.add_argument("--on-conflict", choices=("error", "skip", "overwrite", "rename"), default="error")
-    imported.add_argument("--dry-run", action="store_true", help=_("show what it would become, and store nothing"))
+    imported.add_argument("--dry-run", action="store_true", help=_("preview without saving"))
     remove = group.command("remove", _("remove an agent"), "agents:remove")
     remove.add_argument("name", metavar="NAME")
 

@@ -20,7 +20,7 @@ SCOPES = ("once", "run", "always")
 def register(add: Adder) -> None:
     group = add.group("approvals", _("calls that wait for an approval"))
     listing = group.command("list", _("calls that wait, the oldest first"), "approvals:list_", needs=DATABASE)
-    add_id(listing, "--workflow", "workflow", help=_("of this workflow alone"))
+    add_id(listing, "--workflow", "workflow", help=_("of this workflow only"))
     listing.add_argument("--all", action="store_true", help=_("with --workflow: decided ones too"))
     show = group.command("show", _("a call with all its arguments, and what was decided"), "approvals:show", needs=DATABASE)
     add_id(show, "id", "approval")

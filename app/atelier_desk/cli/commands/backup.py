@@ -30,7 +30,7 @@ def register(add: Adder) -> None:
     verify.set_defaults(offline=True)
     restore = group.command(
         "restore",
-        _("put a backup in the place of the data; the old data is kept beside it"),
+        _("restore a backup; the current data is kept in the folder backups"),
         "backup:restore",
     )
     restore.add_argument("file", metavar="FILE")
@@ -38,22 +38,22 @@ def register(add: Adder) -> None:
         "--from-elsewhere",
         action="store_true",
         help=_(
-            "also a backup that this data folder did not make or that was changed: its permission rules, own tools, MCP servers, folders "
-            "and addresses of services stay off until you confirm each"
+            "also accept a backup of another installation or one that was changed: its permission rules, tools, "
+            "MCP servers, folders and service addresses stay disabled until you confirm each"
         ),
     )
     restore.set_defaults(offline=True)
     group.command(
         "held",
-        _("addresses, folders and texts that came with a backup from elsewhere and wait to be confirmed"),
+        _("list addresses, folders and texts of a backup from another installation that need confirmation"),
         "backup:held",
         needs=DATABASE,
     )
-    confirm = group.command("confirm", _("use what came with a backup from elsewhere"), "backup:confirm")
+    confirm = group.command("confirm", _("confirm entries of a backup from another installation"), "backup:confirm")
     which = confirm.add_mutually_exclusive_group(required=True)
-    which.add_argument("grants", metavar="ID", nargs="*", default=[], help=_("what the first column of atelier backup held says"))
-    which.add_argument("--all", action="store_true", help=_("everything that waits"))
-    compact = group.command("compact", _("write the database anew, so that what was deleted for good leaves the disk"), "backup:compact")
+    which.add_argument("grants", metavar="ID", nargs="*", default=[], help=_("ids from the first column of atelier backup held"))
+    which.add_argument("--all", action="store_true", help=_("all pending entries"))
+    compact = group.command("compact", _("rewrite the database to remove permanently deleted data from the disk"), "backup:compact")
     compact.set_defaults(offline=True)
 
 
@@ -78,9 +78,9 @@ async def verify(atelier: None, arguments: argparse.Namespace, out: Output) -> i
     path = path_of(out, arguments.file)
     async with noted_when_slow(out, _("Checking the backup…")):
         info = await verify_backup(path, arguments.data_root)
-    _print(out, info, _("The backup is whole: {path}", path=path))
+    _print(out, info, _("The backup is complete: {path}", path=path))
     if not info.own and not out.json:
-        out.note(_("It was made by an earlier version or another installation, or was changed since it was made."))
+        out.note(_("It was made by an earlier version or another installation, or was changed since."))
     return 0 if info.whole else 1
 
 
@@ -94,13 +94,13 @@ async def restore(atelier: None, arguments: argparse.Namespace, out: Output) -> 
         info = await restore_backup(path, arguments.data_root, from_elsewhere=arguments.from_elsewhere)
     _print(out, info, _("Restored from {path}", path=path))
     if info.replaced is not None and not out.json:
-        out.note(_("The data it replaces is kept in {path}", path=info.replaced))
+        out.note(_("The previous data is kept in {path}", path=info.replaced))
     if not info.own and not out.json:
         out.note(
             _(
-                "It is from elsewhere: its permission rules, own tools, MCP servers, folders and addresses of services are off, and "
-                "unfinished work in it is ended. Look at each and confirm it: atelier permissions list, tools own list, mcp list, "
-                "files trust DIR, backup held."
+                "It is from another installation: its permission rules, tools, MCP servers, folders and service "
+                "addresses are disabled, and its unfinished runs were ended. Review and confirm each: atelier "
+                "permissions list, tools own list, mcp list, files trust DIR, backup held."
             ),
             "warn",
         )
@@ -141,7 +141,7 @@ async def compact(atelier: None, arguments: argparse.Namespace, out: Output) -> 
         data(out, done._asdict())
         return 0
     line(out, _("Compacted: {before} before, {after} now.", before=size(done.before), after=size(done.after)))
-    out.note(_("Backups made before still hold what was deleted."))
+    out.note(_("Older backups still contain the deleted data."))
     return 0
 
 

@@ -44,7 +44,7 @@ async def chat(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
     from atelier_desk.domain.errors import UsageError
 
     if out.json:
-        raise UsageError(N_("chat is for people; use run --json in scripts."))
+        raise UsageError(N_("chat is interactive; use run --json in scripts."))
     if out.request.again and out.request.workflow_id:
         arguments.workflow, arguments.latest = out.request.workflow_id, False
     workflow = await chosen_workflow(atelier, arguments)
@@ -54,7 +54,7 @@ async def chat(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
         await who.keep(atelier, workflow)
         await grant(atelier, out, workflow, workspace(out, arguments))
     name = who.config.name if who.config is not None else (await atelier.agents.get(who.agent_id)).name
-    out.note(_("{agent} listens. /help shows the commands, /quit ends.", agent=name), "bold")
+    out.note(_("Chatting with {agent}. /help shows the commands, /quit exits.", agent=name), "bold")
     session = _Session(atelier, arguments, out, workflow, attached)
     out.catch_ctrl_c(session.ctrl_c)
     try:
@@ -125,12 +125,12 @@ class _Session:
                 self._stopping = asyncio.ensure_future(self._atelier.runs.cancel(self._run_id))
             else:
                 self._answering.cancel()
-            stopping = _("Stopping the answer. Ctrl-C again ends the chat.")
-            leaving = _("The run is at work elsewhere and goes on. Ctrl-C again ends the chat.")
+            stopping = _("Stopping the answer. Press Ctrl-C again to exit.")
+            leaving = _("The run continues in another process. Press Ctrl-C again to exit.")
             self._out.note(stopping if self._owns else leaving, "warn")
         else:
             # The terminal itself has dropped what was typed.
-            self._out.note("\n" + _("Ctrl-C again ends the chat; so does /quit."), "warn")
+            self._out.note("\n" + _("Press Ctrl-C again or type /quit to exit."), "warn")
             self._out.prompt(PROMPT)
         return True
 
@@ -193,8 +193,8 @@ class _Session:
             case "help":
                 self._out.note(
                     _(
-                        "/attach FILE adds a file to the next message, /tasks shows the tasks, /memory what is remembered, /quit ends. "
-                        "Anything else is sent to the agent."
+                        "/attach FILE adds a file to the next message, /tasks shows tasks, /memory shows memories, /quit "
+                        "exits. Anything else is sent to the agent."
                     )
                 )
             case _:
@@ -213,7 +213,7 @@ class _Session:
             self._out.note(_("Error: {problem}", problem=error.localized(_)), "error")
             return
         self._attached = [*self._attached, *found]
-        self._out.note(_("{name} goes with the next message.", name=found[0].name))
+        self._out.note(_("{name} will be attached to the next message.", name=found[0].name))
 
     async def _follower(self, workflow_id: str) -> Follower:
         from atelier_desk.cli.answers import Answers
@@ -240,6 +240,6 @@ class _Session:
     async def _memories(self) -> None:
         memories = await self._atelier.memories.list(workflow_id=self._workflow.id if self._workflow else None, limit=20)
         if not memories:
-            self._out.note(_("Nothing is remembered."))
+            self._out.note(_("No memories."))
         for memory in memories:
             self._out.write(f"· [{memory.type.value}] {' '.join(memory.content.split())[:200]}\n")

@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 
 def register(add: Adder) -> None:
-    group = add.group("commands", _("commands that agents left running in the background; they end with the program that runs them"))
-    listing = group.command("list", _("those that run, the oldest first"), "commands:list_", needs=DATABASE)
-    add_id(listing, "--workflow", "workflow", help=_("of this workflow alone"))
-    output = group.command("output", _("what one printed"), "commands:output")
-    output.add_argument("--offset", metavar="N", type=number(int, least=0), default=0, help=_("from this byte on"))
-    given = group.command("input", _("write a line to one"), "commands:input_")
-    stop = group.command("stop", _("end one, and all that it started"), "commands:stop")
+    group = add.group("commands", _("commands that agents left running in the background; they stop when Atelier exits"))
+    listing = group.command("list", _("running commands, the oldest first"), "commands:list_", needs=DATABASE)
+    add_id(listing, "--workflow", "workflow", help=_("of this workflow only"))
+    output = group.command("output", _("show the output of a command"), "commands:output")
+    output.add_argument("--offset", metavar="N", type=number(int, least=0), default=0, help=_("start at this byte"))
+    given = group.command("input", _("send a line of input to a command"), "commands:input_")
+    stop = group.command("stop", _("stop a command and its child processes"), "commands:stop")
     for command in (output, given, stop):
-        command.add_argument("command_id", metavar="COMMAND", help=_("its id, which can be shortened"))
+        command.add_argument("command_id", metavar="COMMAND", help=_("its id, which can be abbreviated"))
     given.add_argument("text", metavar="TEXT")
 
 
@@ -74,9 +74,9 @@ async def _one(atelier: Atelier, given: str) -> RunningCommand:
 
     found = [each for each in await atelier.commands.list() if each.id.startswith(given)]
     if len(found) > 1:
-        raise UsageError(N_("{count} commands begin with {id}; write more of it."), count=len(found), id=given)
+        raise UsageError(N_("{id} matches {count} commands; give more characters."), count=len(found), id=given)
     if not found:
-        raise NotFoundError(N_("There is no command {id}. Commands end with the program that runs them."), id=given)
+        raise NotFoundError(N_("There is no command {id}. Commands stop when Atelier exits."), id=given)
     return found[0]
 
 

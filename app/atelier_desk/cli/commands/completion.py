@@ -21,7 +21,7 @@ EXAMPLES = """\
 def register(add: Adder) -> None:
     parser = add.command(
         "completion",
-        _("print what a shell needs to complete commands"),
+        _("print a shell completion script"),
         "completion:completion",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -33,41 +33,43 @@ TOLD_EVERY = 10
 
 
 def register(add: Adder) -> None:
-    group = add.group("files", _("what agents changed in a workflow's folders, and undoing it"))
+    group = add.group("files", _("file changes by agents in a workflow's folders, and undo"))
     listing = group.command("list", _("the changes, the newest first"), "files:list_")
     diff = group.command("diff", _("what changed, as unified diffs"), "files:diff")
-    undo = group.command("undo", _("take changes back; a file somebody else changed since is left as it is"), "files:undo")
+    undo = group.command("undo", _("undo changes; files changed by others since are left as they are"), "files:undo")
     for command in (listing, diff, undo):
         add_id(command, "workflow", "workflow")
-    diff.add_argument("change", metavar="CHANGE", nargs="*", help=_("ids of changes, which can be shortened; none: all that stand"))
-    undo.add_argument("change", metavar="CHANGE", nargs="*", help=_("ids of changes, which can be shortened; or one of the options below"))
-    held = group.command("held", _("files that wait for you: protected names that programs made"), "files:held")
-    keep = group.command("keep", _("put held files in their place"), "files:keep")
-    discard = group.command("discard", _("delete held files for good"), "files:discard")
+    diff.add_argument("change", metavar="CHANGE", nargs="*", help=_("ids of changes, which can be abbreviated; none: all current changes"))
+    undo.add_argument(
+        "change", metavar="CHANGE", nargs="*", help=_("ids of changes, which can be abbreviated; or one of the options below")
+    )
+    held = group.command("held", _("held files: protected names that programs created"), "files:held")
+    keep = group.command("keep", _("move held files to their place"), "files:keep")
+    discard = group.command("discard", _("delete held files permanently"), "files:discard")
     for command in (held, keep, discard):
         add_id(command, "workflow", "workflow")
     for command in (keep, discard):
         command.add_argument("file", metavar="FILE", nargs="*", help=_("ids, which can be shortened, or paths as the list shows them"))
         command.add_argument("--all", action="store_true", help=_("all held files of the workflow"))
-    marked = group.command("marked", _("the files that were written after reading from outside"), "files:marked")
+    marked = group.command("marked", _("files written after reading untrusted content"), "files:marked")
     marked.add_argument("folder", metavar="DIR", nargs="*", help=_("only those in these folders"))
-    read = group.command("mark-read", _("say that you have read such files as they are now, or all in folders"), "files:mark_read")
-    read.add_argument("path", metavar="PATH", nargs="+", help=_("a file or folder on this machine"))
-    group.command("kept", _("how much is kept so that changes can be undone"), "files:kept")
-    group.command("clean", _("give up what is older or larger than the settings checkpoint_days and checkpoint_mb allow"), "files:clean")
-    group.command("leftovers", _("undo data that cannot be read, or whose workflow is not in this database"), "files:leftovers")
-    delete = group.command("delete-leftovers", _("delete such undo data for good"), "files:delete_leftovers")
+    read = group.command("mark-read", _("mark such files as read, or all in folders"), "files:mark_read")
+    read.add_argument("path", metavar="PATH", nargs="+", help=_("a file or folder on this computer"))
+    group.command("kept", _("size of the undo data"), "files:kept")
+    group.command("clean", _("delete undo data beyond the settings checkpoint_days and checkpoint_mb"), "files:clean")
+    group.command("leftovers", _("list undo data that is unreadable or whose workflow is not in this database"), "files:leftovers")
+    delete = group.command("delete-leftovers", _("delete such undo data permanently"), "files:delete_leftovers")
     delete.add_argument("leftover", metavar="LEFTOVER", nargs="*", help=_("ids as the list of leftovers shows them"))
     delete.add_argument("--all", action="store_true", help=_("all leftovers"))
     for name, words in (
-        ("trust", _("let what the files of folders tell agents (AGENTS.md) go into their prompts")),
-        ("distrust", _("leave out what the files of folders tell agents")),
+        ("trust", _("trust folders: add their AGENTS.md to the agents' prompts")),
+        ("distrust", _("stop trusting folders: leave out their AGENTS.md")),
     ):
-        group.command(name, words, f"files:{name}").add_argument("folder", metavar="DIR", nargs="+", help=_("a folder on this machine"))
+        group.command(name, words, f"files:{name}").add_argument("folder", metavar="DIR", nargs="+", help=_("a folder on this computer"))
     undo.add_argument("--run", metavar="RUN", default="", help=_("all changes of this run"))
     undo.add_argument("--since", metavar="MESSAGE", default="", help=_("all changes since this message"))
     undo.add_argument("--all", action="store_true", help=_("all changes of the workflow"))
-    undo.add_argument("--force", action="store_true", help=_("also over what somebody else changed since; that is kept as a change"))
+    undo.add_argument("--force", action="store_true", help=_("also overwrite later changes by others; these are saved as a change"))
 
 
 async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
@@ -323,7 +325,7 @@ async def _decide(atelier: Atelier, arguments: argparse.Namespace, out: Output, 
     for folder in found:
         await atelier.files.trust(folder, trusted)
         if not out.json:
-            words = N_("{folder} is trusted: agents read its instructions.") if trusted else N_("{folder} is not trusted.")
+            words = N_("{folder} is trusted: agents follow its instructions.") if trusted else N_("{folder} is not trusted.")
             line(out, _(words, folder=folder))
     if out.json:
         data(out, [{"folder": folder, "trusted": trusted} for folder in found])

@@ -27,32 +27,32 @@ def register(add: Adder) -> None:
 
     group.command("list", _("all servers"), "mcp:list_", needs=TOOLS)
     _register_add(group)
-    of_one("remove", _("forget a server and its secrets"))
+    of_one("remove", _("remove a server and its secrets"))
     test_ = of_one("test", _("start a server, and compare its tools with what was approved"))
     test_.add_argument("--log", action="store_true", help=_("show what the server logs meanwhile"))
-    state = group.command("status", _("how servers stand; those that run are asked whether they still answer"), "mcp:status", needs=TOOLS)
-    state.add_argument("names", metavar="NAME", nargs="*", help=_("only these; all without one"))
-    of_one("restart", _("end a server and start it again"))
-    folders = of_one("roots", _("the folders a server may be told of"))
-    folders.add_argument("--add", metavar="DIR", action="append", default=[], help=_("let it know of a folder (repeatable)"))
-    folders.add_argument("--remove", metavar="DIR", action="append", default=[], help=_("let it know of a folder no more (repeatable)"))
-    offered = of_one("tools", _("a server's tools, and what of them is not as it was approved"), TOOLS)
-    offered.add_argument("--approve", metavar="TOOL", nargs="*", help=_("approve these as they are now; without names, all"))
-    offered.add_argument("--on", metavar="TOOL", action="append", help=_("give a tool to agents again (repeatable)"))
-    offered.add_argument("--off", metavar="TOOL", action="append", help=_("give a tool to no agent (repeatable)"))
+    state = group.command("status", _("status of the servers; running ones are pinged"), "mcp:status", needs=TOOLS)
+    state.add_argument("names", metavar="NAME", nargs="*", help=_("only these; default: all"))
+    of_one("restart", _("restart a server"))
+    folders = of_one("roots", _("folders shared with a server (roots)"))
+    folders.add_argument("--add", metavar="DIR", action="append", default=[], help=_("share a folder (repeatable)"))
+    folders.add_argument("--remove", metavar="DIR", action="append", default=[], help=_("stop sharing a folder (repeatable)"))
+    offered = of_one("tools", _("list a server's tools and changes since approval"), TOOLS)
+    offered.add_argument("--approve", metavar="TOOL", nargs="*", help=_("approve the current version of these; without names, all"))
+    offered.add_argument("--on", metavar="TOOL", action="append", help=_("enable a tool (repeatable)"))
+    offered.add_argument("--off", metavar="TOOL", action="append", help=_("disable a tool (repeatable)"))
     made = of_one("calls", _("the newest calls of a server's tools"), DATABASE)
     made.add_argument("--limit", metavar="N", type=number(int, least=1), default=20, help=_("how many (20)"))
-    of_one("resources", _("what a server has to read, and what it proposes"), TOOLS)
+    of_one("resources", _("list a server's resources and resource templates"), TOOLS)
     content = of_one("read", _("read a resource of a server"))
     content.add_argument("uri", metavar="URI", help=_("its address; one with parts in braces gets them by --value"))
     content.add_argument("--value", metavar="NAME=VALUE", action="append", help=_("a part of the address (repeatable)"))
-    of_one("on", _("use a server again"))
-    of_one("off", _("use a server no more"))
+    of_one("on", _("enable a server"))
+    of_one("off", _("disable a server"))
     of_one("login", _("sign in to a server in the browser"))
-    of_one("logout", _("forget a server's sign-in"))
+    of_one("logout", _("sign out of a server"))
     of_one("give", _("give all tools of a server to an agent")).add_argument("agent", metavar="AGENT")
     of_one("take", _("take a server's tools from an agent")).add_argument("agent", metavar="AGENT")
-    group.command("serve", _("be an MCP server for another program, over standard input and output"), "mcp:serve")
+    group.command("serve", _("run as an MCP server over standard input and output"), "mcp:serve")
     mcp_import.register(group)
 
 
@@ -254,7 +254,7 @@ async def roots(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
     removed = {whole(each) for each in arguments.remove}
     if unknown := removed - set(row.config.roots):
         known = ", ".join(row.config.roots) or _("none")
-        raise UsageError(N_("The server was not allowed to know of {folder}. Its folders: {known}."), folder=min(unknown), known=known)
+        raise UsageError(N_("{folder} is not shared with the server. Shared folders: {known}."), folder=min(unknown), known=known)
     folders = [each for each in row.config.roots if each not in removed]
     folders += [each for each in map(whole, arguments.add) if each not in folders]
     if arguments.add or arguments.remove:
@@ -265,7 +265,7 @@ async def roots(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
     for each in row.config.roots:
         line(out, each)
     if not row.config.roots:
-        out.note(_("It is told of no folder."))
+        out.note(_("No folders are shared with it."))
     return 0
 
 
@@ -294,7 +294,7 @@ async def tools(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
         if row.approved_told:
             out.note(_("{name} said before: {text}", name=row.tool, text=" ".join(row.approved_told.split())[:300]), "warn")
     if not rows:
-        out.note(_("It never listed any. To see them: atelier mcp test {name}", name=arguments.name))
+        out.note(_("None listed yet. To see them: atelier mcp test {name}", name=arguments.name))
     return 0
 
 
@@ -325,7 +325,7 @@ async def resources(atelier: Atelier, arguments: argparse.Namespace, out: Output
     lines += [(each.uri, each.name, each.media_type or "-") for each in known.templates]
     table(out, lines, (_("address"), _("name"), _("type")))
     if not lines:
-        out.note(_("It never listed any. To see them: atelier mcp test {name}", name=arguments.name))
+        out.note(_("None listed yet. To see them: atelier mcp test {name}", name=arguments.name))
     return 0
 
 
@@ -362,7 +362,7 @@ async def _switch(atelier: Atelier, arguments: argparse.Namespace, out: Output, 
     outcome(
         out,
         {"name": arguments.name, "on": wanted},
-        _("{name} is on.", name=arguments.name) if wanted else _("{name} is off.", name=arguments.name),
+        _("{name} enabled.", name=arguments.name) if wanted else _("{name} disabled.", name=arguments.name),
     )
     return 0
 

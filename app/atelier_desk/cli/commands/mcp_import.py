@@ -19,7 +19,7 @@ def register(group: Adder) -> None:
     """Add the command to the group ``mcp``."""
     read = group.command(
         "import",
-        _("read servers out of a file, a link or this machine's programs; shows them, and adds with --add"),
+        _("find servers in a file, a link or programs on this computer; add them with --add"),
         "mcp_import:import_",
     )
     read.add_argument(

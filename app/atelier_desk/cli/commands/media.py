@@ -32,9 +32,9 @@ def register(add: Adder) -> None:
     for each in (images, models):
         variable = _("the environment variable that holds the key; only its name is stored")
         each.add_argument("--api-key-env", metavar="VAR", default="", help=variable)
-    test = group.command("test", _("ask a service whether it takes the key; it costs nothing"), "media:test", needs=DATABASE)
+    test = group.command("test", _("check a service's key; free of charge"), "media:test", needs=DATABASE)
     test.add_argument("what", choices=("images", "models"))
-    remove = group.command("remove", _("use a service no more, and forget its key"), "media:remove")
+    remove = group.command("remove", _("disable a service and remove its key"), "media:remove")
     remove.add_argument("what", choices=("describe", "images", "models"))
 
 

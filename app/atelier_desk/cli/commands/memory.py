@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 TYPES = ("user_pref", "context", "knowledge", "decision")
 REEMBED_WORDS = {
-    "whole": N_("all vectors are there"),
-    "running": N_("vectors are being computed"),
+    "whole": N_("all embeddings computed"),
+    "running": N_("computing embeddings"),
     "paused": N_("paused"),
-    "waiting": N_("not begun, or failed"),
+    "waiting": N_("not started, or failed"),
     "off": N_("no embedder is chosen"),
 }
 """By the state of ``MemoryService.reembed_state``."""
@@ -33,11 +33,11 @@ SCOPES = ("workflow", "general", "both")
 
 
 def register(add: Adder) -> None:
-    group = add.group("memory", _("what agents and you want kept"))
+    group = add.group("memory", _("memories of you and your agents"))
     added = group.command("add", _("remember something"), "memory:add_")
     added.add_argument("content", metavar="TEXT", help=_("what to remember; - reads standard input"))
     added.add_argument("--type", choices=TYPES, default="knowledge")
-    add_id(added, "--workflow", "workflow", help=_("for this workflow alone"))
+    add_id(added, "--workflow", "workflow", help=_("for this workflow only"))
     added.add_argument("--tags", metavar="A,B", type=names, default=[])
     added.add_argument("--importance", metavar="X", type=number(float, least=0), help=_("0 to 1"))
     listing = group.command("list", _("memories, the newest first"), "memory:list_", needs=DATABASE)
@@ -47,56 +47,56 @@ def register(add: Adder) -> None:
     search.add_argument("query", metavar="TEXT")
     _filters(search)
     search.add_argument("--threshold", metavar="X", type=number(float, least=0), help=_("least relevance, 0 to 1"))
-    proposed = group.command("proposed", _("what agents want remembered for all workflows"), "memory:proposed")
-    add_id(proposed, "--workflow", "workflow", help=_("of this workflow alone"))
+    proposed = group.command("proposed", _("memories that agents propose for all workflows"), "memory:proposed")
+    add_id(proposed, "--workflow", "workflow", help=_("of this workflow only"))
     proposed.add_argument("--limit", metavar="N", type=number(int, least=1), default=20)
-    ask = group.command("ask", _("ask the model what of a workflow's last turn is to be remembered"), "memory:ask")
+    ask = group.command("ask", _("ask the model what to remember from a workflow's last turn"), "memory:ask")
     add_id(ask, "workflow", "workflow")
-    keep = group.command("keep", _("say yes to one of them"), "memory:keep")
+    keep = group.command("keep", _("approve one of them"), "memory:keep")
     add_id(keep, "id", "memory")
-    keep.add_argument("--here", action="store_true", help=_("for its own workflow alone"))
-    keep.add_argument("--undo", action="store_true", help=_("take a yes back; --workflow says where it is kept then"))
+    keep.add_argument("--here", action="store_true", help=_("for its own workflow only"))
+    keep.add_argument("--undo", action="store_true", help=_("undo the approval; --workflow says where to keep the memory"))
     add_id(keep, "--workflow", "workflow")
     edit = group.command("edit", _("change a memory"), "memory:edit")
     add_id(edit, "id", "memory")
-    edit.add_argument("--text", metavar="TEXT", help=_("other words for it; - reads standard input"))
+    edit.add_argument("--text", metavar="TEXT", help=_("new text; - reads standard input"))
     edit.add_argument("--type", choices=TYPES)
     edit.add_argument("--tags", metavar="A,B", type=names)
     edit.add_argument("--importance", metavar="X", type=number(float, least=0), help=_("0 to 1"))
-    edit.add_argument("--expires", metavar=_("DAYS"), type=_days, help=_("days from now after which it is forgotten, or never"))
-    pairs = group.command("pairs", _("memories that say the same or cannot both hold"), "memory:pairs")
+    edit.add_argument("--expires", metavar=_("DAYS"), type=_days, help=_("days until it expires, or never"))
+    pairs = group.command("pairs", _("duplicate and contradicting memories"), "memory:pairs")
     add_id(pairs, "--workflow", "workflow", help=_("of this workflow (and the general ones)"))
     pairs.add_argument("--limit", metavar="N", type=number(int, least=1), default=20)
-    merge = group.command("merge", _("keep one of two memories and forget the other"), "memory:merge")
+    merge = group.command("merge", _("keep one of two memories and delete the other"), "memory:merge")
     add_id(merge, "keep", "memory")
     add_id(merge, "other", "memory")
-    both = group.command("both", _("say that two memories may both stand"), "memory:both")
+    both = group.command("both", _("keep both memories of a pair"), "memory:both")
     add_id(both, "first", "memory")
     add_id(both, "second", "memory")
     both.add_argument("--undo", action="store_true", help=_("show them as a pair again"))
-    pin = group.command("pin", _("keep a memory for good: it never expires"), "memory:pin")
+    pin = group.command("pin", _("pin a memory so that it never expires"), "memory:pin")
     add_id(pin, "id", "memory")
-    pin.add_argument("--off", action="store_true", help=_("no longer"))
+    pin.add_argument("--off", action="store_true", help=_("unpin"))
     switch = group.command("switch", _("whether a workflow's agents use memory"), "memory:switch")
     add_id(switch, "workflow", "workflow")
-    switch.add_argument("state", nargs="?", choices=("on", "off"), help=_("only say it when left out"))
-    delete = group.command("delete", _("forget a memory; it can be brought back for {n} days", n=limits.DELETED_DAYS), "memory:delete")
+    switch.add_argument("state", nargs="?", choices=("on", "off"), help=_("shows the state when omitted"))
+    delete = group.command("delete", _("delete a memory; it can be restored for {n} days", n=limits.DELETED_DAYS), "memory:delete")
     add_id(delete, "id", "memory")
-    delete.add_argument("--for-good", action="store_true", help=_("at once and for good, also one that was deleted"))
-    deleted = group.command("deleted", _("memories that can be brought back, the last deleted first"), "memory:deleted", needs=DATABASE)
+    delete.add_argument("--for-good", action="store_true", help=_("delete permanently, also an already deleted one"))
+    deleted = group.command("deleted", _("deleted memories that can be restored, the latest first"), "memory:deleted", needs=DATABASE)
     deleted.add_argument("--limit", metavar="N", type=number(int, least=1), default=100)
-    restore = group.command("restore", _("bring a deleted memory back; one of a merge is taken apart again"), "memory:restore")
+    restore = group.command("restore", _("restore a deleted memory; undoes a merge"), "memory:restore")
     add_id(restore, "id", "deleted memory")
     export = group.command("export", _("memories as JSON, to standard output"), "memory:export", needs=DATABASE)
-    add_id(export, "--workflow", "workflow", help=_("of this workflow alone"))
-    imported = group.command("import", _("bring exported memories back"), "memory:import_")
+    add_id(export, "--workflow", "workflow", help=_("of this workflow only"))
+    imported = group.command("import", _("import exported memories"), "memory:import_")
     imported.add_argument("file", metavar="FILE")
     imported.add_argument("--on-conflict", choices=("skip", "overwrite", "rename"), default="skip")
-    anew = group.command("reembed", _("compute the missing vectors with the embedder of the settings"), "memory:reembed")
+    anew = group.command("reembed", _("compute missing embeddings"), "memory:reembed")
     only = anew.add_mutually_exclusive_group()
-    only.add_argument("--status", action="store_true", help=_("only say how far they are"))
-    only.add_argument("--pause", action="store_true", help=_("stop computing them until they are gone on with"))
-    only.add_argument("--resume", action="store_true", help=_("go on in the background"))
+    only.add_argument("--status", action="store_true", help=_("only show the progress"))
+    only.add_argument("--pause", action="store_true", help=_("pause"))
+    only.add_argument("--resume", action="store_true", help=_("continue in the background"))
 
 
 def _days(text: str) -> int:
@@ -191,7 +191,7 @@ async def keep(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
         return 0
     home = arguments.workflow or (await atelier.memories.get(arguments.id)).workflow_id
     if home is None:
-        raise UsageError(_("Name the workflow that it is kept in: --workflow ID."))
+        raise UsageError(_("Name the workflow to keep it in: --workflow ID."))
     _print(out, await atelier.memories.propose_again(arguments.id, home))
     return 0
 
@@ -222,7 +222,7 @@ async def pairs(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
     if out.json:
         data(out, [pair.model_dump(mode="json") for pair in found])
         return 0
-    words = {"same": _("the same"), "against": _("which holds?")}
+    words = {"same": _("duplicate"), "against": _("contradiction")}
     rows = []
     for pair in found:
         rows.append((words[pair.kind], pair.first.id, pair.first.content))
@@ -267,7 +267,7 @@ async def delete(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
             out,
             gone.model_dump(mode="json"),
             _(
-                "Deleted: “{text}”. For {n} days it can be brought back with: atelier memory restore {memory}",
+                "Deleted: “{text}”. To restore it within {n} days: atelier memory restore {memory}",
                 text=_short(gone),
                 n=limits.DELETED_DAYS,
                 memory=gone.id,
@@ -277,7 +277,7 @@ async def delete(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
     with contextlib.suppress(NotFoundError):  # it may have been deleted before
         await memories.delete(arguments.id)
     await memories.purge(arguments.id)
-    outcome(out, {"deleted": arguments.id}, _("Deleted for good: {name}", name=arguments.id))
+    outcome(out, {"deleted": arguments.id}, _("Permanently deleted: {name}", name=arguments.id))
     note_bytes_left(out)
     return 0
 
@@ -289,7 +289,7 @@ async def deleted(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
     if out.json:
         data(out, [memory.model_dump(mode="json") for memory in found])
         return 0
-    rows = [(each.id, moment(each.deleted_at), _("made one with another") if each.merged else "", each.content) for each in found]
+    rows = [(each.id, moment(each.deleted_at), _("merged") if each.merged else "", each.content) for each in found]
     table(out, rows, (_("id"), _("deleted"), _("why"), _("text")))
     return 0
 

@@ -25,37 +25,37 @@ EDITED = (
 def register(add: Adder) -> None:
     group = add.group("models", _("models of the configured providers"))
     listing = group.command("list", _("all models that can be reached"), "models:list_", needs=DATABASE)
-    listing.add_argument("--provider", metavar="P", help=_("of this provider alone"))
+    listing.add_argument("--provider", metavar="P", help=_("of this provider only"))
 
     group.command(
         "refresh",
-        _("fetch the list of hosted models with their windows and prices anew, from models.dev"),
+        _("update the list of hosted models, limits and prices from models.dev"),
         "models:refresh",
         needs=DATABASE,
     )
-    edit = group.command("edit", _("correct what is known of a model; what is not named stays as it is"), "models:edit", needs=DATABASE)
+    edit = group.command("edit", _("edit what is known about a model; other values are kept"), "models:edit", needs=DATABASE)
     edit.add_argument("provider", metavar="PROVIDER")
     edit.add_argument("model", metavar="MODEL")
-    edit.add_argument("--window", metavar="N", type=number(int, least=1), dest="context_window", help=_("tokens it can see"))
+    edit.add_argument("--window", metavar="N", type=number(int, least=1), dest="context_window", help=_("context window in tokens"))
     edit.add_argument(
         "--max-output", metavar="N", type=number(int, least=1), dest="max_output_tokens",
-        help=_("most tokens of a reply"),
+        help=_("max reply length in tokens"),
     )  # fmt: skip
     for option, dest, help in (
-        ("--price-in", "price_input", _("US dollars for a million tokens it reads")),
-        ("--price-out", "price_output", _("US dollars for a million tokens it writes")),
-        ("--price-cache-read", "price_cache_read", _("US dollars for a million tokens read from the server's cache")),
-        ("--price-cache-write", "price_cache_write", _("US dollars for a million tokens written into the server's cache")),
+        ("--price-in", "price_input", _("US dollars per million input tokens")),
+        ("--price-out", "price_output", _("US dollars per million output tokens")),
+        ("--price-cache-read", "price_cache_read", _("US dollars per million cached input tokens")),
+        ("--price-cache-write", "price_cache_write", _("US dollars per million tokens written to the cache")),
     ):
         edit.add_argument(option, metavar="USD", type=number(float, least=0), dest=dest, help=help)
-    edit.add_argument("--label", metavar="TEXT", help=_("how it is called here"))
+    edit.add_argument("--label", metavar="TEXT", help=_("its display name"))
     for option, dest, help in (
         ("--tools", "supports_tools", _("whether it can call tools")),
-        ("--vision", "supports_vision", _("whether it sees pictures")),
-        ("--thinking", "supports_thinking", _("whether it thinks before it answers")),
+        ("--vision", "supports_vision", _("whether it supports images")),
+        ("--thinking", "supports_thinking", _("whether it supports thinking")),
     ):
         edit.add_argument(option, choices=("yes", "no"), dest=dest, help=help)
-    edit.add_argument("--reset", action="store_true", help=_("forget all corrections first"))
+    edit.add_argument("--reset", action="store_true", help=_("reset all changes first"))
 
 
 async def edit(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
@@ -122,7 +122,7 @@ def print_models(out: Output, models: list[ModelInfo]) -> None:
         (each.provider, each.name, _window(each.context_window), _price(each.price_input), _price(each.price_output), each.label)
         for each in models
     ]
-    table(out, rows, (_("provider"), _("name"), _("window"), _("$/M in"), _("$/M out"), _("label")))
+    table(out, rows, (_("provider"), _("name"), _("context"), _("$/M input"), _("$/M output"), _("label")))
 
 
 def _window(tokens: int | None) -> str:

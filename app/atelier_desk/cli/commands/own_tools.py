@@ -20,10 +20,10 @@ STATES = {"new": N_("new"), "confirmed": N_("confirmed"), "changed": N_("modifie
 def register(tools: Adder) -> None:
     own = tools.group("own", _("your own tool files"))
     own.command("list", _("the files of the tools folder"), "own_tools:list_")
-    confirm = own.command("confirm", _("load a file you have read, now and from now on"), "own_tools:confirm")
+    confirm = own.command("confirm", _("confirm a file you have reviewed, so that it is loaded"), "own_tools:confirm")
     confirm.add_argument("file", metavar="FILE", help=_("its name in the tools folder"))
-    confirm.add_argument("--sha256", metavar="H", help=_("the hash of what you read; any other content is refused"))
-    revoke = own.command("revoke", _("load a file no more"), "own_tools:revoke")
+    confirm.add_argument("--sha256", metavar="H", help=_("the hash of what you reviewed; any other content is refused"))
+    revoke = own.command("revoke", _("revoke a file"), "own_tools:revoke")
     revoke.add_argument("file", metavar="FILE", help=_("its name in the tools folder"))
 
 

@@ -29,26 +29,28 @@ AUDITED = 50
 
 
 def register(add: Adder) -> None:
-    group = add.group("permissions", _("rules of what agents may do without asking, only after asking, or not at all"))
-    group.command("list", _("the rules, those used last first; deny beats ask, and ask beats allow"), "permissions:list_", needs=DATABASE)
+    group = add.group("permissions", _("rules for what agents may do without asking, only after asking, or not at all"))
+    group.command(
+        "list", _("list the rules, the last used first; deny overrides ask, ask overrides allow"), "permissions:list_", needs=DATABASE
+    )
     new = group.command("add", _("add a rule"), "permissions:add")
     forms = _("such as 'tool', 'tool(src/**)', 'tool(git log:*)', 'tool(cd vendor && make)', 'mcp__github', 'section:web_ops'")
     new.add_argument("rule", metavar="RULE", help=forms)
     new.add_argument("--action", choices=ACTIONS, required=True)
-    new.add_argument("--match", metavar="EXAMPLE", action="append", default=[], help=_("what it must cover, such as 'git log -1'"))
-    new.add_argument("--not-match", metavar="EXAMPLE", action="append", default=[], help=_("what it must not cover"))
-    load = group.command("import", _("take over rules from .claude/settings.json or opencode.json"), "permissions:import_")
+    new.add_argument("--match", metavar="EXAMPLE", action="append", default=[], help=_("an example it must match, such as 'git log -1'"))
+    new.add_argument("--not-match", metavar="EXAMPLE", action="append", default=[], help=_("an example it must not match"))
+    load = group.command("import", _("import rules from .claude/settings.json or opencode.json"), "permissions:import_")
     load.add_argument("file", metavar="FILE")
-    load.add_argument("--dry-run", action="store_true", help=_("only show what each line becomes"))
+    load.add_argument("--dry-run", action="store_true", help=_("only preview the result"))
     for command in (new, load):
-        command.add_argument("--scope", choices=SCOPES, default="always", help=_("where it holds (always)"))
+        command.add_argument("--scope", choices=SCOPES, default="always", help=_("its scope (always)"))
         add_id(command, "--workflow", "workflow", help=_("the workflow of --scope workflow"))
         command.add_argument("--folder", metavar="DIR", default="", help=_("the folder of --scope folder: workflows that work in it"))
         command.add_argument("--agent", metavar="AGENT", default="", help=_("name or id of the agent of --scope agent"))
     remove = group.command("remove", _("remove rules"), "permissions:remove")
-    confirm = group.command("confirm", _("put rules in force that came with a backup from elsewhere"), "permissions:confirm")
+    confirm = group.command("confirm", _("enable rules of a backup from another installation"), "permissions:confirm")
     for command in (remove, confirm):
-        command.add_argument("rule", metavar="ID", nargs="+", help=_("ids of rules, which can be shortened"))
+        command.add_argument("rule", metavar="ID", nargs="+", help=_("ids of rules, which can be abbreviated"))
     test = group.command("test", _("which rule decides a call; nothing is run"), "permissions:test")
     test.add_argument("tool", metavar="TOOL")
     test.add_argument("arguments", metavar="JSON", help=_("the arguments of the call; - reads standard input"))
@@ -57,16 +59,16 @@ def register(add: Adder) -> None:
     add_id(test, "--workflow", "workflow", help=_("the workflow it is made in"))
     test.add_argument("--profile", choices=PROFILES, default="ask", help=_("the profile it is made under (ask)"))
     again = group.command(
-        "replay", _("what today's rules would have said of the calls of a workflow; nothing is run"), "permissions:replay", needs=DATABASE
+        "replay", _("what today's rules would decide for a workflow's calls; nothing is run"), "permissions:replay", needs=DATABASE
     )
     add_id(again, "workflow", "workflow")
-    again.add_argument("--all", action="store_true", help=_("every decision, not only those that would be another today"))
+    again.add_argument("--all", action="store_true", help=_("every decision, not only those that would differ today"))
     safe = group.command(
         "commands", _("the commands that run without asking, and with which options"), "permissions:commands", needs=DATABASE
     )
     safe.add_argument("words", metavar="WORD", nargs="*", help=_("only those with all these words"))
     audit = group.command("audit", _("what was decided about the calls of agents, the newest first"), "permissions:audit", needs=DATABASE)
-    add_id(audit, "--workflow", "workflow", help=_("of this workflow alone"))
+    add_id(audit, "--workflow", "workflow", help=_("of this workflow only"))
     audit.add_argument("--agent", metavar="AGENT", default="", help=_("of calls by the agent of this name or id"))
     audit.add_argument("--tool", metavar="TOOL", default="", help=_("of calls of this tool"))
     audit.add_argument("--decision", choices=DECISIONS, help=_("those with this outcome"))
@@ -74,9 +76,9 @@ def register(add: Adder) -> None:
     when = _("a day (2026-11-23), a time (2026-11-23T14:30), or how long ago (7d, 12h)")
     audit.add_argument("--since", metavar="WHEN", type=moment, help=_("from then on: {when}", when=when))
     audit.add_argument("--until", metavar="WHEN", type=moment, help=_("before then"))
-    most = _("at most N, the newest; {count} if nothing is said, with --csv all", count=AUDITED)
+    most = _("at most N, the newest (default {count}; all with --csv)", count=AUDITED)
     audit.add_argument("--limit", metavar="N", type=number(int, least=1), help=most)
-    audit.add_argument("--csv", metavar="FILE", help=_("write them into a file for a spreadsheet; - is standard output"))
+    audit.add_argument("--csv", metavar="FILE", help=_("write CSV to a file; - is standard output"))
 
 
 def moment(text: str) -> datetime:
@@ -108,7 +110,7 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
     for rule in found:
         last = f"{rule.last_matched_at:%Y-%m-%d}" if rule.last_matched_at else "–"
         if rule.held:
-            last = _("not in force: from a backup from elsewhere")
+            last = _("disabled: from another installation's backup")
         elif atelier.permissions.unused(rule):
             last = _("{date}, unused", date=last)
         rows.append((rule.id, rule.action.value, rule.text, rule.scope.value, rule.scope_id, last))
@@ -145,7 +147,7 @@ async def add(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
     away = await atelier.permissions.missing(rule.text)
     _told(out, await atelier.permissions.add(rule))
     if away:
-        out.note(_("No server {name} with such a tool is here now; the rule holds as soon as there is one.", name=away), "warn")
+        out.note(_("There is no server {name} with such a tool yet; the rule applies as soon as there is one.", name=away), "warn")
     else:
         _warned(await atelier.permissions.unmatchable([rule.text]), rule.text, out)
     return 0
@@ -180,7 +182,7 @@ async def _chosen(atelier: Atelier, arguments: argparse.Namespace) -> list[Permi
         if not found:
             raise NotFoundError(N_("There is no rule {id}."), id=wanted)
         if len(found) > 1:
-            raise UsageError(N_("{count} rules begin with {id}; write more of it."), count=len(found), id=wanted)
+            raise UsageError(N_("{id} matches {count} rules; give more characters."), count=len(found), id=wanted)
         chosen.append(found[0])
     return chosen
 
@@ -227,11 +229,11 @@ async def replay(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
     if rows:
         table(out, rows, (_("when"), _("agent"), _("call"), _("then"), _("today")))
     different, unknown = sum(one.differs for one in once), sum(one.again is None for one in once)
-    line(out, _("Decisions: {count}; under today's rules others: {different}", count=len(once), different=different))
+    line(out, _("Decisions: {count}; different under today's rules: {different}", count=len(once), different=different))
     if unknown:
-        out.note(_("Decided by a version of the program that kept no facts, so nothing is known of them today: {count}", count=unknown))
+        out.note(_("Cannot be compared (decided by an older version): {count}", count=unknown))
     if lost := sum(one.again is not None and not one.same for one in found):
-        out.note(_("Not reached again from the journal, which is a mistake of the program: {count}", count=lost))
+        out.note(_("Could not be reproduced from the journal (please report this): {count}", count=lost))
     return 0
 
 

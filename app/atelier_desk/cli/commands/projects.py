@@ -21,34 +21,34 @@ KINDS = ("file", "scope", "import", "package", "document", "section", "page", "i
 """All three as ``domain.project`` has them, which takes too long to load for a help text."""
 LOOK_S = 0.2
 """Seconds between two looks whether a reading is over."""
-DELETED = N_("The project {name} was deleted while it was read.")
+DELETED = N_("The project {name} was deleted while it was being indexed.")
 SAID_S = 1.0
 """Seconds between two lines about how far it is."""
 
 
 def register(add: Adder) -> None:
-    group = add.group("projects", _("folders and pages that agents and you look things up in"))
+    group = add.group("projects", _("folders and pages that you and your agents can search"))
     group.command("list", _("all projects"), "projects:list_", needs=DATABASE)
-    created = group.command("create", _("a project of a folder, not read yet"), "projects:create")
+    created = group.command("create", _("create a project for a folder, without indexing it"), "projects:create")
     created.add_argument("name", metavar="NAME")
-    created.add_argument("folder", metavar="DIR", nargs="?", help=_("its folder; without one only pages can be added"))
+    created.add_argument("folder", metavar="DIR", nargs="?", help=_("its folder; without one, only web pages can be added"))
     _ways(created)
-    ingest = group.command("ingest", _("read a folder, or what changed in it; Ctrl-C pauses"), "projects:ingest")
+    ingest = group.command("ingest", _("index a folder, or update its index; Ctrl-C pauses"), "projects:ingest")
     ingest.add_argument("path", metavar="PATH", help=_("a folder or file; a project is made of a folder that lies in none"))
     ingest.add_argument("--name", metavar="NAME", help=_("the name of a project that is made"))
     ingest.add_argument(
         "--force",
         action="store_true",
-        help=_("read files again whose content is as it was, and believe that a folder without any file is empty"),
+        help=_("re-index unchanged files too, and treat a folder without files as empty"),
     )
     _ways(ingest)
-    search = group.command("search", _("find code and texts by words and meaning"), "projects:search")
+    search = group.command("search", _("search code and texts by words and meaning"), "projects:search")
     search.add_argument("query", metavar="TEXT")
     search.add_argument("--project", metavar="NAME", action="append", default=[], help=_("only in this project (repeatable)"))
     search.add_argument("--kind", choices=KINDS, action="append", default=[], help=_("only what is of this kind (repeatable)"))
     search.add_argument("--limit", metavar="N", type=number(int, least=1), default=10, help=_("most results (10)"))
     search.add_argument("--threshold", metavar="X", type=number(float, least=0), default=0.0, help=_("least relevance, 0 to 1"))
-    explore = group.command("explore", _("what calls, imports or contains what"), "projects:explore")
+    explore = group.command("explore", _("show what calls, imports or contains an entity"), "projects:explore")
     explore.add_argument("entity", metavar="ENTITY", help=_("the id of a result, or a name"))
     explore.add_argument("--relation", choices=RELATIONS, action="append", default=[], help=_("only by this relation (repeatable)"))
     explore.add_argument("--direction", choices=DIRECTIONS, default="both", help=_("out: what it calls; in: who calls it"))
@@ -56,22 +56,22 @@ def register(add: Adder) -> None:
     explore.add_argument("--limit", metavar="N", type=number(int, least=1), default=50, help=_("most results (50)"))
     show = group.command("show", _("a project and what it holds, or the text of an entity"), "projects:show")
     show.add_argument("what", metavar="NAME|ID")
-    allow = group.command("allow", _("read a file or folder that was left out because it looks like a secret"), "projects:allow")
+    allow = group.command("allow", _("index a file or folder that was left out because it looks like a secret"), "projects:allow")
     allow.add_argument("path", metavar="PATH")
-    allow.add_argument("--undo", action="store_true", help=_("leave it out again, and forget what was read of it"))
-    forget = group.command("forget", _("remove what was read of a file or folder; the files stay"), "projects:forget")
+    allow.add_argument("--undo", action="store_true", help=_("exclude it again and remove it from the index"))
+    forget = group.command("forget", _("remove a file or folder from the index; the files are kept"), "projects:forget")
     forget.add_argument("path", metavar="PATH")
     group.command("offers", _("granted folders that could become projects"), "projects:offers")
     answer = group.command("answer", _("say whether a granted folder becomes a project"), "projects:answer")
     answer.add_argument("folder", metavar="DIR")
     answer.add_argument("said", choices=("yes", "no"))
-    for name, text in (("delete", _("forget a project; its folder is not touched")), ("pause", _("stop reading a project"))):
+    for name, text in (("delete", _("delete a project; its folder is not changed")), ("pause", _("pause indexing a project"))):
         group.command(name, text, f"projects:{name}").add_argument("name", metavar="NAME")
 
 
 def _ways(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--no-vectors", action="store_true", help=_("find it by words alone"))
-    parser.add_argument("--no-watch", action="store_true", help=_("do not read changed files again automatically"))
+    parser.add_argument("--no-vectors", action="store_true", help=_("search by words only"))
+    parser.add_argument("--no-watch", action="store_true", help=_("do not re-index changed files automatically"))
 
 
 async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
@@ -113,7 +113,7 @@ async def ingest(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
         state = await _followed(atelier, project, out)
     except asyncio.CancelledError:
         await atelier.projects.stop(project.id)
-        out.note(_("Paused. The same command goes on."))
+        out.note(_("Paused. Run the same command to continue."))
         raise
     if not (state.error or state.changed or state.unchanged or state.removed) and not _exists(path):
         raise NotFoundError(N_("There is nothing at {path}, and nothing was read of it."), path=path)
@@ -122,10 +122,10 @@ async def ingest(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
     elif state.error:
         out.note(state.error, "error")
     elif state.stage.value == "paused":  # by somebody else: in the window, or with another command
-        out.note(_("Paused. The same command goes on."))
+        out.note(_("Paused. Run the same command to continue."))
     else:
         problems = (await atelier.projects.statistics(project.id)).problems  # also of files that are as they were
-        line(out, _("{project}: {changed} read, {unchanged} unchanged, {removed} gone, {problems} with problems",
+        line(out, _("{project}: {changed} indexed, {unchanged} unchanged, {removed} removed, {problems} with problems",
                     project=project.name, changed=figures.number(state.changed), unchanged=figures.number(state.unchanged),
                     removed=figures.number(state.removed), problems=figures.number(problems)))  # fmt: skip
         if state.cut:
@@ -173,7 +173,7 @@ async def explore(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
         rows.append((str(each.depth), each.entity.id, title_word(each.entity), by, place_word(each.entity)))
     table(out, rows, (_("depth"), _("id"), _("name"), _("relation"), _("place")))
     if found.cut:
-        out.note(_("There is more; --limit shows it."))
+        out.note(_("More results: --limit N."))
     return 0
 
 
@@ -204,20 +204,20 @@ async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
         return 0
     line(out, f"{project.name}  {folder_word(project)}  {_when(project)}")
     counted = (
-        (_("Holds"), {_(KIND_WORDS[kind]): count for kind, count in statistics.entities.items()}),
+        (_("Contains"), {_(KIND_WORDS[kind]): count for kind, count in statistics.entities.items()}),
         (_("Relations"), {_(RELATION_WORDS[kind]): count for kind, count in statistics.relations.items()}),
         (_("Languages"), {language_word(language): count for language, count in statistics.languages.items()}),
     )
     for title, counts in counted:
         line(out, _("{type}: {number}", type=title, number=", ".join(f"{name} {figures.number(n)}" for name, n in counts.items())))
-    vectors = _("vectors: {done} of {total}", done=figures.number(statistics.vectors), total=figures.number(statistics.texts))
+    vectors = _("embeddings: {done} of {total}", done=figures.number(statistics.vectors), total=figures.number(statistics.texts))
     line(out, ngettext("{n} file", "{n} files", statistics.files) + f", {vectors}")
     if project.cut:
         line(out, cut_word(project.cut))
     for problem in problems:
         line(out, f"  {problem.path}: {problem.localized(_)}")
     for path in project.readable:
-        line(out, f"  {path}: " + _("Read, though it looks like a secret."))
+        line(out, f"  {path}: " + _("Indexed although it looks like a secret."))
     return 0
 
 
@@ -228,10 +228,10 @@ async def allow(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
     path = _path(out, arguments.path)
     project = await _of_path(atelier, path)
     if project is None:
-        raise NotFoundError(N_("{path} lies in no project."), path=path)
+        raise NotFoundError(N_("{path} is not in any project."), path=path)
     project = await atelier.projects.allow(project.id, path, yes=not arguments.undo)
     state = await _followed(atelier, project, out)
-    words = _("{path} is left out again.", path=path) if arguments.undo else _("{path} is read from now on.", path=path)
+    words = _("{path} is excluded again.", path=path) if arguments.undo else _("{path} is indexed from now on.", path=path)
     outcome(out, {"project": project.name, "readable": list(project.readable)}, words)
     return 0 if state.stage.value == "done" else 1
 
@@ -244,13 +244,13 @@ async def forget(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
     path = arguments.path if is_address(arguments.path) else _path(out, arguments.path)
     project = await _of_path(atelier, path)
     if project is None:
-        raise NotFoundError(N_("{path} lies in no project."), path=path)
+        raise NotFoundError(N_("{path} is not in any project."), path=path)
     count = await atelier.projects.forget_path(project.id, path)
     if not count:
         raise NotFoundError(N_("Nothing of {path} is in the project {name}."), path=path, name=project.name)
-    outcome(out, {"project": project.name, "files": count}, ngettext("{n} file forgotten", "{n} files forgotten", count))
+    outcome(out, {"project": project.name, "files": count}, ngettext("{n} file removed", "{n} files removed", count))
     if project.root and not is_address(path):
-        out.note(_("The next reading brings back what is still there; a line in .gitignore keeps it out."))
+        out.note(_("Indexing again adds existing files back; a line in .gitignore excludes them."))
     return 0
 
 
@@ -259,7 +259,7 @@ async def delete(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
     project = await atelier.projects.get(arguments.name)
     rows = await atelier.projects.delete(project.id)
-    outcome(out, {"deleted": project.name, "rows": rows}, _("The project {name} is deleted.", name=project.name))
+    outcome(out, {"deleted": project.name, "rows": rows}, _("Deleted the project {name}.", name=project.name))
     return 0
 
 
@@ -271,8 +271,8 @@ async def pause(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
     state = (await atelier.projects.states()).get(project.id)
     await atelier.projects.stop(project.id)
     reading = state is not None and state.stage in RUNNING
-    paused = _("The reading of {name} is paused; reading it again goes on.", name=project.name)
-    outcome(out, project.model_dump(mode="json"), paused if reading else _("{name} is not being read.", name=project.name))
+    paused = _("Indexing of {name} is paused; indexing it again continues.", name=project.name)
+    outcome(out, project.model_dump(mode="json"), paused if reading else _("{name} is not being indexed.", name=project.name))
     return 0
 
 

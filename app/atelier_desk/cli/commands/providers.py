@@ -31,25 +31,25 @@ def register(add: Adder) -> None:
     services.add_argument("search", metavar="WORDS", nargs="?", default="", help=_("only those with these words"))
     added = group.command("add", _("configure a server"), "providers:add_")
     added.add_argument("name", metavar="NAME")
-    added.add_argument("--kind", choices=kinds, help=_("how the server speaks; needed without --preset"))
+    added.add_argument("--kind", choices=kinds, help=_("the server's API; required without --preset"))
     added.add_argument("--preset", metavar="SERVICE", default="", help=_("a service of atelier providers presets: its kind and address"))
-    added.add_argument("--base-url", metavar="U", default="", help=_("the server's address, when it is not the kind's usual one"))
+    added.add_argument("--base-url", metavar="U", default="", help=_("the server's address, if not the default"))
     added.add_argument(
         "--api-key-env", metavar="VAR", default="", help=_("the environment variable that holds the key; only its name is stored")
     )
     connection_options(added)
-    added.add_argument("--no-test", action="store_true", help=_("do not try the server"))
-    edit = group.command("edit", _("change a server; what is not named stays as it is"), "providers:edit")
+    added.add_argument("--no-test", action="store_true", help=_("do not test the server"))
+    edit = group.command("edit", _("edit a server; other values are kept"), "providers:edit")
     edit.add_argument("name", metavar="NAME")
-    edit.add_argument("--base-url", metavar="U", help=_("the server's address; empty for the kind's usual one"))
-    edit.add_argument("--api-key-env", metavar="VAR", help=_("the environment variable that holds the key; empty to forget it"))
+    edit.add_argument("--base-url", metavar="U", help=_("the server's address; empty for the default"))
+    edit.add_argument("--api-key-env", metavar="VAR", help=_("the environment variable with the key; empty to remove it"))
     connection_options(edit)
     switch = edit.add_mutually_exclusive_group()
-    switch.add_argument("--enable", action="store_true", dest="enabled", default=None, help=_("use it"))
-    switch.add_argument("--disable", action="store_false", dest="enabled", default=None, help=_("keep it without using it"))
-    remove = group.command("remove", _("forget a server and its key"), "providers:remove")
+    switch.add_argument("--enable", action="store_true", dest="enabled", default=None, help=_("enable it"))
+    switch.add_argument("--disable", action="store_false", dest="enabled", default=None, help=_("disable it"))
+    remove = group.command("remove", _("remove a server and its key"), "providers:remove")
     remove.add_argument("name", metavar="NAME")
-    test = group.command("test", _("reach a server"), "providers:test")
+    test = group.command("test", _("test a server"), "providers:test")
     test.add_argument("name", metavar="NAME")
     models = group.command("models", _("the models a server offers"), "providers:models", needs=DATABASE)
     models.add_argument("name", metavar="NAME")
@@ -64,7 +64,7 @@ def connection_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         help=_("sent with each request; only the variable's name is stored, a value of its own goes to the keyring (repeatable)"),
     )
-    parser.add_argument("--api-version", metavar="V", help=_("sent as ?api-version=V, as Azure wants it"))
+    parser.add_argument("--api-version", metavar="V", help=_("sent as ?api-version=V (Azure)"))
     parser.add_argument(
         "--key-style",
         choices=KEY_STYLES,
@@ -125,7 +125,7 @@ async def presets_(atelier: Atelier, arguments: argparse.Namespace, out: Output)
         data(out, [{name: getattr(each, name) for name in facts} for each in found])
         return 0
     rows = [(each.id, each.title, _(each.needs), each.keys or "-", each.env or "-") for each in found]
-    table(out, rows, (_("name"), _("service"), _("needs"), _("keys"), _("usual variable")))
+    table(out, rows, (_("name"), _("service"), _("needs"), _("keys"), _("default variable")))
     return 0
 
 

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 def register(add: Adder) -> None:
     group = add.group("questions", _("what agents ask"))
     listing = group.command("list", _("questions that wait, the oldest first"), "questions:list_", needs=DATABASE)
-    add_id(listing, "--workflow", "workflow", help=_("of this workflow alone"))
+    add_id(listing, "--workflow", "workflow", help=_("of this workflow only"))
     answer = group.command("answer", _("answer a question"), "questions:answer")
     add_id(answer, "id", "question")
     answer.add_argument("--options", metavar="A,B", type=names, default=[], help=_("ids, labels or numbers of options"))
     answer.add_argument("--text", metavar="T", default="")
     answer.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help=_("a field of a server's form (repeatable)"))
-    answer.add_argument("--accept", action="store_true", help=_("accept what a server asks, with its form as it stands"))
-    answer.add_argument("--decline", action="store_true", help=_("decline what a server asks; skip cancels it"))
+    answer.add_argument("--accept", action="store_true", help=_("accept a server's request with its form as is"))
+    answer.add_argument("--decline", action="store_true", help=_("decline a server's request; skip cancels it"))
     skip = group.command("skip", _("skip a question"), "questions:skip")
     add_id(skip, "id", "question")
 

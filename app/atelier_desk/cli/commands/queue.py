@@ -16,22 +16,22 @@ if TYPE_CHECKING:
 
 
 def register(add: Adder) -> None:
-    group = add.group("queue", _("messages that wait until the agent has finished its turn"))
-    listing = group.command("list", _("messages that wait, the next one first"), "queue:list_")
+    group = add.group("queue", _("queued messages"))
+    listing = group.command("list", _("list queued messages, the next one first"), "queue:list_")
     add_id(listing, "workflow", "workflow")
     for name, help, handler in (
-        ("edit", _("change the text of a message that waits"), "queue:edit"),
-        ("move", _("give a message that waits another place"), "queue:move"),
-        ("remove", _("take a message back: it is not sent"), "queue:remove"),
-        ("send", _("send a message now: it interrupts the turn, or begins the next one"), "queue:send"),
+        ("edit", _("edit a queued message"), "queue:edit"),
+        ("move", _("move a queued message"), "queue:move"),
+        ("remove", _("remove a queued message"), "queue:remove"),
+        ("send", _("send a queued message now, interrupting the turn"), "queue:send"),
     ):
         command = group.command(name, help, handler)
         add_id(command, "workflow", "workflow")
-        command.add_argument("number", metavar="N", type=number(int, least=1), help=_("its place, as queue list shows it"))
+        command.add_argument("number", metavar="N", type=number(int, least=1), help=_("its position in queue list"))
         if name == "edit":
             command.add_argument("text", metavar="TEXT")
         elif name == "move":
-            command.add_argument("to", metavar="TO", type=number(int, least=1), help=_("its new place"))
+            command.add_argument("to", metavar="TO", type=number(int, least=1), help=_("its new position"))
 
 
 async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
@@ -92,6 +92,6 @@ async def _named(atelier: Atelier, arguments: argparse.Namespace) -> UserMessage
 
     waiting = await atelier.runs.queued(arguments.workflow)
     if arguments.number > len(waiting):
-        raise UsageError(N_("{count} messages wait; there is no message {number}."), count=len(waiting), number=arguments.number)
+        raise UsageError(N_("There is no message {number}; {count} are queued."), count=len(waiting), number=arguments.number)
     found: UserMessage = waiting[arguments.number - 1]
     return found

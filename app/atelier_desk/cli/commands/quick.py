@@ -7,4 +7,4 @@ from atelier_desk.i18n import _
 
 
 def register(add: Adder) -> None:
-    add.command("quick", _("open the small window for one question, for a key of your desktop; starts Atelier when it is not running"))
+    add.command("quick", _("open quick ask, for use with a desktop shortcut; starts Atelier if needed"))

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def register(add: Adder) -> None:
     group = add.group("reports", _("what agents wrote as Markdown files"))
     listing = group.command("list", _("the reports of a workflow"), "reports:list_")
-    show = group.command("show", _("the text of a report; refused when its file is not as it was written"), "reports:show")
-    accept = group.command("accept", _("keep a report's file as it is now, after you changed it with another program"), "reports:accept")
+    show = group.command("show", _("show a report; refused if its file was changed"), "reports:show")
+    accept = group.command("accept", _("accept a report's file as changed by another program"), "reports:accept")
     for command in (listing, show, accept):
         command.add_argument("workflow", metavar="WORKFLOW", help=_("its id"))
     for command in (show, accept):
@@ -52,5 +52,5 @@ async def accept(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
     from atelier_desk.cli.output import outcome
 
     report = await atelier.reports.accept(arguments.workflow, arguments.name)
-    outcome(out, report.model_dump(mode="json"), _("The report {name} is kept as it is now.", name=report.name))
+    outcome(out, report.model_dump(mode="json"), _("Accepted the report {name} as it is now.", name=report.name))
     return 0

@@ -29,7 +29,7 @@ LIMITS = ("iterations", "tool_calls", "tokens", "cost", "time")
 
 
 def register(add: Adder) -> None:
-    parser = add.command("resume", _("go on with runs that were cut off or wait"), "resume:resume")
+    parser = add.command("resume", _("continue interrupted, paused or waiting runs"), "resume:resume")
     add_id(
         parser, "workflow", "workflow", metavar="WORKFLOW", nargs="?",
         help=_("the workflow; without it the latest one with something to resume"),
@@ -42,9 +42,9 @@ def register(add: Adder) -> None:
         action="append",
         default=[],
         dest="raised",
-        help=_("add to the limit an agent stopped at; limits: {limits} (repeatable)", limits=", ".join(LIMITS)),
+        help=_("raise the limit an agent reached; limits: {limits} (repeatable)", limits=", ".join(LIMITS)),
     )
-    parser.add_argument("--finish", action="store_true", help=_("an agent that stopped at a limit answers with what it has"))
+    parser.add_argument("--finish", action="store_true", help=_("give a final answer without raising the limit"))
     add_people_options(parser)
 
 

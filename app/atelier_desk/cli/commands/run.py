@@ -30,9 +30,10 @@ if TYPE_CHECKING:
 
 def register(add: Adder) -> None:
     ends = _(
-        "exit status: 0 completed, 1 failed, 2 wrong usage, 3 abandoned by the agent, 4 stopped at a limit, 5 waits for an answer or an "
-        "approval, 130 cancelled. A last reply that was cut, filtered or empty ends with 0 too: standard error says so, and so does "
-        "finish_reason (length, content_filter, empty) of the events message and workflow_complete."
+        "Exit status: 0 completed, 1 failed, 2 wrong usage, 3 abandoned by the agent, 4 limit reached, 5 "
+        "waiting for an answer or an approval, 130 cancelled. A last reply that was cut, filtered or empty "
+        "also exits with 0; standard error and finish_reason (length, content_filter, empty) of the events "
+        "message and workflow_complete say so."
     )
     form = _(
         "With --schema, the event workflow_complete of --json has the parsed object under answer. An answer that still does not fit after "
@@ -44,7 +45,7 @@ def register(add: Adder) -> None:
         "prompt",
         metavar="PROMPT",
         nargs="?",
-        help=_("what to do; - reads standard input, which beside a prompt goes along as an attachment"),
+        help=_("the prompt; - reads standard input, which is attached when a prompt is given"),
     )
     what.add_argument("--prompt", metavar="NAME", dest="own_prompt", help=_("in place of PROMPT, one of your own: atelier prompts list"))
     parser.add_argument(
@@ -57,7 +58,7 @@ def register(add: Adder) -> None:
     )
     add_workflow_options(parser)
     add_attach_option(parser)
-    parser.add_argument("--quiet", "-q", action="store_true", help=_("print the answer alone; problems still go to standard error"))
+    parser.add_argument("--quiet", "-q", action="store_true", help=_("print only the answer; problems go to standard error"))
     add_schema_option(parser)
     parser.add_argument("--step", action="store_true", help=_("step by step: Enter takes the next one; without a terminal one alone"))
     add_agent_options(parser)
@@ -127,8 +128,8 @@ async def run(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
         if waiting:
             out.note(
                 ngettext(
-                    "{n} thing to remember waits for your yes: atelier memory proposed",
-                    "{n} things to remember wait for your yes: atelier memory proposed",
+                    "{n} proposed memory needs your approval: atelier memory proposed",
+                    "{n} proposed memories need your approval: atelier memory proposed",
                     waiting,
                 )
             )

@@ -21,13 +21,13 @@ ELSEWHERE = frozenset({"first_start_done", "confirmed_tools", "window", "approva
 
 
 def register(add: Adder) -> None:
-    group = add.group("settings", _("what is set for the whole program"))
+    group = add.group("settings", _("settings of the program"))
     group.command("list", _("every setting and its value"), "settings:list_", needs=DATABASE)
     get = group.command("get", _("the value of one setting"), "settings:get", needs=DATABASE)
     get.add_argument("key", metavar="KEY")
-    change = group.command("set", _("change one setting; in force at once"), "settings:set_")
+    change = group.command("set", _("change a setting; applies at once"), "settings:set_")
     change.add_argument("key", metavar="KEY")
-    change.add_argument("value", metavar="VALUE", help=_("as JSON, or a word as it is"))
+    change.add_argument("value", metavar="VALUE", help=_("a JSON value or a plain word"))
 
 
 async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:

@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 def register(add: Adder) -> None:
     group = add.group("skills", _("instructions for particular tasks (SKILL.md), and prompts called with /name"))
-    listing = group.command("list", _("all that were found, and which are used"), "skills:list_", needs=DATABASE)
-    show = group.command("show", _("what one says, and its files"), "skills:show", needs=DATABASE)
-    on = group.command("on", _("use one again"), "skills:on")
-    off = group.command("off", _("use one no more"), "skills:off")
+    listing = group.command("list", _("list the skills found and which are enabled"), "skills:list_", needs=DATABASE)
+    show = group.command("show", _("show a skill and its files"), "skills:show", needs=DATABASE)
+    on = group.command("on", _("enable a skill"), "skills:on")
+    off = group.command("off", _("disable a skill"), "skills:off")
     for command in (show, on, off):
         command.add_argument("name", metavar="NAME", help=_("its name, or its file where several have the name"))
     for command in (listing, show, on, off):
         command.add_argument("--workspace", metavar="DIR", action="append", help=_("a folder to look in; without it, the current one"))
-    trust = group.command("trust", _("let agents use the skills of folders, and obey their AGENTS.md"), "skills:trust")
-    trust.add_argument("folder", metavar="DIR", nargs="+", help=_("a folder on this machine"))
-    added = group.command("add", _("copy the folder of a skill into your own place"), "skills:add_")
+    trust = group.command("trust", _("trust folders: agents use their skills and follow their AGENTS.md"), "skills:trust")
+    trust.add_argument("folder", metavar="DIR", nargs="+", help=_("a folder on this computer"))
+    added = group.command("add", _("install a skill from a folder"), "skills:add_")
     added.add_argument("folder", metavar="DIR", help=_("the folder with a SKILL.md"))
 
 
@@ -101,9 +101,9 @@ async def _switch(atelier: Atelier, arguments: argparse.Namespace, out: Output, 
     if out.json:
         data(out, {"name": row.name, "file": row.found.file, "on": wanted})
     elif wanted:
-        line(out, _("{name} is on: {file}", name=row.name, file=where(row)))
+        line(out, _("{name} enabled: {file}", name=row.name, file=where(row)))
     else:
-        line(out, _("{name} is off: {file}", name=row.name, file=where(row)))
+        line(out, _("{name} disabled: {file}", name=row.name, file=where(row)))
     return 0
 
 

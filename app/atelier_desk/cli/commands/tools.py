@@ -24,7 +24,7 @@ RISKS = {"low": N_("low"), "medium": N_("medium"), "high": N_("high")}
 def register(add: Adder) -> None:
     group = add.group("tools", _("what agents can do"))
     listing = group.command("list", _("all tools"), "tools:list_", needs=TOOLS)
-    listing.add_argument("--section", metavar="S", help=_("of this section alone"))
+    listing.add_argument("--section", metavar="S", help=_("of this section only"))
     schema = group.command("schema", _("a tool's definition as models see it"), "tools:schema", needs=TOOLS)
     schema.add_argument("name", metavar="NAME")
     call = group.command("call", _("call a tool as an agent would"), "tools:call")

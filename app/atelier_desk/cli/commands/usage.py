@@ -19,10 +19,10 @@ BY = ("day", "model", "agent", "workflow")
 
 def register(add: Adder) -> None:
     command = add.command("usage", _("tokens, cost and time, as the runs recorded them"), "usage:show", needs=DATABASE)
-    command.add_argument("--by", choices=BY, default="day", help=_("what to sum by; by day if nothing is said"))
+    command.add_argument("--by", choices=BY, default="day", help=_("group by (default: day)"))
     days = number(int, least=0)
     command.add_argument("--days", metavar="N", type=days, default=30, help=_("of the last N days, today among them; 0: of all time"))
-    command.add_argument("--csv", metavar="FILE", help=_("write every single figure into a file for a spreadsheet; - is standard output"))
+    command.add_argument("--csv", metavar="FILE", help=_("write all figures as CSV to a file; - is standard output"))
 
 
 async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
@@ -49,7 +49,7 @@ async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
     table(
         out,
         [*cells, (_("Total"), *_cells(summed(rows)))],
-        (header, _("requests"), _("sent"), _("of it cached"), _("received"), _("cost"), _("time")),
+        (header, _("requests"), _("sent"), _("cached"), _("received"), _("cost"), _("time")),
     )
     if saved := saved_words(summed(rows)):
         line(out, saved)

@@ -21,20 +21,20 @@ MOST = 20
 
 def register(add: Adder) -> None:
     group = add.group("web", _("searching the web, and the pages that agents fetched"))
-    group.command("show", _("who searches, and how many pages are kept"), "web:show", needs=DATABASE)
-    use = group.command("use", _("choose who searches"), "web:use")
-    use.add_argument("service", choices=SERVICES, help=_("ddgs needs no key; off searches no more"))
+    group.command("show", _("show the search service and the number of cached pages"), "web:show", needs=DATABASE)
+    use = group.command("use", _("choose the search service"), "web:use")
+    use.add_argument("service", choices=SERVICES, help=_("ddgs needs no key; off disables search"))
     use.add_argument("--address", metavar="U", default="", help=_("the address of a SearXNG server, or of another server of the service"))
     use.add_argument(
         "--api-key-env", metavar="VAR", default="", help=_("the environment variable that holds the key; only its name is stored")
     )
-    pages = group.command("scripts", _("choose whether a browser shows the pages that need JavaScript"), "web:scripts")
-    pages.add_argument("how", choices=("auto", "off"), help=_("auto takes an installed browser; off reads such pages without it"))
-    pages.add_argument("--browser", metavar="PATH", default="", help=_("the browser's program; without it one is looked for"))
-    test = group.command("search", _("search as agents do"), "web:search", needs=DATABASE)
+    pages = group.command("scripts", _("choose whether pages that need JavaScript are rendered in a browser"), "web:scripts")
+    pages.add_argument("how", choices=("auto", "off"), help=_("auto uses an installed browser; off reads such pages without JavaScript"))
+    pages.add_argument("--browser", metavar="PATH", default="", help=_("the browser's path; detected if omitted"))
+    test = group.command("search", _("run a web search"), "web:search", needs=DATABASE)
     test.add_argument("query", metavar="TEXT")
     test.add_argument("--limit", type=int, choices=range(1, MOST + 1), default=8, metavar="N", help=_("most results"))
-    group.command("clear", _("remove the pages that were fetched"), "web:clear")
+    group.command("clear", _("clear the page cache"), "web:clear")
 
 
 async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
@@ -53,7 +53,7 @@ async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
         (_("address"), state.settings.address or ENGINES[state.settings.search].address or "-"),
         (_("key"), key),
         (_("pages that need JavaScript"), _shown_by(state)),
-        (_("pages kept"), number(state.pages)),
+        (_("cached pages"), number(state.pages)),
     ]
     table(out, rows, (_("setting"), _("value")))
     return 0

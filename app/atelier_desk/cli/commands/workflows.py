@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 STATES = {
     "idle": "-",
-    "running": N_("working"),
-    "waiting": N_("waits for you"),
+    "running": N_("running"),
+    "waiting": N_("waiting for you"),
     "paused": N_("paused"),
     "interrupted": N_("interrupted"),
     "completed": N_("completed"),
@@ -46,65 +46,65 @@ def register(add: Adder) -> None:
     search = group.command("search", _("search messages, tool calls, reports and memories"), "workflows:search", needs=DATABASE)
     search.add_argument("text", metavar="TEXT")
     search.add_argument("--limit", metavar="N", type=number(int, least=1), default=50)
-    title = group.command("title", _("name a workflow; without a text its model is asked what it is about"), "workflows:title")
+    title = group.command("title", _("rename a workflow; without a text, its model generates a title"), "workflows:title")
     add_id(title, "id", "workflow")
     title.add_argument("text", metavar="TEXT", nargs="?", default="")
-    move = group.command("move", _("put a workflow into a folder of the list"), "workflows:move")
+    move = group.command("move", _("move a workflow to a folder"), "workflows:move")
     add_id(move, "id", "workflow")
-    move.add_argument("folder", metavar="NAME", nargs="?", default="", help=_("without it, out of its folder"))
-    archive = group.command("archive", _("put a workflow into the archive"), "workflows:archive")
+    move.add_argument("folder", metavar="NAME", nargs="?", default="", help=_("omit to remove it from its folder"))
+    archive = group.command("archive", _("archive a workflow"), "workflows:archive")
     add_id(archive, "id", "workflow")
-    archive.add_argument("--undo", action="store_true", help=_("take it out again"))
-    stop = group.command("stop", _("end the turn a workflow works on, or that waits; what was done is kept"), "workflows:stop")
+    archive.add_argument("--undo", action="store_true", help=_("unarchive it"))
+    stop = group.command("stop", _("stop the current turn of a workflow; completed work is kept"), "workflows:stop")
     add_id(stop, "id", "workflow")
     export = group.command("export", _("a workflow as JSON or Markdown, to standard output"), "workflows:export", needs=DATABASE)
     add_id(export, "id", "workflow")
     export.add_argument("--format", choices=("json", "md"), default="json")
-    imported = group.command("import", _("bring an exported workflow back"), "workflows:import_")
+    imported = group.command("import", _("import an exported workflow"), "workflows:import_")
     imported.add_argument("file", metavar="FILE")
     imported.add_argument("--on-conflict", choices=("skip", "overwrite", "rename"), default="rename")
     days = limits.DELETED_DAYS
-    what = _("delete a workflow and everything in it; it can be brought back for {n} days", n=days)
+    what = _("delete a workflow and its contents; it can be restored for {n} days", n=days)
     delete = group.command("delete", what, "workflows:delete")
     add_id(delete, "id", "workflow")
-    delete.add_argument("--for-good", action="store_true", help=_("at once and for good, also one that was deleted"))
-    deleted = group.command("deleted", _("workflows that can be brought back"), "workflows:deleted", needs=DATABASE)
+    delete.add_argument("--for-good", action="store_true", help=_("delete permanently, also an already deleted one"))
+    deleted = group.command("deleted", _("list deleted workflows that can be restored"), "workflows:deleted", needs=DATABASE)
     deleted.add_argument("--limit", metavar="N", type=number(int, least=1), default=100)
-    restore = group.command("restore", _("bring a deleted workflow back"), "workflows:restore")
+    restore = group.command("restore", _("restore a deleted workflow"), "workflows:restore")
     add_id(restore, "id", "workflow")
-    fork = group.command("fork", _("a new workflow with everything up to an event"), "workflows:fork")
+    fork = group.command("fork", _("fork a workflow at an event"), "workflows:fork")
     add_id(fork, "id", "workflow")
     fork.add_argument("--at", metavar="SEQ", type=number(int, least=1), required=True, help=_("number of the last event it keeps"))
-    choose = group.command("choose", _("who answers in a workflow from now on, and which folders it may use"), "workflows:choose")
+    choose = group.command("choose", _("choose a workflow's agent, model, limits and folders"), "workflows:choose")
     add_id(choose, "id", "workflow")
     add_workspace_option(choose)
     add_model_options(choose)
-    choose.add_argument("--reset", action="store_true", help=_("first forget what was chosen: the agent's own model, bounds and approvals"))
+    choose.add_argument("--reset", action="store_true", help=_("reset to the agent's own model, limits and approvals first"))
     choose.add_argument("--instructions", metavar="TEXT", help=_("what is added to the agent's instructions; empty for nothing"))
     add_profile_option(choose)
     choose.add_argument("--max-cost", metavar="USD", type=number(float, least=0), help=_("stop each turn at this cost"))
     choose.add_argument("--max-tokens", metavar="N", type=number(int, least=1), help=_("stop each turn at this many tokens"))
     pins = group.command("pins", _("the pinned messages of a workflow"), "workflows:pins", needs=DATABASE)
     add_id(pins, "id", "workflow")
-    pin = group.command("pin", _("pin a message, so that it is listed and never left out of what the model is sent"), "workflows:pin")
+    pin = group.command("pin", _("pin a message, so that it is listed and always sent to the model"), "workflows:pin")
     pin.add_argument("message", metavar="MESSAGE", help=_("id of a message, as `workflows show --json` and `workflows search` give it"))
-    pin.add_argument("--off", action="store_true", help=_("take the pin away"))
-    branch = group.command("branch", _("a new workflow that goes on after a message"), "workflows:branch")
+    pin.add_argument("--off", action="store_true", help=_("unpin"))
+    branch = group.command("branch", _("fork into a new workflow after a message"), "workflows:branch")
     branch.add_argument("message", metavar="MESSAGE")
-    again = group.command("regenerate", _("answer a turn again; the old answer stays as a version"), "workflows:regenerate")
+    again = group.command("regenerate", _("regenerate a turn; the old answer is kept as a version"), "workflows:regenerate")
     add_id(again, "id", "workflow")
-    again.add_argument("--run", metavar="RUN", default="", help=_("the turn to answer again; the newest when left out"))
+    again.add_argument("--run", metavar="RUN", default="", help=_("the turn to regenerate; default: the latest"))
     again.add_argument("--provider", metavar="NAME", default="", help=_("with --model: its provider"))
-    again.add_argument("--model", metavar="NAME", default="", help=_("answer with this model, this one time"))
+    again.add_argument("--model", metavar="NAME", default="", help=_("use this model once"))
     delete_branch = group.command(
         "delete-branch",
-        _("delete a version of a turn and what followed it; it can be brought back for {n} days", n=days),
+        _("delete a version of a turn and what follows; it can be restored for {n} days", n=days),
         "workflows:delete_branch",
     )
     add_id(delete_branch, "id", "workflow")
     delete_branch.add_argument("run", metavar="RUN", help=_("the run of the turn"))
-    delete_branch.add_argument("--undo", action="store_true", help=_("bring it back"))
-    replay = group.command("replay", _("the stored events again: no model, no tool"), "workflows:replay")
+    delete_branch.add_argument("--undo", action="store_true", help=_("restore it"))
+    replay = group.command("replay", _("replay the stored events without calling models or tools"), "workflows:replay")
     add_id(replay, "id", "workflow")
 
 
@@ -205,7 +205,7 @@ async def stop(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
     run_id = await atelier.workflows.active(workflow.id)
     await atelier.workflows.stop(workflow.id)
     told = (
-        _("Stopped: {name}", name=workflow.name) if run_id else _("Nothing to stop: the last turn of {name} is over.", name=workflow.name)
+        _("Stopped: {name}", name=workflow.name) if run_id else _("Nothing to stop: the last turn of {name} has ended.", name=workflow.name)
     )
     outcome(out, {"workflow": workflow.id, "stopped": run_id}, told)
     return 0
@@ -248,7 +248,7 @@ async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
     from atelier_desk.cli.progress import noted_when_slow
 
     text = await read_text(out, arguments.file)
-    steps = {"checking": _("Checking the file…"), "storing": _("Storing the workflow; once begun, this is done to its end…")}
+    steps = {"checking": _("Checking the file…"), "storing": _("Storing the workflow; this cannot be interrupted…")}
     async with noted_when_slow(out, steps["checking"]) as say:
         imported = await atelier.workflows.import_(text, arguments.on_conflict, lambda step: say(steps[step]))
     for folder in imported.workspace:
@@ -258,7 +258,7 @@ async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
     if out.json:
         data(out, {"action": imported.action, "workflow": imported.workflow.model_dump(mode="json")})
         return 0
-    labels = {"created": _("imported"), "overwritten": _("overwritten"), "renamed": _("imported as a copy"), "skipped": _("left as it was")}
+    labels = {"created": _("imported"), "overwritten": _("overwritten"), "renamed": _("imported as a copy"), "skipped": _("skipped")}
     line(out, f"{imported.workflow.id}  {imported.workflow.name}  ({labels[imported.action]})")
     return 0
 
@@ -269,12 +269,12 @@ async def delete(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
     workflow = await atelier.workflows.get(arguments.id)
     if arguments.for_good:
         removed = await atelier.workflows.purge(workflow.id)
-        outcome(out, {"deleted": workflow.id, "rows": removed}, _("Deleted for good: {name}", name=workflow.name))
+        outcome(out, {"deleted": workflow.id, "rows": removed}, _("Permanently deleted: {name}", name=workflow.name))
         note_bytes_left(out)
     else:
         await atelier.workflows.delete(workflow.id)
         told = _(
-            "Deleted {name}. For {n} days it can be brought back with: atelier workflows restore {workflow}",
+            "Deleted {name}. To restore it within {n} days: atelier workflows restore {workflow}",
             name=workflow.name,
             n=limits.DELETED_DAYS,
             workflow=workflow.id,
@@ -358,7 +358,7 @@ async def pin(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
     from atelier_desk.cli.output import outcome
 
     message = await atelier.messages.set_pinned(arguments.message, not arguments.off)
-    outcome(out, message.model_dump(mode="json"), _("Pinned") if message.pinned else _("No longer pinned"))
+    outcome(out, message.model_dump(mode="json"), _("Pinned") if message.pinned else _("Unpinned"))
     return 0
 
 
@@ -407,7 +407,7 @@ async def delete_branch(atelier: Atelier, arguments: argparse.Namespace, out: Ou
 
     act = atelier.workflows.undo_delete_branch if arguments.undo else atelier.workflows.delete_branch
     workflow = await act(arguments.id, arguments.run)
-    outcome(out, workflow.model_dump(mode="json"), _("The branch is there again") if arguments.undo else _("The branch was deleted"))
+    outcome(out, workflow.model_dump(mode="json"), _("Branch restored") if arguments.undo else _("Branch deleted"))
     return 0
 
 

@@ -196,7 +196,7 @@ class AgentPage(Translated, QWidget):
         self.pause.set_icon("play" if paused else "pause")
         self._show_thinking()
         name = member.name or _("Agent")
-        self.pause.describe(_("Go on: {agent}", agent=name) if paused else _("Pause: {agent}", agent=name))
+        self.pause.describe(_("Continue: {agent}", agent=name) if paused else _("Pause: {agent}", agent=name))
         self.composer.set_agent(name)
         self.composer.set_running(not member.over)
         self.composer.set_enabled(not member.over)

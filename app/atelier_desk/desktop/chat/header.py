@@ -65,7 +65,7 @@ class ChatHeader(QWidget):
             Pill("", "warn", self),
             "run-state",
             N_("interrupted"),
-            tip=N_("Nothing works on this turn at the moment; Continue goes on with it."),
+            tip=N_("This turn is not running. Choose Continue to go on with it."),
         )
         self.state.hide()
         self.agents = _picker("agent-select", "chip", self)
@@ -97,7 +97,7 @@ class ChatHeader(QWidget):
         theme().changed.connect(self._dress)
         say(self.agents, tip=N_("Agent"))
         say(self.models, tip=N_("Model"))
-        say(self.efforts, tip=N_("How long the model thinks before it answers"), name=N_("Thinking"))
+        say(self.efforts, tip=N_("How much the model thinks before answering"), name=N_("Thinking"))
         self._dress()
 
     def add(self, widget: QWidget, *, fold: Foldable | None = None) -> None:

@@ -68,23 +68,28 @@ def _answer(entry: Entry) -> bool:
 
 
 COMMANDS = (
-    MessageAction("copy", N_("Copy as text"), N_("Copy the message as text"), "copy", "copy_text", _said, own=False),
+    MessageAction("copy", N_("Copy as text"), N_("Copy message as text"), "copy", "copy_text", _said, own=False),
+    MessageAction("copy-markdown", N_("Copy as Markdown"), N_("Copy message as Markdown"), "file-text", "copy_markdown", _said, own=False),
+    MessageAction("quote", N_("Quote"), N_("Quote message"), "quote", "", _said, own=False),
+    MessageAction("read-aloud", N_("Read aloud"), N_("Read message aloud, or stop"), "volume-2", "read_aloud", _said, own=False),
+    MessageAction("edit", N_("Edit and resend"), N_("Edit and resend your last message"), "pencil", "edit", _asked),
+    MessageAction("regenerate", N_("Regenerate"), N_("Regenerate"), "refresh-cw", "regenerate", _answer),
+    MessageAction("regenerate-with", N_("Regenerate with…"), N_("Regenerate with another model"), "cpu", "choose_model", _answer),
     MessageAction(
-        "copy-markdown", N_("Copy as Markdown"), N_("Copy the message as Markdown"), "file-text", "copy_markdown", _said, own=False
-    ),
-    MessageAction("quote", N_("Quote"), N_("Quote the message"), "quote", "", _said, own=False),
-    MessageAction("read-aloud", N_("Read aloud"), N_("Read the message aloud, or stop"), "volume-2", "read_aloud", _said, own=False),
-    MessageAction("edit", N_("Edit and send again"), N_("Edit your last message and send it again"), "pencil", "edit", _asked),
-    MessageAction("regenerate", N_("Answer again"), N_("Answer again"), "refresh-cw", "regenerate", _answer),
-    MessageAction("regenerate-with", N_("Answer again with…"), N_("Answer again with another model"), "cpu", "choose_model", _answer),
-    MessageAction(
-        "branch", N_("Branch here into a new workflow"), N_("Branch here into a new workflow"), "git-branch", "branch_here", _kept
+        "branch", N_("Fork into a new workflow from here"), N_("Fork into a new workflow from here"), "git-branch", "branch_here", _kept
     ),
     MessageAction(
-        "undo-files", N_("Undo file changes since here…"), N_("Undo the changes of files since the message"), "undo-2", "undo_files", _kept
+        "undo-files", N_("Undo file changes from here…"), N_("Undo file changes since the message"), "undo-2", "undo_files", _kept
     ),
-    MessageAction("pin", N_("Pin"), N_("Pin or unpin the message"), "pin", "pin", _kept),
-    MessageAction("delete-branch", N_("Delete this branch"), N_("Delete the branch from this turn on"), "trash-2", "delete_branch", _kept),
+    MessageAction("pin", N_("Pin"), N_("Pin or unpin message"), "pin", "pin", _kept),
+    MessageAction(
+        "delete-branch",
+        N_("Delete this answer and what follows"),
+        N_("Delete this turn and what follows"),
+        "trash-2",
+        "delete_branch",
+        _kept,
+    ),
 )
 
 
@@ -137,7 +142,7 @@ class MessageCommands(QObject):
             if command.name == "read-aloud" and not self.can_speak:
                 menu.setToolTipsVisible(True)
                 added.setEnabled(False)
-                added.setText(_("Read aloud: this machine has no voice"))
+                added.setText(_("Read aloud: no voice is installed"))
                 added.setToolTip(no_voice_words())
             added.triggered.connect(lambda *_, command=command: self._call(command, entry, host, selected))
 
@@ -166,7 +171,7 @@ class MessageCommands(QObject):
 
     def _text(self, command: MessageAction, entry: Entry, selected: str) -> str:
         if command.name == "pin" and entry.pinned:
-            return _("Take the pin away")
+            return _("Unpin")
         if command.name == "read-aloud" and self.speaker.key == entry.id:
             return _("Stop reading")
         if selected and command.name == "copy":
@@ -188,7 +193,7 @@ class MessageCommands(QObject):
     def _run(self, command: MessageAction) -> None:
         entry = self._current(command.applies)
         if entry is None:
-            self.told.emit(_("There is no message for that here."))
+            self.told.emit(_("There is no message here to use."))
         else:
             self._call(command, entry, self._host)
 
@@ -252,14 +257,14 @@ class MessageCommands(QObject):
 
         view = self._view
         if not self._models.choices:
-            self.told.emit(_("There is no model to choose from."))
+            self.told.emit(_("No models available."))
             return
         inside = view.mapFromGlobal(QCursor.pos())
         anchor = QWidget(view)
         anchor.resize(1, 1)
         anchor.move(inside if view.rect().contains(inside) else QPoint(view.width() // 3, view.height() // 4))
         menu = PickerMenu(anchor)
-        say(menu, name=N_("Answer again with another model"))
+        say(menu, name=N_("Regenerate with another model"))
         menu.chosen.connect(lambda key: self.regenerate_with(entry, key.partition("/")[0], key.partition("/")[2]))
         menu.starred.connect(self._models.starred)
         menu.closed.connect(self._models.closed)
@@ -302,7 +307,7 @@ class MessageCommands(QObject):
             await self._reload(workflow_id)
 
         jobs = self._bridge.jobs
-        self.deleted.emit(_("The branch was deleted."), lambda: jobs.once(("undo-delete-branch", run_id), bring_back))
+        self.deleted.emit(_("Branch deleted."), lambda: jobs.once(("undo-delete-branch", run_id), bring_back))
 
     async def _reload(self, workflow_id: str) -> None:
         if self._pages.workflow_id == workflow_id:

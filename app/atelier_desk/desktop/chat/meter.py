@@ -152,7 +152,7 @@ class UsageMeter(Translated, QWidget):
             # What stands beside the agents is one turn's; here it is all turns of all branches.
             lines.insert(0, ngettext("Whole workflow: {number} token", "Whole workflow: {number} tokens", spent, number=tokens(spent)))
             turn = self._spent.tokens
-            lines.append(ngettext("The newest turn: {number} token", "The newest turn: {number} tokens", turn, number=tokens(turn)))
+            lines.append(ngettext("Latest turn: {number} token", "Latest turn: {number} tokens", turn, number=tokens(turn)))
         lines += [_("{name}: {used} of {cap} ({share})", name=s.name, used=s.used, cap=s.cap, share=percent(s.part)) for s in caps]
         self.setToolTip(visible("\n".join(lines)))
         self.text.setToolTip("\n".join(lines))

@@ -59,7 +59,7 @@ class PinnedButton(Translated, IconButton):
             text = _("{who}: {text}", who=who or _("The agent"), text=brief(message.content))
             menu.addAction(theme().icon("pin", "accent"), text.replace("&", "&&"), lambda key=message.id: self.chosen.emit(key))
         if not self._pins:
-            menu.addAction(_("Nothing is pinned here.")).setEnabled(False)
+            menu.addAction(_("No pinned messages.")).setEnabled(False)
         at = QPoint(self.width(), self.height()) if self.isVisible() else QPoint(0, 0)
         anchor = self if self.isVisible() else self._around
         corner = anchor.mapToGlobal(at if self.isVisible() else QPoint(anchor.width() // 2, anchor.height()))

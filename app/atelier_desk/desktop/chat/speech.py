@@ -40,8 +40,8 @@ def voice(platform: str = sys.platform, find: Callable[[str], str | None] = shut
 def no_voice_words() -> str:
     """Why nothing can be read aloud, and what helps."""
     if sys.platform.startswith("linux"):
-        return _("This machine has no voice. Install speech-dispatcher or espeak-ng to have messages read aloud.")
-    return _("This machine has no voice that Atelier knows of.")
+        return _("No voice is installed. Install speech-dispatcher or espeak-ng to have messages read aloud.")
+    return _("Atelier found no voice on this computer.")
 
 
 class Speaker(QObject):

@@ -200,13 +200,13 @@ class StartPage(Translated, QScrollArea):
         """The sections, when they are first wanted."""
         self._made = True
         body = self._body
-        title = say(label("", "title", body), N_("What shall we do?"))
+        title = say(label("", "title", body), N_("What would you like to do?"))
         hint = label("", "muted", body, wrap=True)
-        say(hint, N_("Write a goal below. The agent plans, uses tools and asks when it needs you."))
+        say(hint, N_("Describe a goal below. The agent plans, uses tools and asks when it needs you."))
         head = fill(QVBoxLayout(), title, hint, margins=(0, 0, 0, 0), spacing=4)
         self.recent = control(_Section(body, N_("RECENT"), 1), "start-recent")
         self.examples = control(_Section(body, N_("EXAMPLES"), COLUMNS), "start-examples")
-        self.agents = control(_Section(body, N_("WHO ANSWERS"), COLUMNS), "start-agents")
+        self.agents = control(_Section(body, N_("AGENT"), COLUMNS), "start-agents")
         self.folders = self._make_folders(body)
         self.recent.hide()
         self.agents.hide()
@@ -223,7 +223,9 @@ class StartPage(Translated, QScrollArea):
         box = control(QWidget(body), "start-folders")
         grant = control(QPushButton(box), "start-grant", N_("Grant a folder…"), on=self._folders.ask)
         grant.setAutoDefault(False)
-        hint = say(label("", "small", box, wrap=True), N_("Agents can read and change files in it. You can also drop it on the window."))
+        hint = say(
+            label("", "small", box, wrap=True), N_("Agents can read and change files in it. You can also drop a folder on the window.")
+        )
         heading = say(label("", "heading", box), N_("FOLDER"))
         line = fill(QHBoxLayout(), grant, (hint, 1), margins=(0, 0, 0, 0), spacing=10)
         fill(QVBoxLayout(box), heading, FolderRows(self._folders, box), line, margins=(0, 0, 0, 0), spacing=6)

@@ -59,7 +59,7 @@ class ModelStep(Step):
         area.setWidget(content)
         self.column.addWidget(area, 1)
         self.busy = Busy(self)
-        self.test = control(QPushButton(self), "model-test", N_("Try it"), name=N_("Try the model"), on=self.run_test)
+        self.test = control(QPushButton(self), "model-test", N_("Try it"), name=N_("Test the model"), on=self.run_test)
         self.test.setAutoDefault(False)
         row = fill(QHBoxLayout(), (self.busy, 1), 0, self.test, spacing=12)
         self.column.addLayout(row)
@@ -69,13 +69,13 @@ class ModelStep(Step):
         self._order()
         # A card that opens is as high as it will be when the area has the new height, not before.
         area.verticalScrollBar().rangeChanged.connect(lambda _least, _most: self._reveal(self.current()))
-        say(self.title, N_("Which model shall answer?"))
-        say(self.intro, N_("You can change this at any time in the settings, where larger models can also be downloaded."))
+        say(self.title, N_("Choose a model"))
+        say(self.intro, N_("You can change this at any time in Settings, where you can also download larger models."))
         for _entry, _card, key in self._hosted.values():
             say(key, hint=N_("API key"))
         say(self.url, hint=N_("Address, for example https://api.example.com/v1"))
-        say(self.key, hint=N_("API key, if it needs one"))
-        say(self._named, hint=N_("Model (empty: the first)"))
+        say(self.key, hint=N_("API key (if required)"))
+        say(self._named, hint=N_("Model (leave empty for the first)"))
         self.retranslate()
 
     def _build_fields(self) -> None:
@@ -151,7 +151,7 @@ class ModelStep(Step):
         found = await self._bridge.engine.providers.detect()
         for server in found:
             self._add_found(server)
-        self._looking.setText("" if found else _("No Ollama, LM Studio or llama.cpp server answers on this computer."))
+        self._looking.setText("" if found else _("No Ollama, LM Studio or llama.cpp server found on this computer."))
         self._looking.setVisible(not found)
 
     def _add_found(self, server: Any) -> None:
@@ -176,8 +176,8 @@ class ModelStep(Step):
         count = len(server.models)
         hint = ngettext("{n} model at {url}", "{n} models at {url}", count, url=server.base_url)
         if not count:
-            hint = _("It runs at {url} but offers no model yet.", url=server.base_url)
-        card.set_texts(server.software, hint, _("found here"))
+            hint = _("Running at {url}, but it has no model yet.", url=server.base_url)
+        card.set_texts(server.software, hint, _("found"))
         card.setEnabled(count > 0)
 
     # choosing and trying --------------------------------------------------------------------------------------------------------------
@@ -241,7 +241,7 @@ class ModelStep(Step):
         """Ask the model for a sentence; nothing is stored."""
         testing = self.jobs.once("test", lambda: self._test(self.current()))
         if testing is not None:
-            self.busy.watch(testing, N_("The model is being asked…"))
+            self.busy.watch(testing, N_("Asking the model…"))
 
     async def _test(self, card: ChoiceCard) -> None:
         draft, model = self._draft(card)
@@ -253,7 +253,7 @@ class ModelStep(Step):
                 if card is self.other:
                     self._offer(offered, model)
             if not model:
-                self._fail(_("This server has no list of models; enter the name of the model yourself."))
+                self._fail(_("This server does not list its models; enter the model name."))
                 return
             trial = await (providers.try_draft(draft, model) if draft is not None else providers.try_model(builtin_type().kind, model))
         except Exception as error:
@@ -315,7 +315,10 @@ class ModelStep(Step):
     def retranslate(self) -> None:
         self.starter.set_texts(
             _("Built-in starter"),
-            _("Works at once, offline. Very small: it calculates, keeps tasks and memories and asks questions, but hardly chats."),
+            _(
+                "Works offline, right away. It can calculate, manage tasks and memories and ask questions, but is "
+                "too small for real conversation."
+            ),
             _("ready"),
         )
         for entry, card, _key in self._hosted.values():

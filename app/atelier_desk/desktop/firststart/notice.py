@@ -29,7 +29,7 @@ class StarterNotice(QWidget):
             ElidedPill("warn", self),
             "",
             N_("starter model: simple requests only"),
-            tip=N_("It calculates, keeps tasks and memories and asks questions, in short sentences. Larger models do more."),
+            tip=N_("It can calculate, manage tasks and memories and ask questions. Larger models can do more."),
         )
         self._link = control(
             QPushButton(self),

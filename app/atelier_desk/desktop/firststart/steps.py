@@ -22,29 +22,29 @@ FACTS = (
     (
         "users",
         N_("Agents that work together"),
-        N_("One agent can start others for parts of the work. You watch them all, and speak to each."),
+        N_("An agent can start others for parts of the work. You can watch and message each of them."),
     ),
     (
         "shield",
-        N_("Nothing behind your back"),
-        N_("What changes something is asked before, every step can be opened, stopped, replayed and undone."),
+        N_("You stay in control"),
+        N_("Atelier asks before changing anything. Every step can be inspected, stopped, replayed and undone."),
     ),
     (
         "hard-drive",
-        N_("Yours, and here"),
-        N_("Everything stays on this computer unless you connect a model server elsewhere. Keys are in its keyring."),
+        N_("Private and local"),
+        N_("Everything stays on this computer unless you connect a remote model server. API keys are stored in the system keyring."),
     ),
 )
 """Icon, title and sentence of what a new person should know."""
 GOALS = (
-    (N_("Calculate"), N_("What is 12% of 840?"), "calculator", N_("The agent calls a tool; open its card to see with what.")),
+    (N_("Calculate"), N_("What is 12% of 840?"), "calculator", N_("The agent calls a tool; open its card to see the details.")),
     (
         N_("Plan work"),
         N_("Add a task: prepare the Monday meeting."),
         "list-todo",
-        N_("The task appears at the right, where you can change it too."),
+        N_("The task appears on the right, where you can edit it too."),
     ),
-    (N_("Ask"), N_("Ask me which language I prefer for answers."), "circle-help", N_("The agent asks you, and goes on with your answer.")),
+    (N_("Ask"), N_("Ask me which language I prefer for answers."), "circle-help", N_("The agent asks you and continues with your answer.")),
 )
 """Three things the smallest model can do, each shows a part of the window: tool cards, the plan, a question. One request each: the
 guided dialect takes a second sentence for a part of the first."""
@@ -210,7 +210,7 @@ class GoalStep(Step):
             self.column.addWidget(button)
             self.buttons.append(button)
         self.column.addStretch(1)
-        say(self.intro, N_("Choose an example, or finish and write your own. Each starts a workflow that you can go on with or delete."))
+        say(self.intro, N_("Choose an example, or finish and write your own. Each starts a workflow that you can continue or delete."))
         self.retranslate()
 
     def enter(self) -> None:
@@ -221,6 +221,6 @@ class GoalStep(Step):
             button.setEnabled(not busy)
 
     def retranslate(self) -> None:
-        self.title.setText(_("What shall we begin with?"))
+        self.title.setText(_("Try an example"))
         for button, (title, goal, _icon, shows) in zip(self.buttons, GOALS, strict=True):
             button.set_texts(_(title), _(goal), _(shows))

@@ -46,7 +46,7 @@ class FolderButton(Translated, Picker):
                 menu.addAction(theme().icon("triangle-alert", "warn"), _(GONE)).setEnabled(False)
                 menu.addAction(theme().icon("folder-open", "muted"), _("Choose another folder…"), partial(self._desk.replace, folder))
                 menu.addAction(
-                    theme().icon("x", "muted"), _("Take the folder {name} back", name=_name(folder)), partial(self._desk.take_back, folder)
+                    theme().icon("x", "muted"), _("Revoke access to {name}", name=_name(folder)), partial(self._desk.take_back, folder)
                 )
                 continue
             said = menu.addAction(theme().icon("shield", "ok" if trusted else "muted"), _(trust_words(trusted)))
@@ -56,7 +56,7 @@ class FolderButton(Translated, Picker):
             if trusted is not False:
                 menu.addAction(_("Do not trust this folder"), partial(self._desk.trust, [folder], False))
             menu.addAction(
-                theme().icon("x", "muted"), _("Take the folder {name} back", name=_name(folder)), partial(self._desk.take_back, folder)
+                theme().icon("x", "muted"), _("Revoke access to {name}", name=_name(folder)), partial(self._desk.take_back, folder)
             )
         menu.addSeparator()
         menu.addAction(theme().icon("plus", "muted"), _("Grant a folder…"), self._desk.ask)
@@ -79,10 +79,10 @@ class FolderButton(Translated, Picker):
     def _told(self) -> str:
         folders = self._desk.folders
         if not folders:
-            return _("Grant a folder that agents may read and change")
+            return _("Grant agents access to a folder")
         missing = self._desk.missing
         told = [f"{folder}: {_(GONE) if folder in missing else _(trust_words(self._desk.trusted.get(folder)))}" for folder in folders]
-        hint = [_("Put it back in its place, choose another folder, or take it back.")] if missing else []
+        hint = [_("Put it back in its place, choose another folder, or revoke access.")] if missing else []
         return "\n".join([ngettext("Agents can use this folder:", "Agents can use these folders:", len(folders)), *told, *hint])
 
     def _called(self) -> str:

@@ -143,7 +143,7 @@ class FolderDesk(QObject):
         def chosen(path: Path) -> None:
             self._bridge.jobs.start(self._replace(self.workflow_id, folder, str(path)))
 
-        ask_folder(self._around, _("Choose the folder"), chosen)
+        ask_folder(self._around, _("Choose folder"), chosen)
 
     def take_back(self, folder: str) -> None:
         """Agents may not use this folder any more."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from atelier_desk.desktop.bridge import Bridge
 
-WHY = N_("Agents obey this file, or programs run it, so it waits outside the folder until you keep or discard it.")
+WHY = N_("Agents follow this file, or programs run it, so it is held outside the folder until you keep or discard it.")
 
 
 class HeldRow(Translated, QWidget):

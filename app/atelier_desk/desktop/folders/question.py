@@ -30,11 +30,11 @@ def ask_trust(parent: QWidget, folders: Sequence[str], found: Sequence[str], the
         "\n\n".join(
             (
                 _(
-                    "Agents obey what the files AGENTS.md and CLAUDE.md of a trusted folder tell them, and use its skills. Trust it only "
-                    "when you know who wrote them: a folder from elsewhere may tell agents to do harm."
+                    "Agents follow the AGENTS.md and CLAUDE.md files of a trusted folder and use its skills. Trust it "
+                    "only if you know who wrote them: a folder from someone else may contain harmful instructions."
                 ),
                 found_words(found),
-                _("Agents can work there either way. You can change your answer at any time: click on the folder above the messages."),
+                _("Agents can work there either way. To change your answer later, click the folder above the messages."),
             )
         )
     )
@@ -56,6 +56,6 @@ def ask_trust(parent: QWidget, folders: Sequence[str], found: Sequence[str], the
 def found_words(found: Sequence[str]) -> str:
     """Which files with instructions there are."""
     if not found:
-        return _("There are no such files at present.")
+        return _("There are no such files yet.")
     more = ["…"] if len(found) > _NAMED else []
-    return ngettext("There is one: {files}", "There are {n}: {files}", len(found), files=", ".join([*found[:_NAMED], *more]))
+    return ngettext("Found: {files}", "Found {n}: {files}", len(found), files=", ".join([*found[:_NAMED], *more]))

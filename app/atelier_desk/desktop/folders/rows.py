@@ -52,7 +52,7 @@ class FolderRows(Translated, QWidget):
         else:
             state.clicked.connect(lambda *_on: self._desk.ask_trust([folder]))
         remove = control(IconButton("x", parent=row, size=14), "files-ungrant", on=partial(self._desk.take_back, folder))
-        say(remove, tip=lambda: _("Take the folder {name} back", name=Path(folder).name))
+        say(remove, tip=lambda: _("Revoke access to {name}", name=Path(folder).name))
         fill(QHBoxLayout(row), (name, 1), state, remove, margins=(0, 0, 0, 0), spacing=4)
         return row
 

@@ -34,7 +34,7 @@ def ask_undo(bridge: Bridge, parent: QWidget, changes: Sequence[Change], told: C
         told(_("There is nothing to undo."))
         return None
     names = list(dict.fromkeys(map(path_words, alive)))
-    title = ngettext("Undo {n} change of files?", "Undo {n} changes of files?", len(alive))
+    title = ngettext("Undo changes to {n} file?", "Undo changes to {n} files?", len(alive))
     ids, workflow_id = [change.id for change in alive], alive[0].workflow_id
     details = "\n\n".join(filter(None, (changed_words(names), undo_words(alive))))
     return confirm(parent, title, details, _("Undo"), lambda: bridge.jobs.start(_take_back(bridge, parent, workflow_id, ids, told)))
@@ -61,7 +61,7 @@ class _Progress(QProgressDialog):
     """``undo-progress``."""
 
     def __init__(self, parent: QWidget, count: int) -> None:
-        super().__init__(_("Changes are undone, the newest first."), _("Stop"), 0, count, parent.window())
+        super().__init__(_("Changes are undone starting with the newest."), _("Stop"), 0, count, parent.window())
         self.setObjectName("undo-progress")
         self.setWindowTitle(_("Undo"))
         self.setMinimumDuration(SHOWN_AFTER_MS)
@@ -106,7 +106,7 @@ def left_words(left: Sequence[UndoneChange]) -> list[str]:
     found: dict[str, None] = {}
     for each in left:
         if each.problem is not None and each.problem.code == "workspace_gone":
-            text = _("The folder {folder} is not there any more. Put it back in its place, then undo again.", folder=each.change.root)
+            text = _("The folder {folder} no longer exists. Put it back in its place, then undo again.", folder=each.change.root)
             found[text] = None
         elif each.problem is not None:
             found[failure_words.in_words(each.problem)] = None
@@ -121,9 +121,9 @@ def tell_left(parent: QWidget, left: Sequence[UndoneChange], *, some: bool, anyw
     box.setObjectName("undo-both")
     box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     box.setTextFormat(Qt.TextFormat.PlainText)
-    box.setText(_("Not everything was undone.") if some else _("Nothing was undone."))
+    box.setText(_("Some changes were not undone.") if some else _("Nothing was undone."))
     box.setInformativeText(visible("\n\n".join(left_words(left))))
-    leave = QPushButton(_("Leave it as it is") if anyway is not None else _("Close"), box)
+    leave = QPushButton(_("Keep as is") if anyway is not None else _("Close"), box)
     leave.setObjectName("undo-leave")
     if anyway is not None:
         forced = QPushButton(_("Undo anyway"), box)

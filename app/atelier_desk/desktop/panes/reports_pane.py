@@ -88,12 +88,9 @@ class ReportsPane(Pane):
         self._warning = control(
             label("", "error", self, wrap=True),
             "report-damaged",
-            N_(
-                "This file is not as Atelier wrote it: another program changed it, or it is damaged. "
-                "Keep it as it is now, write it again, or restore a backup."
-            ),
+            N_("This file was changed by another program or is damaged. Keep it as is, write it again, or restore a backup."),
         )
-        self._accept = control(QPushButton(self), "report-accept", N_("Keep as it is"), on=self.accept)
+        self._accept = control(QPushButton(self), "report-accept", N_("Keep as is"), on=self.accept)
         self._pages = QStackedWidget(self)
         self._pages.addWidget(self.view)
         self._pages.addWidget(self.editor)

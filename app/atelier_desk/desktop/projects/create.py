@@ -31,40 +31,38 @@ class CreateDialog(FormDialog):
         self._known = known
         self._named = False
         line = QWidget(self)
-        self.folder = control(QLineEdit(line), "project-folder", hint=N_("Empty for pages from the web alone"))
+        self.folder = control(QLineEdit(line), "project-folder", hint=N_("Leave empty for web pages only"))
         self.browse = control(QPushButton(line), "project-browse", N_("Choose…"), on=self._browse)
         fill(QHBoxLayout(line), (self.folder, 1), self.browse, margins=(0, 0, 0, 0), spacing=8)
-        caption = self.add_field(
-            _("Folder"), line, _("It is only read. Files that .gitignore names, or that look like secrets, are left out.")
-        )
+        caption = self.add_field(_("Folder"), line, _("Read-only. Files listed in .gitignore or that look like secrets are left out."))
         caption.setBuddy(self.folder)
         self.folder.setAccessibleName(_("Folder"))
         self.name = control(QLineEdit(self), "project-name")
         self.name.setMaxLength(limits.PROJECT_NAME)
         self.add_field(_("Name"), self.name)
-        self.embedded = control(QCheckBox(_("Find by meaning, too (computes vectors)"), self), "project-embedded")
-        self.watched = control(QCheckBox(_("Follow changes of its files"), self), "project-watched")
+        self.embedded = control(QCheckBox(_("Search by meaning too (computes embeddings)"), self), "project-embedded")
+        self.watched = control(QCheckBox(_("Watch for file changes"), self), "project-watched")
         for box in (self.embedded, self.watched):
             box.setChecked(True)
             self._column.addWidget(box)
         self.folder.textChanged.connect(self._on_folder)
         self.name.textEdited.connect(self._on_name)
         self.folder.setText(folder)
-        self.finish(_("Create and read"))
+        self.finish(_("Create and index"))
 
     def problem(self) -> str:
         folder = self.folder.text().strip()
         if not self.name.text().strip():
-            return _("Give it a name.")
+            return _("Enter a name.")
         if folder and not Path(folder).expanduser().is_dir():
-            return _("There is no folder {path}.", path=folder)
+            return _("The folder {path} does not exist.", path=folder)
         return ""
 
     def submit(self) -> None:
         self.accepted_fields.emit(self.name.text().strip(), self.folder.text().strip(), self.embedded.isChecked(), self.watched.isChecked())
 
     def _browse(self) -> None:
-        ask_folder(self, _("Choose the folder"), lambda path: self.folder.setText(str(path)))
+        ask_folder(self, _("Choose folder"), lambda path: self.folder.setText(str(path)))
 
     def _on_folder(self, text: str) -> None:
         """The folder gives the name, until somebody writes another."""

@@ -72,7 +72,7 @@ class ProjectList(Translated, QListWidget):
         state = self.states.get(project.id)
         if state is not None and state.stage is not IngestStage.DONE:
             return state_word(state)
-        known = _("Read {when}", when=ago(project.ingested_at)) if project.ingested_at is not None else _("Not read yet")
+        known = _("Indexed {when}", when=ago(project.ingested_at)) if project.ingested_at is not None else _("Not indexed yet")
         return known if project.loaded else _("{facts} · not searched", facts=known)
 
     def _look(self, project: Project) -> tuple[str, Role]:

@@ -39,7 +39,7 @@ class OfferBar(Translated, QFrame):
         self._seen: tuple[str, ...] = ()
         self._icon = QLabel(self)
         self._text = control(label("", "muted", self, wrap=True), "project-offer-text")
-        self.yes = control(QPushButton(self), "project-offer-yes", N_("Read it"), on=self.accept)
+        self.yes = control(QPushButton(self), "project-offer-yes", N_("Index"), on=self.accept)
         self.no = control(QPushButton(self), "project-offer-no", N_("Not now"), look="ghost", on=self.put_off)
         self.never = control(QPushButton(self), "project-offer-never", N_("Never for this folder"), look="ghost", on=self.refuse)
         buttons = FlowLayout(spacing=6)
@@ -72,11 +72,7 @@ class OfferBar(Translated, QFrame):
         self.setVisible(bool(folder))
         say(
             self._text,
-            lambda: (
-                _("Read {folder} in the background, so that agents find their way in it at once?", folder=Path(folder).name or folder)
-                if folder
-                else ""
-            ),
+            lambda: _("Index “{folder}” so agents can search it?", folder=Path(folder).name or folder) if folder else "",
         )
         self._text.setToolTip(folder)
 
@@ -106,7 +102,7 @@ class OfferBar(Translated, QFrame):
     async def _keep(self, folder: str, yes: bool) -> None:
         made = await self.bridge.engine.projects.answer(folder, yes)
         if made is not None:
-            self.begun.emit(_("{name} is being read in the background.", name=made.name))
+            self.begun.emit(_("Indexing “{name}”…", name=made.name))
         self.look()
 
     def _dress(self) -> None:

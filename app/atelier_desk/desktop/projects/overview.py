@@ -25,14 +25,14 @@ FIGURES = (
     ("files", N_("Files")),
     ("entities", N_("Entities")),
     ("relations", N_("Relations")),
-    ("vectors", N_("Vectors")),
+    ("vectors", N_("Embeddings")),
     ("size", N_("Size")),
-    ("read", N_("Last read")),
+    ("read", N_("Last indexed")),
 )
 SWITCHES = (
-    ("loaded", N_("Searched by agents"), N_("Agents and the search over all projects look at it.")),
-    ("watched", N_("Follow changes"), N_("Changed files are read again automatically.")),
-    ("embedded", N_("Find by meaning"), N_("Its texts get vectors; without them it is found by its words alone.")),
+    ("loaded", N_("Searched by agents"), N_("Agents and the search over all projects use it.")),
+    ("watched", N_("Watch for changes"), N_("Changed files are re-indexed automatically.")),
+    ("embedded", N_("Search by meaning"), N_("Computes embeddings; without them, search matches words only.")),
 )
 
 
@@ -81,7 +81,7 @@ class OverviewPage(Translated, QWidget):
         self._parts = control(label("", "muted", self, wrap=True), "project-parts")
         self._relations = control(label("", "muted", self, wrap=True), "project-relations")
         self.cut = control(label("", "warn", self, wrap=True), "project-cut")
-        self._problem_title = control(label("", "heading", self), "", N_("NOT READ"))
+        self._problem_title = control(label("", "heading", self), "", N_("NOT INDEXED"))
         fill(column, self._build_head(), self._build_buttons(), self.progress, self.cut, self._build_figures(), self.languages)
         fill(column, self._parts, self._relations, self._build_switches(), self._problem_title, self.problems, 1)
         self.problems.allowed.connect(self.allowed)
@@ -105,9 +105,9 @@ class OverviewPage(Translated, QWidget):
         self.anew = control(
             QPushButton(self),
             "project-read-anew",
-            N_("Read all anew"),
+            N_("Re-index everything"),
             look="ghost",
-            tip=N_("Also the files that did not change; those of a folder that is empty now are forgotten"),
+            tip=N_("Including unchanged files; files that no longer exist are removed from the index"),
             on=lambda: self.read_wanted.emit(True),
         )
         self.delete = control(QPushButton(self), "project-delete", N_("Delete…"), look="ghost", on=self.delete_wanted.emit)
@@ -174,7 +174,7 @@ class OverviewPage(Translated, QWidget):
         running = self.progress.state is not None and self.progress.state.stage in RUNNING
         self.read.setEnabled(bool(project.root) and not running)
         self.anew.setVisible(bool(project.root) and (project.ingested_at is not None or found.files > 0) and not running)
-        say(self.read, N_("Read the changes") if project.ingested_at is not None else N_("Read the folder"))
+        say(self.read, N_("Update index") if project.ingested_at is not None else N_("Index the folder"))
         vectors = f"{number(found.vectors)} / {number(found.texts)}" if found.texts else number(found.vectors)
         values = {
             "files": number(found.files),

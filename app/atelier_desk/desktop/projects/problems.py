@@ -36,12 +36,10 @@ class ProblemList(Translated, QWidget):
         self.problems: Sequence[FileProblem] = ()
         self.readable: Sequence[str] = ()
         self.words = label("", "muted", self, wrap=True)
-        self.list = control(QListWidget(self), "project-problem-list", look="plain", name=N_("Files that were not read"))
+        self.list = control(QListWidget(self), "project-problem-list", look="plain", name=N_("Files not indexed"))
         self.list.setSelectionMode(QListWidget.SelectionMode.ExtendedSelection)
         dress_list(self.list)
-        self.copy_all = control(
-            QPushButton(self), "project-problems-copy", N_("Copy the list"), look="ghost", on=lambda: self.copy(whole=True)
-        )
+        self.copy_all = control(QPushButton(self), "project-problems-copy", N_("Copy list"), look="ghost", on=lambda: self.copy(whole=True))
         self.allow = control(QPushButton(self), "project-problems-allow", look="ghost", on=self._allow)
         self.list.itemSelectionChanged.connect(self._offer)
         keys = QShortcut(QKeySequence(QKeySequence.StandardKey.Copy), self.list)
@@ -67,11 +65,7 @@ class ProblemList(Translated, QWidget):
         skipped = len(problems) - failed
 
         def words() -> str:
-            parts = (
-                [ngettext("{n} file could not be read, or not wholly", "{n} files could not be read, or not wholly", failed)]
-                if failed
-                else []
-            )
+            parts = [ngettext("{n} file could not be read completely", "{n} files could not be read completely", failed)] if failed else []
             if skipped:
                 parts.append(ngettext("{n} file left out on purpose", "{n} files left out on purpose", skipped))
             if total > len(problems):
@@ -86,7 +80,7 @@ class ProblemList(Translated, QWidget):
             icon, role = ("eye-off", "muted") if each.skipped else ("triangle-alert", "warn")
             two_line_item(self.list, each.path, each.path, each.localized(_), icon, role)  # type: ignore[arg-type]
         for path in self.readable:
-            two_line_item(self.list, path, path, _("Read, though it looks like a secret."), "eye", "muted")
+            two_line_item(self.list, path, path, _("Indexed although it looks like a secret."), "eye", "muted")
         self._size()
         self._offer()
 
@@ -94,7 +88,7 @@ class ProblemList(Translated, QWidget):
         """The button says what can be done with the one row that is chosen."""
         path, read = self._chosen()
         self.allow.setVisible(bool(path))
-        say(self.allow, N_("Leave it out again") if read else N_("Read it"))
+        say(self.allow, N_("Exclude again") if read else N_("Index"))
 
     def _chosen(self) -> tuple[str, bool]:
         """The path of the chosen row where something can be said about it, and whether it is read."""
@@ -118,7 +112,7 @@ class ProblemList(Translated, QWidget):
         """The chosen rows, or all of them, as lines of path and reason."""
         rows = {index.row() for index in self.list.selectedIndexes()}
         lines = [f"{each.path}\t{each.localized(_)}" for each in self.problems]
-        lines += ["\t".join((path, _("Read, though it looks like a secret."))) for path in self.readable]
+        lines += ["\t".join((path, _("Indexed although it looks like a secret."))) for path in self.readable]
         chosen = [each for number, each in enumerate(lines) if whole or number in rows]
         if chosen:
             QGuiApplication.clipboard().setText("\n".join(chosen))

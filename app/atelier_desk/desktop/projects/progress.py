@@ -29,7 +29,7 @@ class IngestProgress(Translated, QWidget):
         self._spinner = Spinner(self)
         self.words = control(label("", "muted", self, wrap=True), "ingest-words")
         self.button = control(QPushButton(self), "ingest-pause", on=self._press)
-        self.bar = control(QProgressBar(self), "ingest-bar", name=N_("Progress of the reading"))
+        self.bar = control(QProgressBar(self), "ingest-bar", name=N_("Indexing progress"))
         self.bar.setTextVisible(False)
         self.path = control(ElidedLabel("", self), "ingest-path", look="small")
         row = fill(QHBoxLayout(), self._spinner, (self.words, 1), self.button, spacing=8)
@@ -52,7 +52,7 @@ class IngestProgress(Translated, QWidget):
         self.path.setVisible(running and bool(state.path))
         self.path.setText(state.path)
         self.button.setVisible(running or paused or state.stage is IngestStage.FAILED)
-        say(self.button, N_("Pause") if running else N_("Go on") if paused else N_("Try again"))
+        say(self.button, N_("Pause") if running else N_("Continue") if paused else N_("Try again"))
 
     def _press(self) -> None:
         if self.state is not None:

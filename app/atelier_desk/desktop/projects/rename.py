@@ -31,7 +31,7 @@ class RenameDialog(FormDialog):
         self.finish(_("Rename"))
 
     def problem(self) -> str:
-        return "" if self.name.text().strip() else _("Give it a name.")
+        return "" if self.name.text().strip() else _("Enter a name.")
 
     def submit(self) -> None:
         self.accepted_name.emit(self.name.text().strip())

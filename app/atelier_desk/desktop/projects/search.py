@@ -50,14 +50,16 @@ class SearchPage(Translated, QWidget):
         self.kinds: set[EntityKind] = set()
         self.found: Sequence[Found] = ()
         self._asked = ""
-        self.field = control(SearchField(self), "project-search-field", hint=N_("A name, or what it does"), name=N_("Search in projects"))
+        self.field = control(
+            SearchField(self), "project-search-field", hint=N_("Search by name or by what it does"), name=N_("Search in projects")
+        )
         self.field.setClearButtonEnabled(True)
         self.field.installEventFilter(self)
         self.where = control(ComboBox(self), "project-search-where", name=N_("Which projects"))
         self.where.addItem("", "")
         say(self.where, items=[N_("All projects")])
         self.kind_button = control(QPushButton(self), "project-search-kinds", on=self._open_kinds)
-        self.list = control(QListView(self), "project-search-list", look="plain", name=N_("Places found"))
+        self.list = control(QListView(self), "project-search-list", look="plain", name=N_("Search results"))
         self.list.setItemDelegate(ResultDelegate(self.list))
         self.list.setMouseTracking(True)
         self.list.setUniformItemSizes(True)
@@ -153,10 +155,10 @@ class SearchPage(Translated, QWidget):
         self._stack.setCurrentIndex(1 if self.found else 0)
         mark(self.count, "small")
         number = len(self.found)
-        say(self.count, lambda: ngettext("{n} place", "{n} places", number) if number else "")
+        say(self.count, lambda: ngettext("{n} result", "{n} results", number) if number else "")
         if self._asked:
-            hint = N_("Other words, all kinds, or all projects may find it.")
-            self.empty.set_texts(N_("Nothing found"), hint)
+            hint = N_("Try other words, all kinds or all projects.")
+            self.empty.set_texts(N_("No results"), hint)
         else:
             self.empty.set_texts(
                 N_("Search by name or by meaning"), N_("“where are files deleted?” finds the function that does it, whatever it is called.")

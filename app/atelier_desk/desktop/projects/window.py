@@ -69,10 +69,10 @@ class ProjectsWindow(Translated, QWidget):
         self.code = CodePage(bridge, self)
         self.empty = EmptyState(
             "folder-search",
-            N_("Give agents a project to read"),
+            N_("Add a project for agents to search"),
             N_(
-                "Its code and documents are read once and kept up to date: agents then find the right function by its name or by what it "
-                "does, see who calls it, and no longer read whole files to answer."
+                "Its code and documents are indexed and kept up to date, so agents can find a function by name or by "
+                "what it does, see who calls it, and need not read whole files."
             ),
             N_("New project"),
             parent=self,
@@ -345,7 +345,7 @@ class ProjectsWindow(Translated, QWidget):
 
         async def work() -> None:
             await self.bridge.engine.projects.allow(chosen, path, yes=yes)
-            words = _("{path} is read from now on.", path=path) if yes else _("{path} is left out again.", path=path)
+            words = _("{path} is indexed from now on.", path=path) if yes else _("{path} is excluded again.", path=path)
             offer_undo(self, words, lambda: self.allow(path, not yes, chosen))
             await self.load()
 
@@ -372,20 +372,20 @@ class ProjectsWindow(Translated, QWidget):
         goes = [
             ngettext("{number} entity", "{number} entities", entities, number=number(entities)),
             ngettext("{number} relation", "{number} relations", relations, number=number(relations)),
-            ngettext("{number} vector", "{number} vectors", found.vectors, number=number(found.vectors)),
+            ngettext("{number} embedding", "{number} embeddings", found.vectors, number=number(found.vectors)),
         ]
         shown = self.overview.project
         if self.overview.counted and shown is not None and shown.id == project.id:
-            read = _("What was read of it goes: {things}.", things=", ".join(goes))
+            read = _("Its index is deleted: {things}.", things=", ".join(goes))
         else:  # it was chosen just now, and is being counted
-            read = _("What was read of it goes.")
+            read = _("Its index is deleted.")
         kept = _("The folder {path} and its files are not touched.", path=project.root) if project.root else ""
         details = " ".join(filter(None, (read, kept)))
 
         async def work() -> None:
             await self.bridge.engine.projects.delete(project.id)
             await self.load()
-            toast(self, _("The project {name} is deleted.", name=project.name))
+            toast(self, _("Deleted the project {name}.", name=project.name))
 
         title = _("Delete the project {name}?", name=project.name)
         confirm(self, title, details, _("Delete"), lambda: self.jobs.once(("delete", project.id), work))
@@ -402,7 +402,7 @@ class ProjectsWindow(Translated, QWidget):
         if state is not None and state.stage in RUNNING:
             menu.addAction(look.icon("pause"), _("Pause"), self.pause)
         elif project.root:
-            menu.addAction(look.icon("refresh-cw"), _("Read the changes"), lambda: self.read())
+            menu.addAction(look.icon("refresh-cw"), _("Update index"), lambda: self.read())
         menu.addAction(look.icon("search"), _("Search"), lambda: self.open_search())
         menu.addAction(look.icon("waypoints"), _("Graph"), lambda: self.open_graph(None))
         menu.addSeparator()

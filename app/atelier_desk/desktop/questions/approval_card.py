@@ -283,7 +283,7 @@ class ApprovalCard(Translated, QFrame):
         try:
             changes = await self._bridge.engine.approvals.preview(self.request.id, arguments)
         except AtelierError as error:
-            problem = _("It would fail as things are: {problem}", problem=failure_words.in_words(error))
+            problem = _("This call would fail: {problem}", problem=failure_words.in_words(error))
         if isValid(self) and arguments == self.arguments.changed_arguments():
             if changes and self._changes.isHidden() and not self.arguments.editing:
                 self.arguments.set_opened(False)  # the diff says it better
@@ -407,14 +407,14 @@ class ApprovalCard(Translated, QFrame):
         line = wording.lineage(request.lineage, wording.agent_name(request))
         self.setAccessibleName(visible(wording.title(request)))
         self.setAccessibleDescription(visible(". ".join(filter(None, (wording.risk(request)[0], why, line)))))
-        self.reason.set_placeholder(_("Reason to reject"))
-        self.reason.editor.setAccessibleName(_("Reason for a rejection; the agent reads it"))
+        self.reason.set_placeholder(_("Reason for rejecting (optional)"))
+        self.reason.editor.setAccessibleName(_("Reason for rejecting; the agent sees it"))
         self._reject.setText(_("Reject"))
         self._reject.setAccessibleName(_("Reject"))
         self.reason.editor.setAccessibleDescription(_("Ctrl+Enter rejects with this reason"))
         self._reject.setToolTip(_("Do not let the agent do this (R)"))
-        self._more.setAccessibleName(_("More ways to allow it"))
-        self._more.setToolTip(_("Other ways to allow it") if wording.is_kept(request) else _("Allow more than this call"))
+        self._more.setAccessibleName(_("More options"))
+        self._more.setToolTip(_("More options") if wording.is_kept(request) else _("Allow more than this call"))
         for widget in (self.reason, self._reject, self._approve, self._more, self.arguments.edit):
             widget.setVisible(self._open)
         self._show_time()

@@ -30,7 +30,7 @@ class ApprovalChanges(Translated, QWidget):
         self._changes: tuple[FileChange, ...] = ()
         self.diffs: list[DiffView] = []
         self._problem = control(label("", "warn", self, wrap=True), "approval-changes-problem")
-        self.side = control(IconButton("columns-2", parent=self), "approval-diff-side", tip=N_("Side by side or in line"))
+        self.side = control(IconButton("columns-2", parent=self), "approval-diff-side", tip=N_("Side by side or inline"))
         self.side.setCheckable(True)
         self.side.toggled.connect(self._switch)
         self.side.hide()
@@ -84,7 +84,7 @@ class ApprovalChanges(Translated, QWidget):
             self.diffs.append(diff)
             self._column.addWidget(diff)
             if len(lines) > LINES:
-                rest = _("{n} more lines: the arguments show all of it.", n=number(len(lines) - LINES))
+                rest = _("{n} more lines; see the arguments for the full text.", n=number(len(lines) - LINES))
                 self._column.addWidget(label(rest, "muted", self, wrap=True))
         self.side.setVisible(bool(self.diffs))
         if self._width:

@@ -32,12 +32,12 @@ class ApprovalDetails(Translated, QWidget):
         details = self._details
         self._text(_("Goal"), str(details.get("goal") or ""))
         self._commands(details)
-        self._text(_("It talks to"), ", ".join(self._subjects.hosts))
+        self._text(_("Connects to"), ", ".join(self._subjects.hosts))
         self._actions(details.get("actions"))
         self._tasks(details.get("tasks"))
         self._prompt(details)
-        self._list(_("Its tools"), details.get("tools"))
-        self._list(_("Its MCP servers"), details.get("mcp_servers"))
+        self._list(_("Tools"), details.get("tools"))
+        self._list(_("MCP servers"), details.get("mcp_servers"))
 
     @property
     def there(self) -> bool:
@@ -50,7 +50,7 @@ class ApprovalDetails(Translated, QWidget):
         preview = str(details.get("prompt_preview") or "")
         if not preview:
             return
-        self._heading(_("What it is told"))
+        self._heading(_("Task"))
         card = Card(self, "card-sunken", (10, 8, 10, 8))
         length = int(details.get("prompt_length") or len(preview))
         cut = length > len(preview) and not preview.endswith("…")
@@ -58,7 +58,7 @@ class ApprovalDetails(Translated, QWidget):
         card.body.addWidget(text)
         if length > len(preview):
             card.body.addWidget(
-                label(_("{n} characters in all; the arguments show the whole text", n=number(length)), "small", card, wrap=True)
+                label(_("{n} characters in total; see the arguments for the full text", n=number(length)), "small", card, wrap=True)
             )
         self._column.addWidget(card)
 
@@ -83,9 +83,9 @@ class ApprovalDetails(Translated, QWidget):
             self._item(f"approval-command-{place}", str(command.get("text") or ""), "mono", _does(command, self._settings), "small")
         if details.get("command") and not commands:
             self._item("approval-command-1", str(details["command"]), "mono", _reason(details), "small")
-        self._text(_("It changes"), ", ".join(str(each) for each in details.get("writes") or ()))
+        self._text(_("Changes"), ", ".join(str(each) for each in details.get("writes") or ()))
         if (words := _SANDBOX.get(self._subjects.sandbox)) is not None:
-            self._text(_("Where it runs"), _(words))
+            self._text(_("Runs in"), _(words))
 
     def _tasks(self, tasks: object) -> None:
         for place, task in enumerate(_objects(tasks), 1):
@@ -105,15 +105,15 @@ class ApprovalDetails(Translated, QWidget):
 
 
 _KINDS = {
-    "reads": N_("It only reads."),
-    "writes": N_("It changes files."),
-    "runs": N_("It may do anything."),
+    "reads": N_("Read-only."),
+    "writes": N_("Changes files."),
+    "runs": N_("Unknown effect."),
 }
 _SANDBOX = {
-    "reading": N_("In a sandbox that only reads."),
-    "workspace": N_("In a sandbox: it writes in the workspace alone and reaches no network."),
-    "network": N_("In a sandbox with the network."),
-    "none": N_("Without a sandbox: it can do what you can."),
+    "reading": N_("In a read-only sandbox."),
+    "workspace": N_("In a sandbox: it can write only in the workspace, with no network access."),
+    "network": N_("In a sandbox with network access."),
+    "none": N_("Without a sandbox: it has the same rights as you."),
 }
 
 
@@ -121,7 +121,7 @@ def _does(command: dict[str, Any], settings: bool = False) -> str:
     """What a command does; ``settings``: besides what those of its repository do."""
     kind = _(_KINDS.get(str(command.get("kind")), ""))
     if settings and command.get("kind") == "reads":
-        kind = _("Apart from these settings, it only reads.")
+        kind = _("Apart from these settings, it is read-only.")
     because = _reason(command)
     return " ".join(filter(None, (kind, because)))
 

@@ -30,13 +30,13 @@ _MCP = "mcp__"
 RISKS: dict[RiskName, str] = {"low": N_("low risk"), "medium": N_("medium risk"), "high": N_("high risk")}
 _RISK_KINDS: dict[RiskName, PillKind] = {"low": "ok", "medium": "warn", "high": "err"}
 _SELECTIVE = {
-    ApprovalKind.TOOL: N_("You want to be asked before tools are used."),
-    ApprovalKind.SUB_AGENT: N_("You want to be asked before agents are started."),
-    ApprovalKind.MCP: N_("You want to be asked before MCP servers are used."),
-    ApprovalKind.FILE_OP: N_("You want to be asked before files are touched."),
-    ApprovalKind.DB_OP: N_("You want to be asked before projects and their knowledge are touched."),
+    ApprovalKind.TOOL: N_("Your settings ask before tools are used."),
+    ApprovalKind.SUB_AGENT: N_("Your settings ask before agents are started."),
+    ApprovalKind.MCP: N_("Your settings ask before MCP servers are used."),
+    ApprovalKind.FILE_OP: N_("Your settings ask before files are changed."),
+    ApprovalKind.DB_OP: N_("Your settings ask before projects and their knowledge are used."),
 }
-_COMMANDS = N_("You want to be asked before commands are run.")
+_COMMANDS = N_("Your settings ask before commands are run.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +87,13 @@ def title(request: ApprovalRequest) -> str:
     if details.get("sub_agent_name"):
         return _("{agent} wants to start the agent {name}", agent=agent, name=details["sub_agent_name"])
     if details.get("target_agent_name"):
-        return _("{agent} wants to hand work to {name}", agent=agent, name=details["target_agent_name"])
+        return _("{agent} wants to delegate to {name}", agent=agent, name=details["target_agent_name"])
     if details.get("task_count"):
         count = int(details["task_count"])
         return ngettext("{agent} wants to give {n} agent a task", "{agent} wants to give {n} agents a task each", count, agent=agent)
     if details.get("action_count"):
         count = int(details["action_count"])
-        return ngettext(
-            "{agent} wants to carry out a plan of {n} action", "{agent} wants to carry out a plan of {n} actions", count, agent=agent
-        )
+        return ngettext("{agent} wants to run a plan of {n} action", "{agent} wants to run a plan of {n} actions", count, agent=agent)
     if request.server:
         tool = tool_name(request).replace(f"{request.server}: ", "", 1)  # the sentence names it
         return _("{agent} wants to use {tool} of the server {server}", agent=agent, tool=tool, server=request.server)
@@ -107,13 +105,13 @@ def why(request: ApprovalRequest) -> str:
     if request.reason == "selective":
         text = _(_COMMANDS if request.section == SHELL else _SELECTIVE[request.kind])
     elif request.reason == "rule":
-        text = _("Your rule “{rule}” asks about it.", rule=request.rule)
+        text = _("Your rule “{rule}” requires approval.", rule=request.rule)
     else:
         text = _(REASONS.get(request.reason, request.reason))
     if request.about:
         text = f"{text}\n{request.about}" if request.reason == "repository" else f"{text} ({request.about})"
     if request.round > 1:
-        text = " ".join(filter(None, (text, _("Nobody decided in time, so it is asked again."))))
+        text = " ".join(filter(None, (text, _("No decision was made in time, so it is asked again."))))
     return text
 
 
@@ -188,7 +186,7 @@ LONGEST_RULE = 80
 def state(request: ApprovalRequest) -> tuple[str, PillKind]:
     """The pill of a request that waits or was decided."""
     words: dict[ApprovalStatus, tuple[str, PillKind]] = {
-        ApprovalStatus.PENDING: (_("waits for you"), "warn"),
+        ApprovalStatus.PENDING: (_("waiting for you"), "warn"),
         ApprovalStatus.APPROVED: (_("allowed"), "ok"),
         ApprovalStatus.REJECTED: (_("rejected"), "err"),
         ApprovalStatus.CANCELLED: (_("stopped"), ""),
@@ -203,18 +201,18 @@ def decision(request: ApprovalRequest) -> str:
     timed_out = request.decided_by == "timeout"
     if request.status is ApprovalStatus.REJECTED:
         if timed_out:
-            return _("Rejected, because nobody decided in time.")
+            return _("Rejected: no decision was made in time.")
         if request.note == NOBODY_TO_ASK:
-            return _("Rejected, because nobody was there to ask.")
+            return _("Rejected: nobody was available to ask.")
         return _("You rejected it: {reason}", reason=request.note) if request.note else _("You rejected it.")
     if request.status is ApprovalStatus.CANCELLED:
         return _("The run was stopped before you decided.")
     if timed_out:
-        return _("Allowed, because nobody decided in time.")
+        return _("Allowed: no decision was made in time.")
     reach = {
         ApprovalScope.ONCE: _("You allowed this call."),
-        ApprovalScope.RUN: _("You allowed the tool for this run."),
-        ApprovalScope.ALWAYS: _("You allowed it from now on."),
+        ApprovalScope.RUN: _("You allowed this tool for the run."),
+        ApprovalScope.ALWAYS: _("You always allow it."),
     }[request.scope]
     return " ".join(filter(None, (reach, _("You changed its arguments.") if request.edited is not None else "")))
 

@@ -18,9 +18,9 @@ _SYNTAX = {
     "Expecting property name enclosed in double quotes": N_("a name in double quotes is missing"),
     "Illegal trailing comma before end of object": N_("there is a comma too many"),
     "Illegal trailing comma before end of array": N_("there is a comma too many"),
-    "Unterminated string starting at": N_("this text has no closing quote"),
-    "Invalid control character at": N_("a line break or tab inside a text is written \\n or \\t"),
-    "Invalid \\escape": N_("a backslash inside a text is written twice"),
+    "Unterminated string starting at": N_("this string has no closing quote"),
+    "Invalid control character at": N_("a line break or tab inside a string must be written \\n or \\t"),
+    "Invalid \\escape": N_("a backslash inside a string must be doubled"),
     "Invalid \\uXXXX escape": N_("\\u needs four hexadecimal digits"),
     "Extra data": N_("there is something after the end"),
 }
@@ -60,7 +60,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise _RefusedError(_("The name {name} is there twice.", name=key))
+            raise _RefusedError(_("The name {name} appears twice.", name=key))
         found[key] = value
     return found
 

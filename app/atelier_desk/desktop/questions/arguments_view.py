@@ -247,6 +247,6 @@ class ArgumentsView(Translated, QWidget):
         self.copy.setText(_("Copy"))
         self.copy.setAccessibleName(_("Copy the arguments"))
         self.edit.setText(_("Undo changes") if self._editing else _("Edit"))
-        self.edit.setAccessibleName(_("Undo changes of the arguments") if self._editing else _("Edit the arguments"))
+        self.edit.setAccessibleName(_("Undo changes to the arguments") if self._editing else _("Edit the arguments"))
         self.text.setAccessibleName(_("Arguments as JSON"))
-        self._cut.setText(_("{n} more characters: copy or edit to see them all", n=number(self._hidden)))
+        self._cut.setText(_("{n} more characters; copy or edit to see them all", n=number(self._hidden)))

@@ -282,10 +282,10 @@ class QuestionDialog(QDialog):
     def retranslate(self) -> None:
         """Set every text again in the current language."""
         agent = self.question.agent_name or _("The agent")
-        title = _("{agent} needs you", agent=agent)
+        title = _("{agent} has a question", agent=agent)
         asker = self.question.spec.asker
         if asker is not None:
-            title = _("The server “{server}” asks you", server=asker.server)
+            title = _("The server “{server}” has a question", server=asker.server)
         self._title.setText(title)
         self._lineage.setText(approval_wording.lineage(self.question.lineage, agent))
         self.setWindowTitle(title)
@@ -319,13 +319,13 @@ class QuestionDialog(QDialog):
         self.request.retranslate()
         self._lineage.setVisible(True)
         if not self.question.lineage:
-            self._lineage.setText(_("In a call of {agent}", agent=agent))
+            self._lineage.setText(_("During a call by {agent}", agent=agent))
         words = {QuestionType.FORM: _("Send"), QuestionType.URL: _("Open the page"), QuestionType.SAMPLING: _("Allow")}
         self._submit.setText(words[self.question.spec.question_type])
         self._decline.setText(_("Decline"))
-        self._decline.setToolTip(_("Tell the server no"))
+        self._decline.setToolTip(_("Decline the server's request"))
         self._skip.setText(_("Cancel"))
-        self._skip.setToolTip(_("Tell the server neither yes nor no"))
+        self._skip.setToolTip(_("Cancel without answering"))
 
     def _all_buttons(self) -> tuple[QPushButton, ...]:
         decline = (self._decline,) if self.request is not None else ()
@@ -348,7 +348,7 @@ class QuestionDialog(QDialog):
             "text": _("A text response is required"),
             "form": self.request.problem() if self.request is not None else "",
             "both": _("Choose at least one option, and write a response"),
-            "too_long": _("Too long: {limit} characters at most", limit=number(limits.QUESTION_TEXT_RESPONSE)),
+            "too_long": _("Too long: at most {limit} characters", limit=number(limits.QUESTION_TEXT_RESPONSE)),
         }
 
     def _check(self) -> None:

@@ -166,7 +166,7 @@ class QuestionPresenter(QObject):
     def remind(self) -> None:
         """Tell again of what waits: outside the window, or in it while it shows something else."""
         count = self._waiting()
-        text = ngettext("{n} decision still waits for you", "{n} decisions still wait for you", count)
+        text = ngettext("{n} decision is still waiting for you", "{n} decisions are still waiting for you", count)
         if count and not self.attention.tell("Atelier", text, about=ANYTHING) and self.dialog is None:
             self.notice.emit(text)
 
@@ -244,7 +244,7 @@ class QuestionPresenter(QObject):
         self.attention.show(approval_notice(request, show, partial(decide, allow), partial(decide, reject)))
 
     def _parent_asked(self, asked: ParentQuestion) -> None:
-        title = _("{agent} needs you", agent=asked.agent_name or _("The agent"))
+        title = _("{agent} has a question", agent=asked.agent_name or _("The agent"))
         show = partial(self._show_workflow, asked.workflow_id)
         self.attention.show(Notice(title, plain(asked.question), show, asked.run_id))
 

@@ -70,7 +70,7 @@ class ServerRequest(QWidget):
         whole.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         if parts.scheme == "http":
             self._say("question-plain-http", "error", lambda: _(form_words.NOT_ENCRYPTED))
-        about = N_("The page opens in your browser. What you do there is between you and it: Atelier does not read it.")
+        about = N_("The page opens in your browser. Atelier does not see what you do there.")
         self._say("question-page-about", "small", lambda: _(about))
 
     def _sampling(self) -> None:
@@ -117,7 +117,7 @@ class ServerRequest(QWidget):
             return ""
         answer = self.answer()
         if answer is _TOO_LONG:
-            return _("These answers are too long together.")
+            return _("These answers are too long in total.")
         problems = form.problems(values_of(answer.text_response))
         for field in self.fields:
             code = problems.get(field.field.name, "")

@@ -34,7 +34,7 @@ class WaitingGuide(QObject):
         """Give the keyboard to the first that waits; to the one after it when that has it already."""
         found = self._waiting()
         if not found:
-            self._window.toasts.show(_("Nothing waits for you."))
+            self._window.toasts.show(_("Nothing is waiting for you."))
             return
         here = next((place for place, each in enumerate(found) if self._is_here(each)), -1)
         _other, _when, kind, key, workflow_id = found[(here + 1) % len(found)]

@@ -128,7 +128,7 @@ class ReplayView(Translated, QWidget):
             QPushButton(self),
             "replay-fork",
             lambda: " " + _("Fork from here"),
-            tip=N_("A new workflow with everything up to this event; it can go on another way"),
+            tip=N_("Create a new workflow from everything up to this event"),
         )
         keys.addWidget(self.fork)
         return fill(QVBoxLayout(), words, self.scrubber, keys, margins=(20, 10, 20, 12), spacing=4)
@@ -203,7 +203,7 @@ class ReplayView(Translated, QWidget):
         self.closed.emit()
 
     def _refuse(self, *_ids: object) -> None:
-        self.failed.emit(_("Nothing can be changed in a replay. Fork from here to go on another way."))
+        self.failed.emit(_("A replay is read-only. Fork from here to continue differently."))
 
     def _quiet_scrubber(self) -> None:
         self.scrubber.blockSignals(True)
@@ -284,7 +284,7 @@ class ReplayView(Translated, QWidget):
         self._next.setEnabled(self.player.place < self.player.last)
         self.fork.setEnabled(at is not None)
         agent = self._names.get(self._agent, "")
-        self._whose.setText(agent if self._agent != self.root_run_id else _("Nothing runs and nothing changes here."))
+        self._whose.setText(agent if self._agent != self.root_run_id else _("Read-only: nothing runs here."))
         if at is None:
             self._event.setText("")
             self._when.setText("")

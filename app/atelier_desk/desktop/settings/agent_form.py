@@ -37,31 +37,32 @@ from atelier_desk.profile_words import ALL
 
 TITLES = {
     "name": N_("Name"), "provider": N_("Provider"), "model": N_("Model"), "system_prompt": N_("Instructions"), "tools": N_("Tools"),
-    "temperature": N_("Temperature"), "max_tokens": N_("Longest reply (tokens)"), "enable_thinking": N_("Let it think before it answers"),
-    "effort": N_("How long it thinks"),
-    "tool_mode": N_("How it sees its tools"), "tool_dialect": N_("How it calls them"), "max_tool_iterations": N_("Most steps in a turn"),
-    "question_timeout_s": N_("Seconds a question waits (0 = for ever)"), "max_cost": N_("Most cost of a run ($)"),
-    "max_total": N_("Most tokens of a run"), "max_seconds": N_("Most seconds of a run"), "max_tool_calls": N_("Most tool calls of a run"),
+    "temperature": N_("Temperature"), "max_tokens": N_("Max reply length (tokens)"), "enable_thinking": N_("Think before answering"),
+    "effort": N_("Thinking effort"),
+    "tool_mode": N_("Tool loading"), "tool_dialect": N_("Tool-call format"), "max_tool_iterations": N_("Steps per turn"),
+    "question_timeout_s": N_("Question timeout in seconds (0 = none)"), "max_cost": N_("Cost limit per run ($)"),
+    "max_total": N_("Token limit per run"), "max_seconds": N_("Time limit per run (seconds)"),
+    "max_tool_calls": N_("Tool-call limit per run"),
     "lifecycle": N_("Lifetime"), "sections": N_("Tool sections"), "approval": N_("Permissions"),
-    "answer_schema": N_("Form of its answers (JSON Schema)"),
+    "answer_schema": N_("Answer schema (JSON Schema)"),
 }  # fmt: skip
 CHOICES: dict[str, tuple[tuple[Any, str], ...]] = {
     "tool_mode": (
-        (ToolMode.DIRECT, N_("All definitions at once")),
-        (ToolMode.SECTIONS, N_("By section, through plans")),
-        (ToolMode.INVOKE, N_("As a list, called through one tool")),
+        (ToolMode.DIRECT, N_("All at once")),
+        (ToolMode.SECTIONS, N_("By section")),
+        (ToolMode.INVOKE, N_("As a list")),
     ),
     "tool_dialect": (
-        (ToolDialect.AUTO, N_("As fits the model")),
+        (ToolDialect.AUTO, N_("Automatic")),
         (ToolDialect.NATIVE, N_("Native function calling")),
         (ToolDialect.XML, N_("XML in the text")),
         (ToolDialect.GUIDED, N_("Guided (very small models)")),
     ),
     "effort": (
-        (None, N_("As the server chooses")),
-        (Effort.LOW, N_("Briefly")),
-        (Effort.MEDIUM, N_("Moderately")),
-        (Effort.HIGH, N_("At length")),
+        (None, N_("Server default")),
+        (Effort.LOW, N_("Low")),
+        (Effort.MEDIUM, N_("Medium")),
+        (Effort.HIGH, N_("High")),
     ),
     "approval": tuple((profile.mode, profile.title) for profile in ALL),
     "lifecycle": ((Lifecycle.PERMANENT, N_("Permanent")), (Lifecycle.TEMPORARY, N_("Temporary"))),
@@ -144,8 +145,8 @@ class AgentForm(Translated, QWidget):
             label("", "small", self, wrap=True),
             "agent-control-note",
             N_(
-                "Besides these, every agent can ask you a question, show you something and end its work, and a sub-agent can ask the agent "
-                "above it. Only very small models, which are guided, cannot."
+                "In addition, every agent can ask you a question, show you something and finish its work, and a "
+                "sub-agent can ask its parent. Only guided agents (very small models) cannot."
             ),
         )
         self.cost = PromptCostNote(self)
@@ -393,7 +394,7 @@ class AgentForm(Translated, QWidget):
             field = self.fields[name]
             if isinstance(field, QSpinBox | QDoubleSpinBox):
                 field.setSpecialValueText(_("no limit"))
-        self.temperature.setSpecialValueText(_("left to the model"))
+        self.temperature.setSpecialValueText(_("model default"))
         self._say_schema()
         self.tools.retranslate()
         self.cost.retranslate()

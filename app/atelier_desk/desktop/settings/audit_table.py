@@ -126,7 +126,7 @@ def whole(line: AuditLine, today: str = "") -> str:
     reason = why(one) + (f" ({one.about})" if one.about else "")
     said = (
         (_("When"), date_time(one.created_at)),
-        (_("Workflow"), _("{name} (in the bin)", name=line.workflow) if line.in_bin else line.workflow),
+        (_("Workflow"), _("{name} (deleted)", name=line.workflow) if line.in_bin else line.workflow),
         (_("Agent"), one.agent_name),
         (_("Tool"), one.tool),
         (_("Call"), one.detail),

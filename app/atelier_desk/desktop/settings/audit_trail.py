@@ -61,7 +61,7 @@ class AuditTrail(Translated, QWidget):
         self.empty = control(label("", "muted", self, wrap=True), "audit-empty")
         self.open = control(QPushButton(self), "audit-open", N_("Show in the workflow"), look="ghost", on=self._open)
         self.today = control(QPushButton(self), "audit-today", N_("Compare with today's rules"), look="ghost", on=self.compare)
-        say(self.today, tip=N_("What the rules and settings of today would say of the calls of this workflow"))
+        say(self.today, tip=N_("What today's rules and settings would decide for this workflow's calls"))
         self.export = control(QPushButton(self), "audit-export", N_("Export as CSV…"), look="ghost", on=self.ask_export)
         deeds = FlowLayout(spacing=8)
         for button in (self.open, self.today, self.export):
@@ -134,7 +134,7 @@ class AuditTrail(Translated, QWidget):
         self.empty.setVisible(not there)
         filtered = self.wanted != AuditFilter()
         self.empty.setText(
-            _("No decision fits these filters.") if filtered else _("Nothing yet. Each decision about a call is listed here.")
+            _("No decision matches these filters.") if filtered else _("No decisions yet. Every decision about a call is listed here.")
         )
         self.export.setEnabled(there)
         self.table.fit()
@@ -157,7 +157,7 @@ class AuditTrail(Translated, QWidget):
         if line is None:
             return
         if line.in_bin:
-            toast(self, _("The workflow {name} is in the bin. Bring it back first.", name=line.workflow))
+            toast(self, _("The workflow {name} was deleted. Restore it first.", name=line.workflow))
             return
         self.opened.emit(line)
 
@@ -174,9 +174,9 @@ class AuditTrail(Translated, QWidget):
             self.model.mark({(one.run_id, one.call_id): "" for one in found})
             self.model.mark({(one.run_id, one.call_id): _("today: {decision}", decision=acted(one.today)) for one in others if one.today})
             unknown = sum(one.again is None for one in found)
-            said = [ngettext("{n} decision would be another today.", "{n} decisions would be others today.", len(others))]
+            said = [ngettext("{n} decision would be different today.", "{n} decisions would be different today.", len(others))]
             if unknown:
-                said.append(ngettext("Nothing is known of {n} older one.", "Nothing is known of {n} older ones.", unknown))
+                said.append(ngettext("{n} older decision cannot be compared.", "{n} older decisions cannot be compared.", unknown))
             toast(self, " ".join(said))
 
         self._jobs.once("audit-today", job)

@@ -75,7 +75,7 @@ class DownloadCard(Card):
         if begun:
             self._show_progress(state, status)
         active = status in _ACTIVE
-        self.start.setText(_("Go on") if status in ("paused", "failed") else _("Download"))
+        self.start.setText(_("Continue") if status in ("paused", "failed") else _("Download"))
         self.pause.setText(_("Pause"))
         self.cancel.setText(_("Cancel"))
         self.delete.setText(_("Delete"))

@@ -77,7 +77,7 @@ async def read_text(path: Path, most: int = limits.IMPORT_FILE) -> str:
     try:
         content = await asyncio.to_thread(_begin, path, most)
         if len(content) > most:
-            raise UsageError(N_("{path} is too long; at most {most} MB can be imported."), path=path, most=most // 1048576)
+            raise UsageError(N_("{path} is too large; at most {most} MB can be imported."), path=path, most=most // 1048576)
         return content.decode("utf-8-sig")
     except OSError as error:
         raise UsageError(N_("{path} cannot be read: {reason}"), path=path, reason=error.strerror or str(error)) from error

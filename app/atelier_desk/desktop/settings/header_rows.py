@@ -17,11 +17,11 @@ class HeaderRow(NamedRow):
 
     def __init__(self, number: int, name: str, form: str, parent: QWidget, *, stored: bool) -> None:
         self._stored = name if stored else ""
-        hint = N_("stored – type to replace") if stored else N_("$VARIABLE, or a value for the keyring")
-        line = control(QLineEdit(name), f"header-name-{number}", hint=N_("Header"), name=N_("Name of the header"))
+        hint = N_("stored – type to replace") if stored else N_("$VARIABLE, or a value (stored in the keyring)")
+        line = control(QLineEdit(name), f"header-name-{number}", hint=N_("Header"), name=N_("Header name"))
         line.setMaxLength(64)
-        value = control(QLineEdit(form), f"header-value-{number}", name=N_("Value of the header"), hint=hint)
-        remove = control(IconButton("x", ""), f"header-remove-{number}", tip=N_("Remove this header"))
+        value = control(QLineEdit(form), f"header-value-{number}", name=N_("Header value"), hint=hint)
+        remove = control(IconButton("x", ""), f"header-remove-{number}", tip=N_("Remove header"))
         super().__init__(parent, line, value, remove=remove, stored=stored)
         self.hide_secret()
 
@@ -33,9 +33,9 @@ class HeaderRow(NamedRow):
         """
         name, value = self.texts()
         if not name and value:
-            raise UsageError(N_("A header has a value and no name."))
+            raise UsageError(N_("A header has a value but no name."))
         if name and not value and name != self._stored:
-            raise UsageError(N_("The header {header} needs a value: $VARIABLE, or a text for the keyring."), header=name)
+            raise UsageError(N_("The header {header} needs a value: $VARIABLE, or text to store in the keyring."), header=name)
         return (name, value, "") if header_variable(value) else (name, "", value)
 
     def hide_secret(self) -> None:
@@ -48,7 +48,7 @@ class HeaderRows(NamedRows[HeaderRow]):
     """Headers of a provider."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__("header-add", N_("Add a header"), parent, most=limits.PROVIDER_HEADERS)
+        super().__init__("header-add", N_("Add header"), parent, most=limits.PROVIDER_HEADERS)
         self._persistent = True
 
     def make(self, number: int, name: str, text: str, *, stored: bool) -> HeaderRow:
@@ -73,7 +73,7 @@ class HeaderRows(NamedRows[HeaderRow]):
             if not name:
                 continue
             if name.lower() in map(str.lower, forms):
-                raise UsageError(N_("Each header can be given once."), code="invalid_header")
+                raise UsageError(N_("Each header can be set only once."), code="invalid_header")
             forms[name] = form
             if value and not self._persistent:
                 raise UsageError(NO_KEYRING, code="no_keyring", header=name)

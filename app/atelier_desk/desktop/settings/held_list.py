@@ -54,7 +54,7 @@ class HeldList(QWidget):
         row = control(QWidget(self), f"held-{grant.id}")
         title, about = held_words.title(grant), held_words.about(grant)
         row.setAccessibleName(visible(f"{title}: {about}"))
-        words = label(_("Not used: it came with a backup from elsewhere"), "warn", row, wrap=True)
+        words = label(_("Disabled: restored from another installation's backup"), "warn", row, wrap=True)
         texts = fill(QVBoxLayout(), label(title, "", row, wrap=True), label(about, "small", row, wrap=True), words, spacing=0)
         button = control(QPushButton(_("Confirm"), row), f"held-confirm-{grant.id}", on=lambda: self._confirm(grant))
         button.setAccessibleName(_("Confirm: {rule}", rule=title))

@@ -25,11 +25,11 @@ class ValueRow(NamedRow):
     def __init__(self, number: int, name: str, text: str, parent: QWidget, *, stored: bool, header: bool) -> None:
         self._header = header
         hint = N_("stored – type to replace") if stored else N_("a text, or ${VARIABLE}")
-        line = control(QLineEdit(name), f"mcp-value-name-{number}", hint=N_("Name"), name=N_("Name of the value"))
+        line = control(QLineEdit(name), f"mcp-value-name-{number}", hint=N_("Name"), name=N_("Name"))
         value = control(QLineEdit(text), f"mcp-value-text-{number}", name=N_("Value"), hint=hint)
-        self.secret = control(QCheckBox(), f"mcp-value-secret-{number}", N_("Secret"), about=N_("It goes to the keyring."))
+        self.secret = control(QCheckBox(), f"mcp-value-secret-{number}", N_("Secret"), about=N_("Stored in the keyring."))
         self.secret.setChecked(stored)
-        remove = control(IconButton("x", ""), f"mcp-value-remove-{number}", tip=N_("Remove this value"))
+        remove = control(IconButton("x", ""), f"mcp-value-remove-{number}", tip=N_("Remove value"))
         super().__init__(parent, line, value, self.secret, remove=remove, stored=stored)
         self.secret.clicked.connect(lambda _on: self.hide_secret())
         self.hide_secret()
@@ -38,9 +38,9 @@ class ValueRow(NamedRow):
         """Name, text for the configuration, secret for the keyring. Raises ``UsageError`` when one of both is missing."""
         name, text = self.texts()
         if not name and text:
-            raise UsageError(N_("A value has no name."))
+            raise UsageError(N_("Enter a name for the value."))
         if name and not text and not self.stored:
-            raise UsageError(N_("{name} needs a value: a text, or ${{VARIABLE}}."), name=name)
+            raise UsageError(N_("{name} needs a value: text, or ${{VARIABLE}}."), name=name)
         return (name, "", text) if self.secret.isChecked() or not text else (name, text, "")
 
     def _edited(self) -> None:
@@ -83,7 +83,7 @@ class ValueRows(NamedRows[ValueRow]):
             if not name:
                 continue
             if name in texts:
-                raise UsageError(N_("{name} can be given once."), name=name)
+                raise UsageError(N_("{name} can be set only once."), name=name)
             texts[name] = text
             if secret:
                 secrets[name] = secret
@@ -104,7 +104,7 @@ class McpForm(QWidget):
         self.kind = control(ComboBox(self), "mcp-kind")
         self.kind.addItem("", "stdio")
         self.kind.addItem("", "http")
-        say(self.kind, items=[N_("A program on this machine"), N_("An address")])
+        say(self.kind, items=[N_("Local program"), N_("Remote address")])
         self.line = control(QLineEdit(self), "mcp-command", hint="npx -y @modelcontextprotocol/server-everything")
         self.url = control(QLineEdit(self), "mcp-url", hint="https://mcp.example.com/mcp")
         self.folder = control(QLineEdit(self), "mcp-folder", hint=N_("your home folder"))
@@ -113,20 +113,20 @@ class McpForm(QWidget):
         self.timeout.setSuffix(" s")
         pad(self.timeout)
         self.env = ValueRows("mcp-env", N_("Add a variable"), self)
-        self.headers = ValueRows("mcp-header", N_("Add a header"), self, header=True)
-        self.client_id = control(QLineEdit(self), "mcp-client-id", hint=N_("none: it is registered by itself"))
+        self.headers = ValueRows("mcp-header", N_("Add header"), self, header=True)
+        self.client_id = control(QLineEdit(self), "mcp-client-id", hint=N_("none: registered automatically"))
         self.client_secret = control(QLineEdit(self), "mcp-client-secret")
         self.client_secret.setEchoMode(HIDDEN)
-        self.scopes = control(QLineEdit(self), "mcp-scopes", hint=N_("what the server names"))
-        self.sandbox = control(QCheckBox(self), "mcp-sandbox", N_("In the sandbox"))
+        self.scopes = control(QLineEdit(self), "mcp-scopes", hint=N_("server default"))
+        self.sandbox = control(QCheckBox(self), "mcp-sandbox", N_("Sandbox"))
         self._boxed = control(
-            label("", "muted", self, wrap=True), "mcp-sandbox-about", N_("It writes only in its folder, and reads no secrets.")
+            label("", "muted", self, wrap=True), "mcp-sandbox-about", N_("It can write only in its folder and cannot read secrets.")
         )
         self.older = control(QCheckBox(self), "mcp-older-protocol", N_("Older protocol"))
         self._older = control(
             label("", "muted", self, wrap=True),
             "mcp-older-protocol-about",
-            N_("For servers that ask you questions only in protocol revisions before 2026-07-28."),
+            N_("For servers that can ask you questions only in protocol revisions before 2026-07-28."),
         )
         self.enabled = control(QCheckBox(self), "mcp-enabled", N_("Enabled"))
         column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=12)
@@ -135,11 +135,11 @@ class McpForm(QWidget):
             ((self.name, N_("Name"), 1), (self.kind, N_("Kind"), 1)),
             ((self.line, N_("Command"), 1),),
             ((self.url, N_("Address"), 1),),
-            ((self.folder, N_("Starts in"), 2), (self.timeout, N_("Seconds a call may take"), 1)),
+            ((self.folder, N_("Working folder"), 2), (self.timeout, N_("Call timeout (seconds)"), 1)),
             ((self.env, N_("Variables"), 1),),
             ((self.headers, N_("Headers"), 1),),
-            ((self.client_id, N_("Client id for signing in"), 1), (self.client_secret, N_("Secret of the client"), 1)),
-            ((self.scopes, N_("Scopes asked for at sign-in"), 1),),
+            ((self.client_id, N_("OAuth client ID"), 1), (self.client_secret, N_("OAuth client secret"), 1)),
+            ((self.scopes, N_("OAuth scopes"), 1),),
         )
         for row in rows:
             column.addLayout(fill(QHBoxLayout(), *((self._cell(field, title), stretch) for field, title, stretch in row), spacing=16))
@@ -202,7 +202,7 @@ class McpForm(QWidget):
         try:
             words = shlex.split(self.line.text()) if stdio else []
         except ValueError:
-            raise UsageError(N_("The command has a quotation mark that is not closed.")) from None
+            raise UsageError(N_("The command has an unclosed quotation mark.")) from None
         fields = {
             "name": self.name.text().strip(),
             "transport": self.kind.currentData(),
@@ -229,12 +229,12 @@ class McpForm(QWidget):
         found = {f"{kind}:{name}": text for name, text in rows.read()[1].items()}
         secret = "" if stdio else self.client_secret.text().strip()
         if secret and not self.client_id.text().strip():
-            raise UsageError(N_("A client's secret needs the client's id."))
+            raise UsageError(N_("A client secret needs a client ID."))
         return {**found, "client:secret": secret} if secret else found
 
     def show_client_secret(self, *, stored: bool) -> None:
         """Whether the keyring has the secret of the client."""
-        say(self.client_secret, hint=N_("stored – type to replace") if stored else N_("none, or what you were given with the id"))
+        say(self.client_secret, hint=N_("stored – type to replace") if stored else N_("none, or the secret that came with the ID"))
 
     def complete(self) -> bool:
         """Whether there is enough to be tried."""

@@ -42,24 +42,25 @@ class McpImportDialog(QDialog):
         self.setWindowTitle(_("Add an MCP server"))
         self._found: list[tuple[str, FoundServer]] = []
         about = label(
-            _("Paste what a server's page tells you to: JSON of any program, a server.json, an install link, an address or a command."),
+            _("Paste a server's configuration: JSON of any program, a server.json, an install link, an address or "
+"a command."),
             "muted", self, wrap=True,
         )  # fmt: skip
-        self.text = control(TextField(self), "mcp-import-text", look="mono", name=N_("What to read"))
+        self.text = control(TextField(self), "mcp-import-text", look="mono", name=N_("Configuration"))
         self.text.setTabChangesFocus(True)
         self.text.setMinimumHeight(theme().px(120))
         self.text.textChanged.connect(lambda: self.pasted.emit(self.text.toPlainText()))
         self.file = control(QPushButton(self), "mcp-import-file", N_("From a file…"), look="ghost", on=self._pick)
-        self.search = control(QPushButton(self), "mcp-import-search", N_("Search this machine"), look="ghost", on=self.search_wanted.emit)
-        self.list = control(QListWidget(self), "mcp-import-list", look="plain", name=N_("Servers that were found"))
+        self.search = control(QPushButton(self), "mcp-import-search", N_("Search this computer"), look="ghost", on=self.search_wanted.emit)
+        self.list = control(QListWidget(self), "mcp-import-list", look="plain", name=N_("Servers found"))
         dress_list(self.list)
         self.list.currentRowChanged.connect(self._show)
         self.preview = control(label("", "mono", self, wrap=True), "mcp-import-preview")
         self.preview.setTextFormat(Qt.TextFormat.PlainText)
         self.preview.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.problem = control(label("", "error", self, wrap=True), "mcp-import-problem")
-        self.by_hand = control(QPushButton(self), "mcp-import-by-hand", N_("Enter it by hand"), on=lambda: self.chosen.emit(-1))
-        self.take = control(QPushButton(self), "mcp-import-take", N_("Look at it"), look="primary", on=self._take)
+        self.by_hand = control(QPushButton(self), "mcp-import-by-hand", N_("Enter manually"), on=lambda: self.chosen.emit(-1))
+        self.take = control(QPushButton(self), "mcp-import-take", N_("Continue"), look="primary", on=self._take)
         cancel = control(QPushButton(self), "mcp-import-cancel", N_("Cancel"), look="ghost", on=self.reject)
         fill(
             QVBoxLayout(self), about, (self.text, 1), fill(QHBoxLayout(), self.file, self.search, 1, spacing=8), (self.list, 1),
@@ -104,4 +105,4 @@ class McpImportDialog(QDialog):
             self.chosen.emit(int(item.data(KeyRole)))
 
     def _pick(self) -> None:
-        ask_open(self, _("Read MCP servers"), _(KINDS), lambda path: self.file_wanted.emit(str(path)))
+        ask_open(self, _("Import MCP servers"), _(KINDS), lambda path: self.file_wanted.emit(str(path)))

@@ -35,9 +35,9 @@ class McpRoots(QWidget):
         self._folders: tuple[str, ...] = ()
         about = control(
             label("", "muted", self, wrap=True), "",
-            N_("A server that asks is told of these folders and of those within them, where the workflow that calls it was granted them."),
+            N_("The server can ask for these folders (and folders inside them) that the calling workflow was granted."),
         )  # fmt: skip
-        self.list = control(QListWidget(self), "mcp-roots", look="plain", name=N_("Folders it may know of"))
+        self.list = control(QListWidget(self), "mcp-roots", look="plain", name=N_("Shared folders (roots)"))
         dress_list(self.list)
         self.add = control(QPushButton(self), "mcp-root-add", N_("Add a folder…"), on=self.pick)
         self.drop = control(QPushButton(self), "mcp-root-remove", N_("Remove"), on=self._remove)
@@ -54,7 +54,7 @@ class McpRoots(QWidget):
 
     def pick(self) -> None:
         """Choose a folder."""
-        ask_folder(self, _("A folder that the server may know of"), lambda folder: self.take(str(folder)))
+        ask_folder(self, _("Shared folder"), lambda folder: self.take(str(folder)))
 
     def take(self, folder: str) -> None:
         if folder and folder not in self._folders:
@@ -71,7 +71,7 @@ class McpLog(QListWidget):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        control(self, "mcp-log", look="plain", name=N_("What it logged"))
+        control(self, "mcp-log", look="plain", name=N_("Log"))
         dress_list(self)
 
     def show_lines(self, lines: Sequence[LogLine]) -> None:

@@ -17,7 +17,7 @@ from atelier_desk.mcp_words import HINTS, TOOL_STATES, why_words
 if TYPE_CHECKING:
     from atelier_desk.engine.services.common.mcp_status import McpToolStatus
 
-RULES = (("", N_("as the profile says")), ("allow", N_("always allowed")), ("ask", N_("always asks")), ("deny", N_("forbidden")))
+RULES = (("", N_("Use profile")), ("allow", N_("Always allow")), ("ask", N_("Always ask")), ("deny", N_("forbidden")))
 _PILLS: dict[str, PillKind] = {"approved": "ok", "new": "warn", "changed": "warn", "gone": "", "unusable": "err"}
 _TOLD = 600
 
@@ -77,7 +77,7 @@ class McpToolRow(QWidget):
         self._told.setText(visible(shorten(row.told, _TOLD)))
         more = [_(HINTS[each]) for each in row.hints]
         if row.parameters:
-            more.append(_("takes {names}", names=", ".join(row.parameters)))
+            more.append(_("parameters: {names}", names=", ".join(row.parameters)))
         lines = [" · ".join(more)] if more else []
         if row.approved_told:
             lines.append(_("You approved: {text}", text=visible(shorten(row.approved_told, _TOLD))))
@@ -85,4 +85,4 @@ class McpToolRow(QWidget):
             lines.append(visible(why_words(row.problem)))
         self._more.setText("\n".join(lines))
         self._more.setVisible(bool(lines))
-        self.on.setAccessibleName(_("Use {name}", name=row.title))
+        self.on.setAccessibleName(_("Enable {name}", name=row.title))

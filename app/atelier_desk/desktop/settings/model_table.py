@@ -124,7 +124,7 @@ class ModelTable(Translated, QTableWidget):
         item = QTableWidgetItem()
         item.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsUserCheckable)
         item.setCheckState(Qt.CheckState.Checked if key_of(info) in self._favourites else Qt.CheckState.Unchecked)
-        item.setToolTip(_("Favourite: stands first wherever a model is chosen"))
+        item.setToolTip(_("Favourite: listed first wherever you choose a model"))
         item.setData(Qt.ItemDataRole.AccessibleTextRole, _("Favourite: {model}", model=info.label or info.name))
         return item
 
@@ -166,7 +166,7 @@ class ModelTable(Translated, QTableWidget):
 
     def retranslate(self) -> None:
         # Short heads: what they say of figures stands below the table, and the names have the room.
-        self.setHorizontalHeaderLabels(["★", _("Model"), _("Window"), _("In"), _("Out"), _("Cached"), _("Stored")])
+        self.setHorizontalHeaderLabels(["★", _("Model"), _("Context"), _("Input"), _("Output"), _("Cache read"), _("Cache write")])
         centre = Qt.AlignmentFlag.AlignVCenter
         for column in range(len(COLUMNS)):
             side = Qt.AlignmentFlag.AlignRight if column > TITLE else Qt.AlignmentFlag.AlignLeft
@@ -177,11 +177,11 @@ class ModelTable(Translated, QTableWidget):
         if star is not None:
             star.setToolTip(_("Favourites"))
         about = {
-            "context_window": N_("Tokens that the model can hold at once"),
-            "price_input": N_("Price of a million tokens that are sent"),
-            "price_output": N_("Price of a million tokens that are answered"),
-            "price_cache_read": N_("Price of a million tokens that the server reads from its cache; empty: as any others"),
-            "price_cache_write": N_("Price of a million tokens that the server writes into its cache; empty: as any others"),
+            "context_window": N_("Context window in tokens"),
+            "price_input": N_("Price per million input tokens"),
+            "price_output": N_("Price per million output tokens"),
+            "price_cache_read": N_("Price per million cached input tokens; empty: same as input"),
+            "price_cache_write": N_("Price per million tokens written to the cache; empty: same as input"),
         }
         for field, words in about.items():
             header = self.horizontalHeaderItem(COLUMNS.index(field))
@@ -235,16 +235,16 @@ def _cache_prices(info: ModelInfo) -> str:
     if info.price_cache_read is None and info.price_cache_write is None:
         return ""
     read, write = (ModelTable._text(each) or "–" for each in (info.price_cache_read, info.price_cache_write))
-    return _("Cache, $ for a million tokens: {read} read, {write} written", read=read, write=write)
+    return _("Cache, $ per million tokens: {read} read, {write} write", read=read, write=write)
 
 
 def _source(info: ModelInfo) -> str:
     """Who says so."""
     told = {
-        "server": N_("As the server says."),
-        "list": N_("From the list of hosted models."),
-        "profile": N_("Assumed from its name."),
-        "user": N_("As you entered it."),
+        "server": N_("Reported by the server."),
+        "list": N_("From models.dev."),
+        "profile": N_("Guessed from its name."),
+        "user": N_("Entered by you."),
     }
     return _(told[info.source]) if info.source in told else ""
 
@@ -254,5 +254,5 @@ def _learned(info: ModelInfo) -> str:
     if info.source != "learned":
         return ""
     if info.supports_tools is False:
-        return _("The server has refused tool definitions, so calls are written as text.")
-    return _("The server has refused longer requests, and named this window.")
+        return _("The server refused tool definitions, so tool calls are sent as text.")
+    return _("The server refused longer requests and reported this limit.")

@@ -83,7 +83,7 @@ class PresetPicker(QDialog):
         if not preset.title:
             return _("Any OpenAI-compatible server, on this computer or elsewhere.")
         place = preset.keys.removeprefix("https://").partition("/")[0]
-        return _("{needs} · keys: {place}", needs=_(preset.needs), place=place) if place else _(preset.needs)
+        return _("{needs} · get one at {place}", needs=_(preset.needs), place=place) if place else _(preset.needs)
 
     def _take(self) -> None:
         item = self.list.currentItem()

@@ -51,7 +51,7 @@ class PromptCostNote(QLabel):
             template = _SAVED[mode] if percent > 0 and mode in _SAVED else _LINES[mode]
             lines.append(_(template, tokens=number(cost.total), percent=number(percent)) + _searched(cost))
         self.setText("\n".join(lines))
-        self.setAccessibleName(_("Tokens each request costs before anything is said"))
+        self.setAccessibleName(_("Tokens used by every request"))
         self.setToolTip(
             _(
                 "Estimated tokens each request costs before anything is said, in a workflow with a workspace folder: instructions "

@@ -16,7 +16,7 @@ from atelier_desk.domain.provider import KeyStyle, ProviderConfig
 from atelier_desk.i18n import N_, _
 
 KEY_STYLE_WORDS = {
-    KeyStyle.AUTO: N_("as the server wants it"),
+    KeyStyle.AUTO: N_("automatic"),
     KeyStyle.BEARER: N_("Authorization: Bearer"),
     KeyStyle.API_KEY: N_("api-key (Azure)"),
     KeyStyle.X_API_KEY: N_("x-api-key (Anthropic)"),
@@ -35,12 +35,12 @@ class ProviderAdvanced(QWidget):
         self.fold = control(QPushButton(self), "provider-advanced", look="quiet")
         self.fold.setCheckable(True)
         say(self.fold, lambda: ("▾ " if self.fold.isChecked() else "▸ ") + _("Advanced"), name=N_("Advanced"))
-        about = N_("PEM file, when an authority of your own signed the server's certificate")
+        about = N_("PEM file, if your own authority signed the server certificate")
         self.ca_file = control(QLineEdit(self), "provider-ca-file", name=N_("CA file"), hint=about)
         about = N_("Azure only, for example 2024-10-21")
         self.api_version = control(QLineEdit(self), "provider-api-version", name=N_("API version"), hint=about)
         self.browse = control(QPushButton(self), "provider-ca-browse", N_("Choose…"), name=N_("Choose the CA file"), on=self._ask_file)
-        self.key_style = control(ComboBox(self), "provider-key-style", name=N_("Key goes into"))
+        self.key_style = control(ComboBox(self), "provider-key-style", name=N_("Send key as"))
         self.headers = HeaderRows(self)
         for style in KeyStyle:
             self.key_style.addItem("", style)
@@ -48,7 +48,7 @@ class ProviderAdvanced(QWidget):
         self.api_version.setMaxLength(64)
         self._hint = say(
             label("", "small", self, wrap=True),
-            N_("Headers are sent with each request. A value goes to the keyring; of a $VARIABLE only the name is stored."),
+            N_("Sent with every request. Values are stored in the keyring; for a $VARIABLE, only its name is stored."),
         )
         file_line = fill(QHBoxLayout(), (self.ca_file, 1), self.browse, spacing=8)
         self._body = control(QWidget(self), look="plain")
@@ -62,7 +62,7 @@ class ProviderAdvanced(QWidget):
         grid.addWidget(self.key_style, 2, 1)
         grid.addWidget(self.headers, 3, 1)
         grid.addWidget(self._hint, 4, 1)
-        titles = (N_("CA file"), N_("API version"), N_("Key goes into"), N_("Headers"))
+        titles = (N_("CA file"), N_("API version"), N_("Send key as"), N_("Headers"))
         for row, (title, field) in enumerate(zip(titles, (self.ca_file, self.api_version, self.key_style, self.headers.add), strict=True)):
             caption = say(label("", "muted", self), title)
             caption.setBuddy(field)

@@ -48,7 +48,7 @@ class ProviderForm(QWidget):
         self.kind = control(ComboBox(self), "provider-kind")
         self.url = control(QLineEdit(self), "provider-url", hint=lambda: self._example or usual_url(str(self.kind.currentData() or "")))
         self.key_field = control(QLineEdit(self), "provider-key")
-        self.env = control(QLineEdit(self), "provider-env", hint=N_("name of an environment variable"))
+        self.env = control(QLineEdit(self), "provider-env", hint=N_("environment variable name"))
         self.enabled = control(QCheckBox(self), "provider-enabled")
         self.name.setMaxLength(64)
         self.key_field.setEchoMode(QLineEdit.EchoMode.Password)
@@ -58,7 +58,7 @@ class ProviderForm(QWidget):
         say(self.kind, items=[entry.title for entry in kinds])
         self.key_note = control(label("", "small", self, wrap=True), "provider-key-note")
         fields: tuple[QWidget, ...] = (self.name, self.kind, self.url, self.key_field, self.env)
-        titles = (N_("Name"), N_("Kind"), N_("Address"), N_("API key"), N_("or from variable"))
+        titles = (N_("Name"), N_("Kind"), N_("Address"), N_("API key"), N_("or environment variable"))
         self._captions = [say(label("", "muted", self), title) for title in titles]
         cells = []
         for caption, field, title in zip(self._captions, fields, titles, strict=True):
@@ -166,7 +166,7 @@ class ProviderForm(QWidget):
         """What the provider shown, or the kind chosen, changes in the texts."""
         say(self.url)
         stored = self._shown is not None and self._shown.has_key
-        say(self.key_field, hint=N_("stored – type to replace") if stored else N_("none stored"))
-        lost = N_("This machine has no keyring: a key is forgotten when the program ends. Better name a variable.")
-        say(self.key_note, N_("Keys are kept in the system's keyring and never shown again.") if self._persistent else lost)
+        say(self.key_field, hint=N_("stored – type to replace") if stored else N_("not set"))
+        lost = N_("No system keyring found: the key is lost when Atelier closes. Use an environment variable to keep it.")
+        say(self.key_note, N_("Keys are stored in the system keyring and never shown again.") if self._persistent else lost)
         mark(self.key_note, "small" if self._persistent else "warn")

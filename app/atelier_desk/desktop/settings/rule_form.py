@@ -42,21 +42,23 @@ class RuleForm(FormDialog):
         *,
         folders: Sequence[str] = (),
     ) -> None:
-        super().__init__(_("Change the rule") if rule else _("New rule"), parent)
+        super().__init__(_("Edit rule") if rule else _("New rule"), parent)
         self.setObjectName("rule-form")
         self.text = control(QLineEdit(rule.text if rule else "", self), "rule-text")
         self.text.setMaxLength(limits.RULE_TEXT)
         self.text.setPlaceholderText("run_command(git log:*)")
         examples = "read_file(src/**)  ·  run_command(make)  ·  fetch_web_page(domain:python.org)  ·  mcp__github  ·  section:web_ops"
         of_commands = _(
-            "A rule for a command holds in the workspace folder; for another folder, write run_command(cd vendor && make). "
-            ":* stands for any words, but not for options that run another program."
+            "A command rule applies in the workspace folder; for another folder, write run_command(cd vendor && "
+            "make). :* matches any arguments, except options that run another program."
         )
         self.add_field(_("Rule"), self.text, f"{examples}\n{of_commands}")
         self.action = control(ComboBox(self), "rule-action")
         for action, words in ACTIONS.items():
             self.action.addItem(_(words), action)
-        self.add_field(_("What it does"), self.action, _("Forbid beats Ask, and Ask beats Allow, whichever is narrower."))
+        self.add_field(
+            _("Action"), self.action, _("Deny overrides Ask, and Ask overrides Allow, even when the other rule is more specific.")
+        )
         self.scope = control(ComboBox(self), "rule-scope")
         self.scope.setSizeAdjustPolicy(ComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)  # paths are long
         self.scope.setMinimumContentsLength(24)
@@ -67,9 +69,9 @@ class RuleForm(FormDialog):
             self.scope.addItem(_("In the folder {name}", name=folder), (RuleScope.FOLDER, folder))
         for id, name in workflows.items():
             self.scope.addItem(_("In the workflow {name}", name=name), (RuleScope.WORKFLOW, id))
-        self.add_field(_("Where it holds"), self.scope)
-        self.match = self._examples("rule-match", rule.match if rule else (), _("Must cover (one example a line)"), "git log -3")
-        self.not_match = self._examples("rule-not-match", rule.not_match if rule else (), _("Must not cover"), "git push")
+        self.add_field(_("Applies to"), self.scope)
+        self.match = self._examples("rule-match", rule.match if rule else (), _("Must match (one example per line)"), "git log -3")
+        self.not_match = self._examples("rule-not-match", rule.not_match if rule else (), _("Must not match"), "git push")
         if rule is not None:
             self.action.setCurrentIndex(self.action.findData(rule.action))
             places = [self.scope.itemData(row) for row in range(self.scope.count())]
@@ -96,7 +98,7 @@ class RuleForm(FormDialog):
 
         text = self.text.text().strip()
         if not text:
-            return _("Write a rule.")
+            return _("Enter a rule.")
         try:
             pattern.parse(text)
         except UsageError as error:
@@ -146,11 +148,11 @@ class RuleImport(FormDialog):
                 column.addWidget(control(label(never, "warn", body, wrap=True), f"import-never-{number}"))
         column.addStretch(1)
         area.setWidget(body)
-        self.add_field(_("Each line of the file, and what it becomes here"), area)
+        self.add_field(_("Lines of the file and the resulting rules"), area)
         self.finish(_("Import"))
 
     def problem(self) -> str:
-        return "" if self._any else _("The file holds no rule that can be taken over.")
+        return "" if self._any else _("The file has no rules that can be imported.")
 
     def submit(self) -> None:
         self.chosen.emit(self._path)

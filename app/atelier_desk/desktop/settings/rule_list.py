@@ -64,7 +64,7 @@ class RuleList(QWidget):
         for rule in shown:
             self._column.addWidget(self._row(rule))
         if not shown:
-            none = _("No rule holds these words.") if self._rules else _("None yet. They come from “Always allow” when an agent asks.")
+            none = _("No matching rules.") if self._rules else _("No rules yet. “Always allow” in an approval adds one.")
             self._column.addWidget(control(label(none, "muted", self, wrap=True), "approval-rules-empty"))
         self.listed.emit()
 
@@ -103,14 +103,14 @@ class RuleList(QWidget):
             texts.addWidget(control(label(never, "warn", row, wrap=True), f"rule-never-{rule.text}"))
         confirm: list[tuple[QWidget, int, Qt.AlignmentFlag]] = []
         if rule.held:
-            words = _("Not in force: it came with a backup from elsewhere")
+            words = _("Disabled: restored from another installation's backup")
             texts.addWidget(control(label(words, "warn", row, wrap=True), f"rule-held-{rule.text}"))
             button = control(QPushButton(_("Confirm"), row), f"rule-confirm-{rule.text}", on=lambda: self.confirmed.emit(rule))
             button.setAccessibleName(_("Confirm: {rule}", rule=rule.text))
             confirm = [(button, 0, Qt.AlignmentFlag.AlignTop)]
-        edit = control(IconButton("pencil", parent=row), f"rule-edit-{rule.text}", tip=N_("Change this rule"))
+        edit = control(IconButton("pencil", parent=row), f"rule-edit-{rule.text}", tip=N_("Edit rule"))
         edit.clicked.connect(lambda *_: self.edited.emit(rule))
-        edit.setAccessibleName(_("Change: {rule}", rule=rule.text))
+        edit.setAccessibleName(_("Edit: {rule}", rule=rule.text))
         remove = control(QPushButton(_("Remove"), row), f"rule-remove-{rule.text}", look="quiet", on=lambda: self.removed.emit(rule))
         remove.setAccessibleName(_("Remove: {rule}", rule=rule.text))
         edit.setVisible(not repository)  # it names a hash

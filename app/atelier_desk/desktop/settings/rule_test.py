@@ -44,7 +44,7 @@ class RuleTest(QWidget):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.call = control(QLineEdit(self), "rule-test-call", name=N_("Call"), hint=N_("run_command(git push), or a tool with its JSON"))
-        self.folder = control(QLineEdit(self), "rule-test-folder", name=N_("Folder"), hint=N_("Folder it works in (may be empty)"))
+        self.folder = control(QLineEdit(self), "rule-test-folder", name=N_("Folder"), hint=N_("Working folder (optional)"))
         self.profiles = control(ComboBox(self), "rule-test-profile", name=N_("Profile"))
         for profile in PROFILES:
             self.profiles.addItem("", profile.name)
@@ -87,19 +87,19 @@ def call_of(written: str, tools: Sequence[ToolInfo]) -> tuple[str, dict[str, Any
     """
     name, bracket, rest = written.strip().partition("(")
     if not name or (bracket and not rest.endswith(")")):
-        raise UsageError(N_("Write a tool with its argument in brackets, such as run_command(git push)."))
+        raise UsageError(N_("Enter a tool with its argument in parentheses, such as run_command(git push)."))
     inside = rest[:-1].strip()
     if inside.startswith("{"):
         try:
             return name, dict(json.loads(inside))
         except (ValueError, TypeError) as error:
-            raise UsageError(N_("What stands in the brackets is not JSON: {error}"), error=error) from None
+            raise UsageError(N_("The text in parentheses is not JSON: {error}"), error=error) from None
     tool = next((each for each in tools if each.name == name), None)
     if tool is None or not inside:
         return name, {}
     known = {parameter.name for parameter in tool.parameters}
     subject = next((each for each in _SUBJECTS if each in known), "")
     if not subject:
-        raise UsageError(N_("{tool} takes several values: write them as JSON in the brackets."), tool=name)
+        raise UsageError(N_("{tool} takes several arguments: write them as JSON in the parentheses."), tool=name)
     others = {each.name: _EMPTY[each.kind] for each in tool.parameters if each.required and each.name != subject and each.kind in _EMPTY}
     return name, {**others, **_ANY.get(name, {}), subject: inside}

@@ -14,7 +14,7 @@ from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_, _
 from atelier_desk.workspace.commands.listing import Does, SafeCommand, safe_commands
 
-DOES = {Does.READS: N_("Only reads"), Does.WRITES: N_("Writes what it names"), Does.DELETES: N_("Deletes: asks")}
+DOES = {Does.READS: N_("Only reads"), Does.WRITES: N_("Writes the files it names"), Does.DELETES: N_("Deletes (asks)")}
 ROWS = 8
 NAME, KIND = 110, 150
 """Widths of the columns at 100 %; what a command does takes the rest."""
@@ -59,7 +59,7 @@ class SafeCommands(Translated, QWidget):
     def _show_options(self) -> None:
         row = self.table.currentRow()
         if not 0 <= row < len(self.shown):
-            self.options.setText(_("No command of the table has these words; others ask."))
+            self.options.setText(_("No matching commands. Commands not listed here ask."))
             return
         one = self.shown[row]
         known = _("With these options: {options}", options=one.options) if one.options else _("Without options.")
@@ -79,5 +79,5 @@ class SafeCommands(Translated, QWidget):
         self._fit()
 
     def retranslate(self) -> None:
-        self.table.setHorizontalHeaderLabels([_("Command"), _("What it does"), _("Files")])
+        self.table.setHorizontalHeaderLabels([_("Command"), _("Action"), _("Files")])
         self._fill()

@@ -24,7 +24,7 @@ class SchemaField(QPlainTextEdit):
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         mark(self, "mono")
         self.setFixedHeight(theme().px(110))
-        say(self, hint=N_("Empty: it answers in free text. Else every answer is a JSON object that fits this schema."))
+        say(self, hint=N_("Leave empty for free text. Otherwise every answer is a JSON object that matches this schema."))
         self.textChanged.connect(self._read)
 
     @property

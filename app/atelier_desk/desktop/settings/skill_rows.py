@@ -69,7 +69,7 @@ class SkillRow(QWidget):
         wrong = remarks(row)
         self._remarks.setText("\n".join(wrong))
         self._remarks.setVisible(bool(wrong))
-        self._on.setAccessibleName(_("Use {name}", name=row.name))
+        self._on.setAccessibleName(_("Enable {name}", name=row.name))
         self._show.setAccessibleName(_("Show {name}", name=row.name))
 
 
@@ -111,14 +111,14 @@ class PlaceCard(Translated, QWidget):
         place = self.place
         self._heading.setText(place.folder or _("YOUR OWN"))
         self._heading.setToolTip(place.folder)
-        self._trust.setText(_("Trust no more") if place.trusted else _("Trust"))
+        self._trust.setText(_("Revoke trust") if place.trusted else _("Trust"))
         self._trust.setAccessibleName(_("Trust {folder}", folder=place.folder))
         if not place.folder:
-            note = "" if place.rows else _("There are none yet. Add a folder with a SKILL.md, or put one into ~/.agents/skills.")
+            note = "" if place.rows else _("No skills yet. Add a folder with a SKILL.md, or put one into ~/.agents/skills.")
         elif place.trusted:
             note = ""
         else:
-            note = _("You do not trust this folder: its skills are shown here, and agents are told nothing of them.")
+            note = _("You do not trust this folder: agents do not see its skills.")
         self._note.setText(note)
         self._note.setVisible(bool(note))
         for row in self.rows:

@@ -24,8 +24,8 @@ STATES: dict[str, tuple[str, PillKind]] = {
     "broken": (N_("broken"), "err"),
 }
 RIGHTS = N_(
-    "A tool file is a program. It runs with your own rights: it can read, change and delete your files and use the network. "
-    "Confirm only what you have read and trust."
+    "A tool file is a program that runs with your rights: it can read, change and delete your files and "
+    "use the network. Confirm only files you have read and trust."
 )
 
 
@@ -38,9 +38,9 @@ def outcome(file: OwnToolFile) -> str:
         case "broken":
             return file.reason
         case "changed" if tools:
-            return _("It changed since you confirmed it. In use until the next start, as you confirmed it: {tools}", tools=tools)
+            return _("Changed since you confirmed it. The confirmed version is used until the next start: {tools}", tools=tools)
         case "changed":
-            return _("Not loaded: it changed since you confirmed it. Review it again.")
+            return _("Not loaded: changed since you confirmed it. Review it again.")
     return _("Tools: {tools}", tools=tools)
 
 
@@ -105,11 +105,7 @@ class ReviewDialog(QDialog):
         self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard)
         self._error = control(label("", "error", self, wrap=True), "own-tool-error")
         self._error.setVisible(bool(hidden))
-        self._error.setText(
-            ngettext(
-                "{n} character that cannot be seen is written as ⟨U+…⟩.", "{n} characters that cannot be seen are written as ⟨U+…⟩.", hidden
-            )
-        )
+        self._error.setText(ngettext("{n} invisible character is shown as ⟨U+…⟩.", "{n} invisible characters are shown as ⟨U+…⟩.", hidden))
         digest = label(f"SHA-256 {source.sha256}", "small", self, wrap=True)
         digest.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         fill(

@@ -14,7 +14,7 @@ from atelier_desk.domain.text import visible
 from atelier_desk.engine.services.tools import ToolInfo
 from atelier_desk.i18n import N_, _
 
-CONTROL_SECTION = N_("Control of the run (every agent has these, but for guided ones)")
+CONTROL_SECTION = N_("Run control (all agents except guided ones)")
 
 
 class ToolFold(QWidget):
@@ -62,9 +62,9 @@ class ToolFold(QWidget):
         body = QWidget(self)
         column = fill(
             QVBoxLayout(body),
-            _text(label(_("What models are told"), "small", body)),
+            _text(label(_("Description for models"), "small", body)),
             _text(label(self.info.told, "muted", body, wrap=True)),
-            label(_("Parameters (* = required)") if self.info.parameters else _("It takes no parameters."), "small", body),
+            label(_("Parameters (* = required)") if self.info.parameters else _("No parameters."), "small", body),
             margins=(31, 0, 6, 12),
             spacing=8,
         )
@@ -86,7 +86,7 @@ class ToolFold(QWidget):
         picture = "chevron-down" if self.opened else "chevron-right"
         self._chevron.setPixmap(look.pixmap(picture, "muted", look.px(14), self.devicePixelRatioF()))
         self._icon.setPixmap(look.pixmap(known(self.info.icon), "muted", look.px(14), self.devicePixelRatioF()))
-        state = _("open") if self.opened else _("folded")
+        state = _("open") if self.opened else _("collapsed")
         self.head.setAccessibleName(f"{self._title()}, {state}")
         self.head.setAccessibleDescription(visible(self._summary()))
 

@@ -115,7 +115,7 @@ class UsageTable(Translated, QTableWidget):
         return f"{self._heads[column]}: {item.toolTip()}" if item is not None else ""
 
     def retranslate(self) -> None:
-        words = self._heads = ("", _("Requests"), _("Sent"), _("Cached"), _("Received"), _("Cost"), _("Time"))
+        words = self._heads = ("", _("Requests"), _("Sent"), _("Cache read"), _("Received"), _("Cost"), _("Time"))
         for column, text in enumerate(words):
             item = QTableWidgetItem(text)
             item.setTextAlignment(RIGHT if column else LEFT)

@@ -70,7 +70,7 @@ class SettingsWindow(Translated, QWidget):
         self.search.setClearButtonEnabled(True)
         self.list = control(QListWidget(self._side), "settings-pages", look="plain", name=N_("Pages"))
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.nothing = control(label("", "small", self._side, wrap=True), "", N_("No setting is called that."))
+        self.nothing = control(label("", "small", self._side, wrap=True), "", N_("No matching settings."))
         self.nothing.hide()
         fill(QVBoxLayout(self._side), self.search, self.nothing, (self.list, 1), margins=(12, 16, 12, 12), spacing=8)
         for entry in self._entries:

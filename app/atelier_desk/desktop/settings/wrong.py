@@ -10,10 +10,10 @@ from pydantic import BaseModel, ValidationError
 from atelier_desk.i18n import N_, _
 
 _RULES = {
-    "address": N_("It begins with https:// or http://, then a host, and has no space, name, password or query; a port is from 1 to 65535."),
-    "variable": N_("The name of a variable is one word of letters, digits and _, such as API_KEY, and does not begin with a digit."),
-    "model": N_("It is provider/model, such as openai/gpt-5."),
-    "long": N_("It is too long."),
+    "address": N_("Must start with https:// or http:// and a host, without spaces, user name, password or query; a port is 1 to 65535."),
+    "variable": N_("A variable name contains letters, digits and _, such as API_KEY, and does not start with a digit."),
+    "model": N_("Use provider/model, such as openai/gpt-5."),
+    "long": N_("Too long."),
 }
 _KINDS = {"address": "address", "images": "address", "models_address": "address", "key_env": "variable", "images_key_env": "variable",
           "models_key_env": "variable", "sees": "model"}  # fmt: skip

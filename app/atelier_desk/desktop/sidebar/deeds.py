@@ -41,7 +41,7 @@ class FolderDialog(FormDialog):
         super().__init__(title, parent)
         self.setObjectName("folder-dialog")
         self._then = then
-        self.field = control(QLineEdit(name, self), "folder-name", hint=N_("Such as a project or a customer"))
+        self.field = control(QLineEdit(name, self), "folder-name", hint=N_("For example a project or a customer"))
         self.field.setMaxLength(COLLECTION)
         self.field.textChanged.connect(lambda *_: self.check())
         self.add_field(_("Name"), self.field)
@@ -50,7 +50,7 @@ class FolderDialog(FormDialog):
         self.field.setFocus()
 
     def problem(self) -> str:
-        return "" if self.field.text().strip() else _("The folder needs a name.")
+        return "" if self.field.text().strip() else _("Enter a name for the folder.")
 
     def submit(self) -> None:
         self.close_done()
@@ -73,7 +73,7 @@ class NameDialog(FormDialog):
         self.field.setFocus()
 
     def problem(self) -> str:
-        return "" if self.field.text().strip() else _("The workflow needs a name.")
+        return "" if self.field.text().strip() else _("Enter a name for the workflow.")
 
     def submit(self) -> None:
         self.close_done()
@@ -143,8 +143,8 @@ class Deeds(QObject):
             await self._one_by_one(ids, delete)
         finally:
             if gone:  # also when one of them could not be deleted
-                several = ngettext("{n} workflow was deleted", "{n} workflows were deleted", len(gone))
-                text = _("“{name}” was deleted", name=names[0]) if len(gone) == 1 else several
+                several = ngettext("{n} workflow deleted", "{n} workflows deleted", len(gone))
+                text = _("“{name}” deleted", name=names[0]) if len(gone) == 1 else several
                 self._toasts.offer_undo(text, lambda: self._bridge.jobs.once(("undo", ids), lambda: self._undelete(gone, names)))
 
     async def _undelete(self, ids: list[str], names: list[str]) -> None:
@@ -159,8 +159,8 @@ class Deeds(QObject):
         if back:
             self.made.emit(back[0])
         else:
-            lost = ngettext("{n} workflow was deleted for good", "{n} workflows were deleted for good", len(ids))
-            self._toasts.show(_("“{name}” was deleted for good", name=names[0]) if len(ids) == 1 else lost)
+            lost = ngettext("{n} workflow deleted permanently", "{n} workflows deleted permanently", len(ids))
+            self._toasts.show(_("“{name}” deleted permanently", name=names[0]) if len(ids) == 1 else lost)
 
     # -- order ------------------------------------------------------------------------------------------------------------------------
     def pin(self, ids: Ids) -> None:
@@ -189,8 +189,8 @@ class Deeds(QObject):
         finally:
             if done and not undone:
                 n, changed = len(done), tuple(done)
-                put = ngettext("{n} workflow is in the archive now", "{n} workflows are in the archive now", n)
-                taken = ngettext("{n} workflow is out of the archive", "{n} workflows are out of the archive", n)
+                put = ngettext("{n} workflow archived", "{n} workflows archived", n)
+                taken = ngettext("{n} workflow unarchived", "{n} workflows unarchived", n)
                 self._toasts.offer_undo(put if on else taken, lambda: self._bridge.jobs.start(self._archive(changed, not on, undone=True)))
 
     def move(self, ids: Ids, folder: str) -> None:
@@ -212,7 +212,7 @@ class Deeds(QObject):
             if done:
                 n, folder = len(done), next(iter(after.values()))
                 into = ngettext("{n} workflow moved to “{folder}”", "{n} workflows moved to “{folder}”", n, folder=folder)
-                out = ngettext("{n} workflow taken out of its folder", "{n} workflows taken out of their folders", n)
+                out = ngettext("{n} workflow removed from its folder", "{n} workflows removed from their folders", n)
                 self._toasts.offer_undo(into if folder else out, lambda: self._bridge.jobs.start(self._move(done)))
 
     async def _one_by_one(self, ids: Sequence[str], work: Callable[[str], Awaitable[object]]) -> None:
@@ -311,7 +311,7 @@ class Deeds(QObject):
         """Have the model name it; Stop and Undo are offered."""
         task = self._bridge.jobs.once(("title", workflow_id), lambda: self._title(workflow_id))
         if task is not None:
-            toast = self._toasts.show(_("Looking for a title…"), _("Stop"), task.cancel, duration_ms=LOOKING_MS)
+            toast = self._toasts.show(_("Generating a title…"), _("Stop"), task.cancel, duration_ms=LOOKING_MS)
             task.add_done_callback(lambda _done: self._take_back(toast))
 
     def _take_back(self, toast: Toast) -> None:
@@ -323,7 +323,7 @@ class Deeds(QObject):
         old = (await workflows.get(workflow_id)).name
         named = await workflows.suggest_title(workflow_id)
         if named.name == old:
-            self._toasts.show(_("“{name}” is still the best title found", name=old))
+            self._toasts.show(_("No better title found than “{name}”", name=old))
         else:
             undo = self._bridge.jobs.start
             self._toasts.offer_undo(_("Renamed to “{name}”", name=named.name), lambda: undo(workflows.rename(workflow_id, old)))
@@ -349,7 +349,7 @@ class Deeds(QObject):
             menu.addAction(look.icon("copy"), _("Duplicate"), lambda: self.duplicate(one))
         menu.addAction(look.icon("download"), _("Export…"), lambda: self.export(ids))
         menu.addSeparator()
-        menu.addAction(look.icon("archive"), _("Take out of the archive") if archived else _("Archive"), lambda: self.archive(ids))
+        menu.addAction(look.icon("archive"), _("Unarchive") if archived else _("Archive"), lambda: self.archive(ids))
         menu.addAction(look.icon("trash-2", "err"), _("Delete"), lambda: self.delete(ids))
         return menu
 
@@ -364,13 +364,13 @@ class Deeds(QObject):
         menu.addSeparator()
         menu.addAction(theme().icon("plus"), _("New folder…"), lambda: self.move_to_new(ids))
         if there != {""}:
-            menu.addAction(theme().icon("x"), _("Out of the folder"), lambda: self.move(ids, ""))
+            menu.addAction(theme().icon("x"), _("Remove from folder"), lambda: self.move(ids, ""))
 
     def folder_menu(self, folder: str) -> QMenu:
         """What can be done with a folder."""
         menu = control(QMenu(self._widget), "folder-menu")
         menu.addAction(theme().icon("pencil"), _("Rename…"), lambda: self.rename_folder(folder))
-        menu.addAction(theme().icon("x"), _("Take everything out"), lambda: self.dissolve(folder))
+        menu.addAction(theme().icon("x"), _("Remove all from folder"), lambda: self.dissolve(folder))
         return menu
 
     def show_menu(self, menu: QMenu, place: QPoint, closed: Callable[[], object]) -> None:

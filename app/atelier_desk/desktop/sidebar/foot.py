@@ -67,7 +67,7 @@ class SidebarFoot(Translated, QWidget):
         self.retranslate()
 
     def _tip(self) -> str:
-        return _("The data folder is not where it was: nothing is saved.") if self._state == "moved" else ""
+        return _("The data folder was moved or replaced: nothing is being saved.") if self._state == "moved" else ""
 
     def show_connection(self, state: Connection) -> None:
         """What ``STATES`` says."""

@@ -93,8 +93,8 @@ def group_of(updated: datetime, today: date) -> str:
 def state_words(workflow: Workflow, unread: bool = False) -> str:
     """A workflow's state for people who cannot see the dot."""
     words = {
-        "running": _("working"),
-        "waiting": _("waits for you"),
+        "running": _("running"),
+        "waiting": _("waiting for you"),
         "paused": _("paused"),
         "interrupted": _("interrupted"),
         "error": _("failed"),
@@ -105,10 +105,10 @@ def state_words(workflow: Workflow, unread: bool = False) -> str:
         count = ngettext("{n} open question", "{n} open questions", workflow.pending_questions)
         text = f"{text}, {count}" if text else count
     if workflow.pending_approvals:
-        count = ngettext("{n} approval to decide", "{n} approvals to decide", workflow.pending_approvals)
+        count = ngettext("{n} approval waiting", "{n} approvals waiting", workflow.pending_approvals)
         text = f"{text}, {count}" if text else count
     if unread:
-        unseen = _("not seen yet")
+        unseen = _("unread")
         text = f"{text}, {unseen}" if text else unseen
     return text
 
@@ -142,7 +142,7 @@ def rows_of(shown: Shown, today: date) -> list[Row]:
 def _found_rows(found: Found) -> list[Row]:
     rows = _under(_("Workflows"), found.titles)
     rows += ([Row(heading=_("Messages"))] if found.messages else []) + [Row(hit=each) for each in found.messages]
-    return [*rows, Row(heading=_("There are more: add a word"))] if found.cut else rows
+    return [*rows, Row(heading=_("More results: refine your search"))] if found.cut else rows
 
 
 def _under(heading: str, workflows: Iterable[Workflow]) -> list[Row]:
@@ -320,7 +320,7 @@ def _spoken(row: Row) -> str:
     if not row.fold:
         return row.heading
     count = ngettext("{n} workflow", "{n} workflows", row.count)
-    state = _("closed") if row.closed else _("open")
+    state = _("collapsed") if row.closed else _("open")
     return f"{row.heading}, {count}, {state}"
 
 

@@ -260,14 +260,14 @@ class Sidebar(Translated, QWidget):
 
     def _nothing_found(self) -> str:
         if not self._search_keys:
-            return _("No title and no message has this. “Search everywhere” looks into calls, reports and memories too.")
-        return _("No title and no message has this. Search everywhere with {keys}.", keys=self._search_keys)
+            return _("No matching titles or messages. “Search everywhere” also searches tool calls, reports and memories.")
+        return _("No matching titles or messages. Search everywhere with {keys}.", keys=self._search_keys)
 
     def _say_empty(self) -> None:
         if self.search.text().strip():
-            self.empty.set_texts(N_("Nothing found"), self._nothing_found)
+            self.empty.set_texts(N_("No results"), self._nothing_found)
         else:
-            self.empty.set_texts(N_("No workflows yet"), N_("Write a first message to begin one."))
+            self.empty.set_texts(N_("No workflows yet"), N_("Send a message to start one."))
 
     def retranslate(self) -> None:
         self.model.regroup()

@@ -36,8 +36,8 @@ def question_notice(question: UserQuestion, show: Callable[[], object], answer: 
     text = plain(spec.question)
     if spec.asker is not None:
         # What a server asks is answered where all of it is seen.
-        return Notice(_("The server “{server}” asks you", server=spec.asker.server), shorten(text, TEXT), show, question.id)
-    title = _("{agent} needs you", agent=question.agent_name or _("The agent"))
+        return Notice(_("The server “{server}” has a question", server=spec.asker.server), shorten(text, TEXT), show, question.id)
+    title = _("{agent} has a question", agent=question.agent_name or _("The agent"))
     whole = len(text) <= TEXT and not spec.context
     actions: list[Action] = []
     fits = len(spec.options) <= OPTIONS and all(len(option.label) <= LABEL for option in spec.options)

@@ -61,7 +61,7 @@ class PortalKey:
         shown = _shown(bound.get("shortcuts", ("", ()))[1])
         if shown is None:
             self.release()
-            raise Refused(_("The desktop did not give this key to Atelier."))
+            raise Refused(_("The desktop did not grant this shortcut."))
         return shown
 
     def release(self) -> None:
@@ -79,7 +79,7 @@ class PortalKey:
         try:
             self._owner = (await self._bus.call(properties, SHORTCUTS, "version")).sender
         except BusError:
-            raise NotHere(_("This desktop's portal offers no keys for programs.")) from None
+            raise NotHere(_("This desktop's portal does not support global shortcuts.")) from None
         if not self._known:
             for interface, handler in ((SHORTCUTS, self._on_shortcut), (REQUEST, self._on_response), (SESSION, self._on_session)):
                 await self._bus.listen(interface, handler)
@@ -99,14 +99,14 @@ class PortalKey:
             if not isinstance(error, BusError):
                 self._bus.tell(Call(SERVICE, path, REQUEST, "Close"))
             if isinstance(error, TimeoutError):
-                raise Refused(_("The desktop did not decide about the key in time.")) from None
+                raise Refused(_("The desktop did not respond about the shortcut in time.")) from None
             raise
         finally:
             self._requests.pop(path, None)
         if response == CANCELLED:
-            raise Refused(_("The key was declined in the desktop's own dialog."))
+            raise Refused(_("The shortcut was declined in the desktop's dialog."))
         if response != DONE:
-            raise Refused(_("The desktop did not give this key to Atelier."))
+            raise Refused(_("The desktop did not grant this shortcut."))
         return dict(results)
 
     def _on_response(self, got: Incoming) -> None:

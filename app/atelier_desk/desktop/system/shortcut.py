@@ -101,13 +101,13 @@ class GlobalShortcut(QObject):
                 return KeyState("taken", name)
             except Refused as why:
                 return KeyState("refused", name, reason=str(why))
-        return KeyState("missing", reason=" ".join(reasons) or _("This system gives programs no keys outside their windows."))
+        return KeyState("missing", reason=" ".join(reasons) or _("This system does not support global shortcuts."))
 
     def _on_changed(self, name: WayName, shown: str) -> None:
         if shown:
             self._set(KeyState("held", name, shown))
         else:
-            self._set(KeyState("refused", name, reason=_("The desktop has taken the key back.")))
+            self._set(KeyState("refused", name, reason=_("The desktop revoked the shortcut.")))
 
     def _set(self, state: KeyState) -> None:
         if state != self.state:

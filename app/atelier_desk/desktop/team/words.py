@@ -13,21 +13,21 @@ from atelier_desk.i18n import N_, _, ngettext
 RUN_WORDS = {
     "planned": N_("planned"),
     "not_run": N_("not run"),
-    "processing": N_("working"),
-    "awaiting_user": N_("waits for you"),
-    "awaiting_approval": N_("waits for an approval"),
-    "awaiting_children": N_("waits for its agents"),
+    "processing": N_("running"),
+    "awaiting_user": N_("waiting for you"),
+    "awaiting_approval": N_("waiting for approval"),
+    "awaiting_children": N_("waiting for sub-agents"),
     "awaiting_parent": N_("asks its parent"),
-    "waiting": N_("waits for you"),
+    "waiting": N_("waiting for you"),
     "paused": N_("paused"),
     "interrupted": N_("interrupted"),
-    "limited": N_("stopped at a limit"),
+    "limited": N_("limit reached"),
     "completed": N_("done"),
     "error": N_("failed"),
     "cancelled": N_("stopped"),
-    "abandoned": N_("given up"),
+    "abandoned": N_("gave up"),
 }
-_PAUSE_WORDS = {"limit": N_("stopped at a limit"), "loop": N_("paused, repeats itself"), "step": N_("waits for the next step")}
+_PAUSE_WORDS = {"limit": N_("limit reached"), "loop": N_("paused: repeating itself"), "step": N_("waiting for the next step")}
 LOOKS: dict[str, tuple[str, Role, PillKind]] = {
     "planned": ("circle-dashed", "muted", ""),
     "not_run": ("minus", "muted", ""),

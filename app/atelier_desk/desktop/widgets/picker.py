@@ -190,7 +190,7 @@ class PickerMenu(QFrame):
         (self.field if self.field.isVisibleTo(self) else self).setFocus()
 
     def _nothing_words(self) -> str:
-        return _("Nothing is called that.") if self._choices else _("There is nothing to choose from.")
+        return _("No results") if self._choices else _("No options.")
 
     def _natural_height(self) -> int:
         rows = sum(self.list.sizeHintForRow(row) for row in range(self._model.rowCount()))

@@ -268,7 +268,7 @@ class Driver:
         if not isinstance(error, AtelierError) or isinstance(error, StorageError):
             log.error("a step failed unexpectedly", exc_info=error)
         message = redact(error.localized(_) if isinstance(error, AtelierError) else f"{type(error).__name__}: {error}")
-        words = _("Atelier met an error of its own. Everything up to here is kept.") if code == "internal_error" else message
+        words = _("Internal error in Atelier. Everything up to this point is saved.") if code == "internal_error" else message
         failed: EventBody = RunFailed(code=code, message=message, words=words, detail=message if words != message else "")
         kept = self._model_call.cut_off("error") if self._model_call and not isinstance(error, StorageError) else []
         child = self._handle.current.parent_run_id is not None

@@ -50,7 +50,7 @@ class Answering:
             if asked is not None and asked.spec.asker is not None:
                 return [_to_server(asked, status, selected, text)]
             if asked is None or call is None or call.status != "waiting":
-                raise ConflictError(N_("This question was answered already."))
+                raise ConflictError(N_("This question was already answered."))
             answered = asked.model_copy(update={"status": status, "selected_options": selected, "text_response": text})
             tool = call.intent.tool if call.intent else call.call.name
             waited = round((self._env.clock.now() - asked.created_at).total_seconds() * 1000)
@@ -80,7 +80,7 @@ class Answering:
             asked = next((each for each in now.requests if each.id == approval_id), None)
             call = now.call(request.call_id)
             if asked is None or call is None or call.status != "asked":
-                raise ConflictError(N_("This was decided already."))
+                raise ConflictError(N_("This was already decided."))
             fields = dict(decision)
             if decision.arguments == asked.arguments:
                 fields["arguments"] = None

@@ -308,13 +308,13 @@ class RunManager:
             waiting = await self.waiting.of(row)
             message = next((each for each in waiting if message_id in ("", each.message_id)), None)
             if message is None:
-                raise ConflictError(N_("This message no longer waits: it was sent or taken back."))
+                raise ConflictError(N_("This message is no longer queued: it was sent or removed."))
             active = await self._find_active(row)
             if active is not None and await self.waiting.interrupt(await self._runs.load(active), message.message_id):
                 return active
             # The turn it waited for is over: it waits no longer there, or was said in the very moment.
             if message not in await self.waiting.of(row):
-                raise ConflictError(N_("This message no longer waits: it was sent or taken back."))
+                raise ConflictError(N_("This message is no longer queued: it was sent or removed."))
             who = await self.resolve_agent(row, "")
             return await self._start(row, message.model_copy(update={"agent": None}), who, mode, row.head_run_id)
 

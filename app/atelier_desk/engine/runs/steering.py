@@ -59,7 +59,7 @@ class Steering:
             if now.status.final and late:
                 return None
             if now.status.final:
-                raise ConflictError(N_("This run is over; there is nothing to pause."))
+                raise ConflictError(N_("This run has ended; there is nothing to pause."))
             return [RunPaused(reason=PauseReason.USER)] if now.pause is None else None
 
         if live.at_work and live.driver is not None and not live.handle.current.status.final:
@@ -103,7 +103,7 @@ class Steering:
             # Nobody may begin another turn while it is made sure that this is the newest one.
             async with self._runs.beginning(live.handle.workflow_id):
                 if (await self._env.repos.workflows.get(live.handle.workflow_id)).head_run_id != run_id:
-                    raise ConflictError(N_("The workflow went on after this turn. Send the message again instead."))
+                    raise ConflictError(N_("The workflow continued after this turn. Send the message again instead."))
                 await self._go_on(live, raise_limits=raise_limits, mode=mode, steps=steps, finish=finish)
         else:
             await self._go_on(live, raise_limits=raise_limits, mode=mode, steps=steps, finish=finish)
@@ -118,9 +118,9 @@ class Steering:
 
         def decide(now: RunState) -> list[EventBody] | None:
             if live.at_work:
-                raise ConflictError(N_("This run is at work already."))
+                raise ConflictError(N_("This run is already running."))
             if now.status.final and not (failed and now.failed):
-                raise ConflictError(N_("This run is over. Send a message to go on in the workflow."))
+                raise ConflictError(N_("This run has ended. Send a message to continue in the workflow."))
             if now.pause is None and not now.failed and not finish and isinstance(next_step(now), Wait):
                 # It waits for somebody, and nothing but that somebody can help it on.
                 return None
@@ -195,7 +195,7 @@ class Steering:
                 taken += 1
             self._runs.drive(each)
         if not taken:
-            raise ConflictError(N_("Nothing waits for a step here."))
+            raise ConflictError(N_("Nothing is waiting for a step here."))
         return taken
 
     async def message(self, run_id: str, content: str, strategy: Dispatch = Dispatch.QUEUE) -> None:

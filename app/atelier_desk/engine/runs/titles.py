@@ -94,7 +94,7 @@ class Titles:
         """
         row = await self._env.repos.workflows.get(workflow_id)
         if row.head_run_id is None:
-            raise UsageError(N_("Nothing was said in this workflow yet: there is nothing to name it after."))
+            raise UsageError(N_("This workflow has no messages yet, so no title can be generated."))
         live = await self._beside.runs.load(row.head_run_id)
         said = await self._said(row)
         first = next((message.content for message in said if message.role is MessageRole.USER), "")

@@ -21,7 +21,7 @@ from atelier_desk.engine.runs.messages import calling, check_message
 from atelier_desk.engine.runs.unread import is_damage
 from atelier_desk.i18n import N_
 
-_GONE = N_("This message no longer waits: it was sent or taken back.")
+_GONE = N_("This message is no longer queued: it was sent or removed.")
 
 
 class WaitingMessages:

@@ -57,7 +57,7 @@ class AgentService:
             answers.check(config.answer_schema)
         other = await self._named(config.name)
         if other is not None and other.id != id:
-            raise ConflictError(N_("There is an agent {name} already; names are unique."), name=config.name)
+            raise ConflictError(N_("An agent named {name} already exists."), name=config.name)
         now = self._context.clock.now()
         if old is None:
             agent = Agent(config=config, created_at=now, updated_at=now)

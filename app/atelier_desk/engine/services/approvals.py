@@ -25,9 +25,9 @@ SEEN_STEP_MS = 60_000
 BY_TIMEOUT = "timeout"
 """``decided_by`` of a decision that nobody made."""
 _DECIDED = {
-    ApprovalStatus.APPROVED: N_("This was decided already: it was approved."),
-    ApprovalStatus.REJECTED: N_("This was decided already: it was rejected."),
-    ApprovalStatus.CANCELLED: N_("This was decided already: it was cancelled."),
+    ApprovalStatus.APPROVED: N_("Already approved."),
+    ApprovalStatus.REJECTED: N_("Already rejected."),
+    ApprovalStatus.CANCELLED: N_("Already cancelled."),
 }
 
 

@@ -51,7 +51,7 @@ class CommandService:
             if each.background and each.id == command_id:
                 text, following = each.process.output.part(max(0, offset), limits.COMMAND_PART)
                 return OutputPart(text=text, next_offset=following, size=each.process.output.size, status=each.process.status)
-        raise NotFoundError(N_("There is no command {id}. Commands end with the program that runs them."), id=command_id)
+        raise NotFoundError(N_("There is no command {id}. Commands stop when Atelier exits."), id=command_id)
 
     async def input(self, workflow_id: str, command_id: str, text: str) -> None:
         """Write to a command's input, as a person would type it: with its line end.

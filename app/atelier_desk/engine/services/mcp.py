@@ -133,7 +133,7 @@ class McpService:
             entries = await self._all()
             before = entries.get(config.name)
             if new and before is not None:
-                raise ConflictError(N_("There is an MCP server {name} already."), name=config.name)
+                raise ConflictError(N_("An MCP server named {name} already exists."), name=config.name)
             if before is None and len(entries) >= MOST_SERVERS:
                 raise LimitError(N_("There can be {most} MCP servers at most."), most=MOST_SERVERS)
             known = before.known if before is not None and same_place(before.config, config) else McpKnown()

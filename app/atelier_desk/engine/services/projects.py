@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-NO_FOLDER = N_("There is no folder {path}.")
+NO_FOLDER = N_("The folder {path} does not exist.")
 FILE = N_("{path} is a file; a project is made of a folder.")
 INSIDE_DATA = N_("{path} holds Atelier's own data: it cannot become a project.")
 EXPLORED_MAX = 5_000

@@ -59,7 +59,7 @@ class ProviderService:
             config = config.model_copy(update={"ca_file": str(await asyncio.to_thread(_checked_ca_file, config))})
         known = {each.name: each for each in await self.list()}
         if new and config.name in known:
-            raise ConflictError(N_("There is a provider {name} already."), name=config.name)
+            raise ConflictError(N_("A provider named {name} already exists."), name=config.name)
         await self._context.repos.providers.save(config)
         await self._release(config)
         if config.name in known:
@@ -306,7 +306,7 @@ def _check(config: ProviderConfig) -> None:
                 code="invalid_header", header=header,
             )  # fmt: skip
     if len({header.lower() for header in config.headers}) < len(config.headers):
-        raise UsageError(N_("Each header can be given once."), code="invalid_header")
+        raise UsageError(N_("Each header can be set only once."), code="invalid_header")
 
 
 def _checked_ca_file(config: ProviderConfig) -> Path:

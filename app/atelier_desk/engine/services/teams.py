@@ -49,7 +49,7 @@ class TeamService:
         if root_run_id is None:
             root_run_id = (await self._context.repos.workflows.get(workflow_id)).head_run_id
             if root_run_id is None:
-                raise NotFoundError(N_("Nothing was said in this workflow yet."))
+                raise NotFoundError(N_("This workflow has no messages yet."))
         return await self._node(await self._run(root_run_id, workflow_id))
 
     async def at_work(self) -> dict[str, AgentNode]:

@@ -67,7 +67,7 @@ def test_an_open_card_says_what_was_read_from_outside(qtbot: QtBot, host: Transc
     call = Call("c1", "Page", {}, "ok", {}, taint="evil.example")
     card = show(qtbot, Entry("a", "assistant", run_id="r", calls=[call]), host).findChild(ToolCard, "tool-card")
     card.toggle()
-    assert "Read from outside: evil.example" in [each.text() for each in card.findChildren(QLabel)]
+    assert "Read from an untrusted source: evil.example" in [each.text() for each in card.findChildren(QLabel)]
 
 
 def test_an_error_is_read_without_scrolling_sideways(qtbot: QtBot, host: TranscriptHost) -> None:
@@ -381,7 +381,7 @@ def test_what_was_attached_is_named_while_the_message_is_edited(qtbot: QtBot, ho
     bubble = show(qtbot, Entry("u", "user", run_id="r", content="Look", attachments=tuple(files)), host)
     assert isinstance(bubble, UserBubble)
     bubble.edit()
-    assert bubble.findChild(QLabel, "edit-attached").text() == "Goes along again: a.pdf, b.txt"
+    assert bubble.findChild(QLabel, "edit-attached").text() == "Attached again: a.pdf, b.txt"
 
 
 def test_the_time_beside_a_wide_message_is_left_out_rather_than_cut_off(qtbot: QtBot, host: TranscriptHost) -> None:
@@ -454,7 +454,7 @@ def test_a_sent_file_stands_under_its_name_and_opens(qtbot: QtBot, host: Transcr
 def test_a_question_says_to_a_screen_reader_what_is_asked(qtbot: QtBot, host: TranscriptHost) -> None:
     entry = Entry("a", "assistant", run_id="r", asked=(Asked("q", "Which way?"),))
     card = show(qtbot, entry, host).findChild(QWidget, "question-card")
-    assert card.accessibleName() == "Which way?, waits for you"
+    assert card.accessibleName() == "Which way?, waiting for you"
     assert card.findChild(QPushButton, "question-card-answer").accessibleName() == "Answer: Which way?"
 
 
@@ -488,9 +488,9 @@ def test_thoughts_cost_nothing_while_they_are_folded_and_little_while_open(
 def test_a_model_that_loads_is_no_failed_attempt() -> None:
     entry = Entry("notice-1", "notice", run_id="r1", seq=1, topic="retry")
     entry.details = {"attempt": 3, "delay_s": 4.0, "reason": "loading"}
-    assert notice_words(entry)[3:] == ("Loading the model", "The server is not done with it; it is asked again after 4.0\u202fs.")
+    assert notice_words(entry)[3:] == ("Loading the model", "The server has not finished; retrying in 4.0\u202fs.")
     entry.details = {"attempt": 1, "delay_s": 0.0, "reason": "loading"}
-    assert notice_words(entry)[3:] == ("Loading the model", "It is read from the disk; the answer comes after that.")
+    assert notice_words(entry)[3:] == ("Loading the model", "Loading from disk; the answer follows.")
     entry.details = {"attempt": 2, "delay_s": 0.5, "reason": "overloaded"}
     assert notice_words(entry)[3:] == ("Trying the model again", "Attempt 2 after 0.5\u202fs: the server is busy")
 
@@ -513,8 +513,8 @@ def test_a_failed_call_shows_no_word_of_the_tool_alone() -> None:
 
 def test_an_error_card_says_whose_error_it_is_and_stands_in_one_line(qtbot: QtBot, host: TranscriptHost) -> None:
     titles = {
-        "query": "Something went wrong in Atelier",
-        "internal_error": "Something went wrong in Atelier",
+        "query": "Internal error in Atelier",
+        "internal_error": "Internal error in Atelier",
         "auth": "The model could not answer",
     }
     for code, title in titles.items():
@@ -537,6 +537,6 @@ def test_an_error_card_says_whose_error_it_is_and_stands_in_one_line(qtbot: QtBo
 
 def test_what_is_not_counted_yet_is_not_said_to_be_nothing() -> None:
     entry = Entry("n", "notice", topic="context_compacted", details={"tokens_before": 5_800})
-    assert notice_words(entry)[-1] == "There were 5.8\u202fk tokens; older parts are sent in short form."
+    assert notice_words(entry)[-1] == "It had 5.8\u202fk tokens; older parts are sent shortened."
     entry.details = {"tokens_before": 5_800, "tokens_after": 1_200}
-    assert notice_words(entry)[-1] == "5.8\u202fk → 1.2\u202fk tokens; older parts are sent in short form."
+    assert notice_words(entry)[-1] == "5.8\u202fk → 1.2\u202fk tokens; older parts are sent shortened."

@@ -81,7 +81,7 @@ def test_it_is_saved_and_dragged_out_as_the_file_it_was(label: PictureLabel, tmp
     label.write(tmp_path / "a.png")
     url = label.mime().urls()[0]
     assert (url.fileName(), Path(url.toLocalFile()).read_bytes()) == ("box-iso.png", (tmp_path / "a.png").read_bytes())
-    assert [action.text() for action in label.menu().actions()] == ["Open large", "Save…", "Copy the picture"]
+    assert [action.text() for action in label.menu().actions()] == ["Enlarge", "Save…", "Copy image"]
 
 
 @pytest.mark.parametrize(("title", "name"), [("", "picture.png"), ("../../x", "x.png"), ("a/b c?.png", "b-c.png")])

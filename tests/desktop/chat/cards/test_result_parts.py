@@ -131,7 +131,7 @@ def test_the_card_says_how_far_the_call_is_and_then_what_it_was(qtbot: QtBot) ->
 
 def test_only_the_call_that_asked_waits_for_the_person(qtbot: QtBot) -> None:
     asked = (Asked("q", "Which?", call_id="c1"),)
-    assert card_of(qtbot, Call("c1", "anything"), asked).state_words()[0] == "waits for you"
+    assert card_of(qtbot, Call("c1", "anything"), asked).state_words()[0] == "waiting for you"
     assert card_of(qtbot, Call("c2", "anything"), asked).state_words()[0] == "running"
 
 

@@ -25,7 +25,7 @@ async def test_a_batch_has_a_lane_for_each_sub_agent_and_shows_how_far_it_is(tea
     assert not card.bar.isHidden()
     assert (card.bar.value(), card.bar.maximum()) == (0, 2)
     bea, cid = card.lanes
-    assert bea.head.accessibleName().startswith("Bea, waits for its agents")
+    assert bea.head.accessibleName().startswith("Bea, waiting for sub-agents")
     assert "0 of 1 sub-agent done" in bea._doing.text()
     assert cid._title.text() == "Write the tests"
     team.changes["cid"] = {"status": "completed"}
@@ -145,7 +145,7 @@ async def test_a_sub_agent_at_its_limit_says_which_and_can_be_raised(team: Team,
         event(20, "run_status", "dot", status="paused"),
     )
     card: TeamCard = team.find(TeamCard, "team-card")
-    assert card.state_words() == ("waits for you", "warn")
+    assert card.state_words() == ("waiting for you", "warn")
     limit: LimitCard = team.find(LimitCard, "limit-card")
     assert limit.accessibleName().startswith("Dot: Limit of tokens reached. 42 of 40 used")
     amount: RaiseField = limit.findChild(RaiseField, "limit-amount")

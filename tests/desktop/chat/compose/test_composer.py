@@ -186,7 +186,7 @@ def test_the_placeholder_is_one_line(qtbot: QtBot) -> None:
     composer.show()
     qtbot.waitUntil(lambda: "Shift+Enter" in composer.field.placeholderText())
     composer.resize(360, 100)
-    qtbot.waitUntil(lambda: composer.field.placeholderText() == "Write to An agent with quite a long name…")
+    qtbot.waitUntil(lambda: composer.field.placeholderText() == "Message An agent with quite a long name…")
     composer.resize(900, 120)
     qtbot.waitUntil(lambda: "Shift+Enter" in composer.field.placeholderText())
     # What is beside the field takes its room later than the composer has its own.

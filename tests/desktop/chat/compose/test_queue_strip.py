@@ -54,10 +54,10 @@ def test_pictures_and_files_are_told_and_the_ends_cannot_be_left(bench: Bench) -
 def test_it_says_whether_they_are_sent_by_themselves(bench: Bench) -> None:
     bench.strip.show_waiting(TWO)
     bench.strip.set_running(True)
-    assert bench.strip.heading.text() == "2 messages wait until the agent has finished this turn"
+    assert bench.strip.heading.text() == "2 messages will be sent when the agent has finished this turn"
     assert not bench.strip.send.isVisible()
     bench.strip.set_running(False)
-    assert bench.strip.heading.text() == "2 messages were not sent yet"
+    assert bench.strip.heading.text() == "2 messages not sent yet"
     assert bench.strip.send.isVisible()
 
 
@@ -89,12 +89,12 @@ async def test_one_taken_back_is_in_the_composer_after_what_stands_there(qtbot: 
 
 
 async def test_one_that_was_sent_in_the_very_moment_says_so(qtbot: QtBot, bench: Bench) -> None:
-    bench.engine.set("runs", "take_back_queued", ConflictError("This message no longer waits: it was sent or taken back."))
+    bench.engine.set("runs", "take_back_queued", ConflictError("This message is no longer queued: it was sent or removed."))
     bench.desk.set_workflow("w1")
     bench.strip.show_waiting(TWO)
     qtbot.mouseClick(bench.strip.rows[0].back, Qt.MouseButton.LeftButton)
     await settle()
-    assert bench.bridge.errors == ["This message no longer waits: it was sent or taken back."]
+    assert bench.bridge.errors == ["This message is no longer queued: it was sent or removed."]
     assert bench.composer.field.toPlainText() == ""
 
 
@@ -124,11 +124,11 @@ async def test_an_edit_of_a_message_that_was_sent_meanwhile_is_not_lost(qtbot: Q
     bench.composer.field.setPlainText("half written")
     bench.strip.show_waiting(TWO[1:])
     assert bench.composer.field.toPlainText() == "half written\n\nfirst, better"
-    assert bench.bridge.errors == ["The message no longer waits. What you wrote is in the field below."]
+    assert bench.bridge.errors == ["The message is no longer queued. Your text is in the field below."]
 
 
 async def test_nor_is_one_that_the_engine_refuses(qtbot: QtBot, bench: Bench) -> None:
-    bench.engine.set("runs", "edit_queued", ConflictError("This message no longer waits: it was sent or taken back."))
+    bench.engine.set("runs", "edit_queued", ConflictError("This message is no longer queued: it was sent or removed."))
     bench.strip.show_waiting(TWO)
     editor = editor_of(bench, 0)
     qtbot.keyClicks(editor, "!")

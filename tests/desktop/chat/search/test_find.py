@@ -134,10 +134,10 @@ async def test_what_was_found_follows_the_language(qtbot: QtBot) -> None:
     desk = long_desk(qtbot)
     await desk.open()
     await find(desk, "chisel")
-    assert count(desk) == "Nothing found"
+    assert count(desk) == "No results"
     i18n.set_language("fr")
     say_again()
     assert count(desk) == "Aucun résultat"
     await find(desk, "needle")
     assert count(desk) == "6 / 6"
-    assert desk.panel.find_bar._count.accessibleName() == "6 endroits trouvés"
+    assert desk.panel.find_bar._count.accessibleName() == "6 résultats"

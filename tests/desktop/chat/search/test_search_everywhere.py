@@ -62,7 +62,7 @@ async def test_hits_stand_under_their_workflow_in_words(search: SearchEverywhere
     assert said.endswith(", the budget * 2")  # no Markdown
     message = search.list.model().index(1, 0).data(Qt.ItemDataRole.AccessibleTextRole)
     assert message.endswith(", …The budget of the year is ti…")
-    assert search._count.text() == "4 places"
+    assert search._count.text() == "4 results"
     headings = [row for row in range(7) if search.list.model().index(row, 0).data(HIT) is None]
     assert headings == [0, 3, 5]
 
@@ -115,7 +115,7 @@ def test_what_was_said_to_a_sub_agent_was_not_said_by_the_person_alone() -> None
 async def test_how_much_was_found_follows_the_language(search: SearchEverywhere) -> None:
     await find(search)
     count = search.findChild(QLabel, "search-everywhere-count")
-    assert count.text() == "4 places"
+    assert count.text() == "4 results"
     switch_language("fr")
     QCoreApplication.sendPostedEvents()
     assert count.text() == "4 résultats"

@@ -68,7 +68,7 @@ async def stored(desk: Desk, content: str, finish: str, reasoning: str = "") -> 
         ("One, two,", "length", "", "The reply was cut off"),
         ("Again. Again.", "repetition", "", "The model repeated itself"),
         ("", "empty", "", "The reply is empty"),
-        ("", "empty", "I think", "The model only thought"),
+        ("", "empty", "I think", "The model only produced thinking"),
         ("Half", "content_filter", "", "The reply was filtered"),
     ],
 )

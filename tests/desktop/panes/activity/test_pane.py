@@ -102,7 +102,7 @@ async def test_rows_are_words_for_people_and_the_name_is_in_the_opened_row(pane:
     assert titles(pane)[-2:] == ["Calculator", "Reply"]
     model = pane.list.model()
     rows = [model.index(model.rowCount() - back, 0).data(Qt.ItemDataRole.AccessibleTextRole) for back in (2, 1)]
-    assert "Calculator, working, 12*7" in rows[0]
+    assert "Calculator, running, 12*7" in rows[0]
     assert "Result 84, see notes.md more" in rows[1]
     i18n.set_language("fr")
     assert titles(pane)[-2] == "Calculatrice"
@@ -135,8 +135,8 @@ async def test_what_went_wrong_is_said_in_words_and_not_in_codes(pane: ActivityP
         "Question to you, failed, Which colour?",
         "Trying the model again, Attempt 2 after 2.5 s: the server had an error of its own",
         "Limit of tokens reached",
-        "Older messages shortened, older messages were summed up",
-        "Context changed, pin taken away",
+        "Older messages shortened, older messages were summarised",
+        "Context changed, unpinned",
         "Error, The server refused it.",
     ]
     pane.list.setCurrentIndex(model.index(2, 0))
@@ -191,7 +191,7 @@ async def test_a_refused_call_is_no_failure(pane: ActivityPane, qtbot: QtBot) ->
 async def test_why_an_agent_goes_on_is_said_in_words(pane: ActivityPane, qtbot: QtBot) -> None:
     await live(pane, qtbot, event(50, ChunkType.NUDGE, reason="are_you_done", details={"tasks": 2}, message_id="n"))
     text = pane.list.model().index(2, 0).data(Qt.ItemDataRole.AccessibleTextRole)
-    assert text.startswith("Asked to go on: 2 tasks are open")
+    assert text.startswith("2 tasks are open: the agent continues")
     assert "are_you_done" not in text
 
 

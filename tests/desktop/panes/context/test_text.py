@@ -23,7 +23,7 @@ def item(returned: int, withheld: int = 0) -> SentItem:
 def test_the_size_is_named_and_the_value_is_not_shown() -> None:
     assert words.item_facts(item(SIGNED.size)) == "12 tokens · 2.4\u202fkB for the server"
     text = words.item_text(item(SIGNED.size), CALLED)
-    assert "2.4\u202fkB that the server sent with this reply went back to it unchanged." in text
+    assert "2.4\u202fkB of provider data from this reply was sent back unchanged." in text
     assert SIGNED.data not in text
     assert "left out" in words.item_text(item(0, SIGNED.size), CALLED)
     assert words.item_text(item(0), CALLED) == words.message_text(CALLED)

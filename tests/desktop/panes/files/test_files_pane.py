@@ -183,7 +183,7 @@ async def test_a_folder_that_is_gone_says_so_in_the_pane(pane: FilesPane, atelie
     pane.desk.look()
     await settle()
     assert button(pane, "folder-trust").text() == "Missing"
-    assert "not there any more" in button(pane, "folder-trust").accessibleName()
+    assert "no longer exists" in button(pane, "folder-trust").accessibleName()
 
 
 async def test_folders_stand_above_with_their_trust_and_can_be_taken_back(pane: FilesPane, atelier: FakeAtelier, qtbot: QtBot) -> None:

@@ -153,7 +153,7 @@ async def test_delete_can_be_undone(pane: MemoryPane, atelier: FakeAtelier, qtbo
 def test_provenance_says_who_wrote_it_and_who_found_it() -> None:
     by_agent = memory(1, source="agent", agent_source="Ada", retrieved_by=("r1", "r2"))
     assert provenance(by_agent).startswith("Written by Ada, ")
-    assert provenance(by_agent).endswith("Found by 2 runs")
+    assert provenance(by_agent).endswith("Used by 2 runs")
     assert provenance(memory(2, source="user")).startswith("Written by you, ")
     assert split_tags(" #a,, b c ,a") == ("a", "b c")
 
@@ -282,7 +282,7 @@ async def test_what_has_nothing_to_do_with_the_words_is_shown_only_when_asked_fo
     pane.reload()
     await settle()
     assert [row.memory.id for row in pane.list.memories.rows] == ["m1"]
-    assert pane.less_sure.text() == "Show 2 that are less sure"
+    assert pane.less_sure.text() == "Show 2 less certain"
     pane.less_sure.click()
     await settle()
     assert [row.memory.id for row in pane.list.memories.rows] == ["m1", "m2", "m3"]
@@ -303,4 +303,4 @@ async def test_memory_that_is_off_is_said_in_words(pane: MemoryPane, atelier: Fa
     pane.reload()
     await settle()
     assert pane.off.isVisible()
-    assert pane.off.text() == "Memory is off here: agents of this workflow neither find nor keep any."
+    assert pane.off.text() == "Memory is off in this workflow: its agents neither search nor save memories."

@@ -66,7 +66,7 @@ async def test_the_one_that_holds_is_kept_and_the_other_can_be_brought_back(
     press(tidy.cards[0], "tidy-second")
     await settle()
     assert [args for args, _ in atelier.calls("memories.merge")] == [("new", "old")]
-    assert tidy.said.text() == "No two memories say the same or contradict one another."
+    assert tidy.said.text() == "No duplicates or contradictions found."
     tidy.accept()  # the window's undo is in reach now
     pane.window().toasts.undo.undo()
     pane.window().toasts.undo.undo()
@@ -82,7 +82,7 @@ async def test_an_answer_stays_in_its_place_and_is_taken_back_there(tidy: TidyDi
     atelier.set("memories", "pairs", [MemoryPair(kind="same", first=OLD, second=SAME, similarity=0.8)])
     await settle()
     assert tidy.cards == [first, second]
-    assert (first.said.text(), first.said.isVisible()) == ("Made one of two memories", True)
+    assert (first.said.text(), first.said.isVisible()) == ("Memories merged", True)
     assert not first.findChild(QPushButton, "tidy-first").isVisible()
     atelier.set("memories", "pairs", [first.pair, second.pair])
     press(first, "tidy-undo")
@@ -133,7 +133,7 @@ async def test_pin_and_the_switch_of_the_workflow(pane: MemoryPane, atelier: Fak
     pane.on.click()
     await settle()
     assert [args for args, _ in atelier.calls("memories.set_on")] == [("w", False)]
-    assert "switch it on" in pane.on.toolTip()
+    assert "turn it on" in pane.on.toolTip()
 
 
 async def test_a_person_says_when_a_memory_expires(qtbot: QtBot) -> None:

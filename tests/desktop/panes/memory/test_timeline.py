@@ -46,7 +46,7 @@ async def test_the_timeline_says_when_by_whom_and_how_often_found(pane: MemoryPa
     await settle()
     rows = pane.list.memories.rows
     assert [bool(row.day) for row in rows] == [True, False, True]
-    assert "by Ada · found by 2 runs" in facts(rows[0])
+    assert "by Ada · used by 2 runs" in facts(rows[0])
     assert "by you" in facts(rows[1])
     assert pane.list.sizeHintForRow(0) > plain
     pane.timeline.click()

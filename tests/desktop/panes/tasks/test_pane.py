@@ -46,7 +46,7 @@ def names(pane: TaskPane) -> list[str]:
 async def test_it_shows_the_plan_with_progress_and_what_blocks(pane: TaskPane) -> None:
     assert pane.objectName() == "task-pane"
     assert pane.list.objectName() == "task-list"
-    assert pane.heading.text() == "PLAN · 1 / 4"
+    assert pane.heading.text() == "TASKS · 1 / 4"
     assert (pane.bar.value(), pane.bar.maximum()) == (1, 4)
     assert names(pane) == ["Task a", "Task b", "Task c", "Task d"]
     row = pane.list.model().index(2, 0)
@@ -146,7 +146,7 @@ async def test_a_new_task_is_checked_before_it_is_sent(pane: TaskPane, atelier: 
     send.click()
     await settle()
     assert atelier.calls("tasks.create") == []
-    assert dialog.findChild(QWidget, "form-error").text() == "A task needs a name."
+    assert dialog.findChild(QWidget, "form-error").text() == "Enter a name for the task."
     dialog.name.setText("New one")
     dialog.dependencies.item(1).setCheckState(Qt.CheckState.Checked)
     atelier.set("tasks", "create", UsageError("No more than 100 tasks."))

@@ -136,7 +136,7 @@ async def test_the_list_grows_with_the_run(pane: TimelinePane, atelier: FakeAtel
     assert rows.count() == 6
     assert [rows.item(row) for row in range(4)] == kept
     assert rows.currentRow() == 3
-    assert "working" in rows.item(5).toolTip()
+    assert "running" in rows.item(5).toolTip()
 
 
 async def test_nothing_is_read_while_it_cannot_be_seen(pane: TimelinePane, atelier: FakeAtelier) -> None:
@@ -282,4 +282,4 @@ async def test_a_call_has_its_words_and_in_its_details_its_name(pane: TimelinePa
     span = replace(bar.span, label="TodoTool", title="Tasks")
     assert span_title(span) == "Tasks"
     assert describe_span(bar.run, span, None, START)[1] == "Tasks (TodoTool)"
-    assert mark_title(Mark(1, START, "root", "tool_call_started", "TodoTool", "Tasks")) == "Tasks starts"
+    assert mark_title(Mark(1, START, "root", "tool_call_started", "TodoTool", "Tasks")) == "Tasks started"

@@ -37,10 +37,10 @@ _STYLE = (
 def page(code: str, kind: str, drawing: str = "") -> str:
     """The page that shows the code: HTML and SVG in a frame without any rights, a Mermaid diagram as it was drawn above its source."""
     if kind == "mermaid":
-        words = _("The diagram is drawn as text: the program of Mermaid is not bundled, and nothing is loaded from the network.")
+        words = _("This diagram is drawn as text: Mermaid is not bundled, and nothing is loaded from the network.")
         body = "".join(f"<pre>{html.escape(each)}</pre>" for each in (drawing, code) if each)
     else:
-        words = _("Scripts and everything from the network are switched off on this page.")
+        words = _("Scripts and network access are disabled on this page.")
         title = html.escape(_("Page"))
         body = f'<iframe sandbox="" title="{title}" srcdoc="{html.escape(_LINKS.sub("", code))}"></iframe>'
     return (

@@ -113,7 +113,7 @@ class ReasoningFold(Translated, QWidget):
 def asked_state(asked: Asked) -> tuple[str, PillKind]:
     """The pill of a question, by its status. One that was skipped is no failure."""
     words: dict[str, tuple[str, PillKind]] = {
-        "pending": (_("waits for you"), "warn"),
+        "pending": (_("waiting for you"), "warn"),
         "answered": (_("answered"), "ok"),
         "skipped": (_("skipped"), ""),
         "timeout": (_("timed out"), "err"),

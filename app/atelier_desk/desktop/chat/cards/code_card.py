@@ -158,7 +158,7 @@ class CodeCard(Translated, QFrame):
             opened = False
         if not opened:
             at = self._browser.mapToGlobal(self._browser.rect().bottomLeft())
-            QToolTip.showText(at, _("No browser could be opened"), self._browser)  # at once: nothing else tells that the click did nothing
+            QToolTip.showText(at, _("Could not open a browser"), self._browser)  # at once: nothing else tells that the click did nothing
 
     def _on_drawn(self, source: str, drawing: str) -> None:
         if source == self._code:

@@ -52,7 +52,7 @@ class RaiseField(DoubleSpinBox):
         before, _amount, after = _(_UNITS.get(kind, "")).partition("{amount}")
         self.setPrefix(before)
         self.setSuffix(after)
-        self.setAccessibleName(visible(_("How much to add to the limit")))
+        self.setAccessibleName(visible(_("Amount to add to the limit")))
         if kind == self.kind:
             return
         self.kind = kind
@@ -96,7 +96,7 @@ class LimitButtons(QWidget):
         self.amount.show_kind(kind, cap)
         self.raising.setText(_("Raise the limit"))
         self.finish.setText(_("Finish now"))
-        self.finish.setToolTip(_("One last answer with what there is"))
+        self.finish.setToolTip(_("Get a final answer from what was done so far"))
         self.stop.setText(_("Stop"))
 
 
@@ -120,7 +120,9 @@ class LimitCard(Translated, HeadedCard):
         run_id, agent, kind, value, cap = self._shown
         title = _("{agent}: {problem}", agent=agent or _("Agent"), problem=_(LIMITS.get(kind, N_("Limit reached"))))
         used = {"value": limit_value(kind, value), "cap": limit_value(kind, cap)}
-        text = _("{value} of {cap} used. The run waits for your decision.", **used) if cap else _("The run waits for your decision.")
+        text = (
+            _("{value} of {cap} used. The run is waiting for your decision.", **used) if cap else _("The run is waiting for your decision.")
+        )
         text = " ".join(filter(None, (text, too_little(kind, value, cap))))
         self.show_head("octagon-x", "warn", title, text)
         self.buttons.show_limit(run_id, kind, cap)

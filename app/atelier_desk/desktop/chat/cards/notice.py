@@ -107,7 +107,7 @@ class NoticeCard(Translated, EntryWidget):
         if self.entry.topic == "error":
             return [(_("Retry"), "primary", "notice-retry", resume())]
         if self.entry.topic == "run_interrupted":
-            return [(_("Resume"), "primary", "notice-resume", resume()), (_("Stop"), "", "notice-stop", stop)]
+            return [(_("Continue"), "primary", "notice-resume", resume()), (_("Stop"), "", "notice-stop", stop)]
         return [
             (_("Continue"), "primary", "notice-continue", resume()),
             (_("Finish now"), "", "notice-finish", resume(finish=True)),
@@ -126,9 +126,9 @@ class NoticeCard(Translated, EntryWidget):
 _OWN = {"internal_error", "storage", "query", "io", "damaged", "damaged_row", "taken", "disk_full", "read_only"}
 """Codes of errors that no model and no server is to blame for: Atelier's own, and its database's."""
 _ENDED = {
-    "command": N_("The command that followed this run was ended. Everything up to here is kept."),
-    "program": N_("Atelier was closed while this run was at work. Everything up to here is kept."),
-    "killed": N_("Atelier ended without warning while this run was at work. Everything up to here is kept."),
+    "command": N_("The command that showed this run ended. Everything up to this point is saved."),
+    "program": N_("Atelier was closed during this run. Everything up to this point is saved."),
+    "killed": N_("Atelier stopped unexpectedly during this run. Everything up to this point is saved."),
 }
 
 
@@ -137,13 +137,13 @@ def notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
     details = entry.details
     if entry.topic == "error":
         own = details.get("code") in _OWN
-        title = _("Something went wrong in Atelier") if own else _("The model could not answer")
+        title = _("Internal error in Atelier") if own else _("The model could not answer")
         return "circle-alert", "err", "card-err", title, str(details.get("words") or entry.content)
     if entry.topic == "limit_reached":
         kind = str(details.get("limit", ""))
         used, most = (float(details.get(key) or 0) for key in ("value", "cap"))
         value, cap = limit_value(kind, used), limit_value(kind, most)
-        waits = _("{value} of {cap} used. The run waits for your decision.", value=value, cap=cap)
+        waits = _("{value} of {cap} used. The run is waiting for your decision.", value=value, cap=cap)
         text = waits if entry.actionable else _("{value} of {cap} used.", value=value, cap=cap)
         text = " ".join(filter(None, (text, too_little(kind, used, most))))
         return "octagon-x", "warn", "card-warn", _(LIMITS.get(kind, N_("Limit reached"))), text
@@ -155,16 +155,16 @@ def notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
             count,
             tool=tool_title(str(details.get("tool", ""))),
         )
-        return "refresh-cw", "warn", "card-warn", _("The agent repeats itself"), text
+        return "refresh-cw", "warn", "card-warn", _("The agent is repeating itself"), text
     if entry.topic == "context_compacted":
         before, after = (int(details.get(name) or 0) for name in ("tokens_before", "tokens_after"))
-        text = _("{before} → {after} tokens; older parts are sent in short form.", before=tokens(before), after=tokens(after))
+        text = _("{before} → {after} tokens; older parts are sent shortened.", before=tokens(before), after=tokens(after))
         if not after:  # results are shortened before anybody has counted what is left
-            text = _("There were {before} tokens; older parts are sent in short form.", before=tokens(before))
+            text = _("It had {before} tokens; older parts are sent shortened.", before=tokens(before))
         return "archive", "muted", "card", _("Older messages were shortened for the model"), text
     if entry.topic == "nudge":
         title = nudge_words(str(details.get("reason", "")), int(details.get("tasks") or 0))
-        return "list-todo", "muted", "card", title, _("The agent had answered already, and answers once more.")
+        return "list-todo", "muted", "card", title, _("The agent had already answered and is answering again.")
     if entry.topic == "rights_narrowed":
         return "shield", "muted", "card", narrowed_words(details), ""
     if entry.topic == "servers_lacking":
@@ -183,7 +183,7 @@ def notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
             "completed": _("Completed"),
             "cancelled": _("Stopped"),
             "abandoned": _("The agent gave up"),
-            "error": _("Ended with an error"),
+            "error": _("Failed"),
         }
         status = str(details.get("status", ""))
         icons = {"completed": "circle-check", "cancelled": "square", "abandoned": "circle-x", "error": "circle-alert"}

@@ -37,9 +37,9 @@ def picture_menu(parent: QWidget, open_large: Callable[[], object], save: Callab
     made = QMenu(parent)
     made.setObjectName("picture-menu")
     made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    made.addAction(_("Open large"), open_large)
+    made.addAction(_("Enlarge"), open_large)
     made.addAction(_("Save…"), save)
-    made.addAction(_("Copy the picture"), copy)
+    made.addAction(_("Copy image"), copy)
     return made
 
 
@@ -63,7 +63,7 @@ class PictureLabel(QLabel):
         PictureDialog(self._title, self._whole, self).open()
 
     def save(self) -> None:
-        ask_save(self, _("Save the picture"), file_name(self._title, self._image.media_type), "", self.write)
+        ask_save(self, _("Save image"), file_name(self._title, self._image.media_type), "", self.write)
 
     def write(self, path: Path) -> None:
         """Write its file as it came."""
@@ -139,7 +139,7 @@ class PictureDialog(QDialog):
         area.setAlignment(Qt.AlignmentFlag.AlignCenter)
         area.setWidget(shown)
         save = control(QPushButton(self), "picture-save", N_("Save…"), on=label.save)
-        copy = control(QPushButton(self), "picture-copy", N_("Copy the picture"), on=label.copy)
+        copy = control(QPushButton(self), "picture-copy", N_("Copy image"), on=label.copy)
         close = control(QPushButton(self), "picture-close", N_("Close"), look="primary", on=self.close)
         fill(QVBoxLayout(self), (area, 1), fill(QHBoxLayout(), 1, save, copy, close, spacing=8), margins=(12, 12, 12, 12), spacing=12)
         screen = self.screen().availableSize()

@@ -35,9 +35,9 @@ class RememberedRow(Translated, QWidget):
         self._facts = label("", "small", self, wrap=True)
         buttons = FlowLayout(spacing=6)
         self.keep = control(QPushButton(self), "memory-keep", N_("Keep for all workflows"), on=lambda: card.keep(self.memory, True))
-        self.here = control(QPushButton(self), "memory-keep-here", N_("Only in this one"), on=lambda: card.keep(self.memory, False))
+        self.here = control(QPushButton(self), "memory-keep-here", N_("This workflow only"), on=lambda: card.keep(self.memory, False))
         self.edit = IconButton("pencil", N_("Edit this memory"), self)
-        self.forget = IconButton("trash-2", N_("No: forget it"), self)
+        self.forget = IconButton("trash-2", N_("Do not remember"), self)
         for button, name, deed in ((self.edit, "memory-edit", card.edit), (self.forget, "memory-forget", card.forget)):
             button.setObjectName(name)
             button.clicked.connect(lambda _on=False, deed=deed: deed(self.memory))
@@ -60,7 +60,7 @@ class RememberedRow(Translated, QWidget):
         self.keep.setVisible(memory.proposed)
         self.here.setVisible(memory.proposed)
         self.setAccessibleName(words[:SHOWN])
-        for button, name in ((self.edit, _("Edit this memory")), (self.forget, _("No: forget it"))):
+        for button, name in ((self.edit, _("Edit this memory")), (self.forget, _("Do not remember"))):
             button.setAccessibleName(f"{name}: {words[:80]}")
 
 
@@ -104,16 +104,16 @@ class RememberedCard(Translated, HeadedCard):
         count = len(self._memories)
         if asked:
             title = ngettext("{n} thing to remember?", "{n} things to remember?", asked)
-            text = _("Until you say so, it holds in this workflow alone.")
+            text = _("For now it applies to this workflow only.")
         elif count:
             title, text = ngettext("{n} thing remembered", "{n} things remembered", count), ""
         else:
             title, text = _("What to remember"), ""
         error = self._looking[0].error if self._looking else ""
         if error:
-            text = " ".join(filter(None, (text, _("The model could not be asked for it: {error}", error=error))))
+            text = " ".join(filter(None, (text, _("The model could not be asked: {error}", error=error))))
         elif self._looking:
-            text = " ".join(filter(None, (text, _("The model is being asked…"))))
+            text = " ".join(filter(None, (text, _("Asking the model…"))))
         self.stop.setVisible(bool(self._looking) and not error)
         self.show_head("brain", "accent" if asked else "muted", title, text)
         self.setAccessibleName(". ".join(filter(None, (title, text))))

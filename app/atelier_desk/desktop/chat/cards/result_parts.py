@@ -130,11 +130,11 @@ class PartView(Translated, QWidget):
         self.button.setEnabled(can and not (isinstance(self._part, ArtefactPart) and self._host.bridge is None))
         if isinstance(self.body, QLabel):
             self.body.setAccessibleName(self.words())
-            self.body.setToolTip(_("Double-click: open large. Drag it out, or right-click to save it."))
+            self.body.setToolTip(_("Double-click to enlarge. Drag it out or right-click to save it."))
 
     def _press(self) -> None:
         if isinstance(self._part, ArtefactPart):
-            ask_save(self, _("Save the file"), self._part.name, "", self._save)
+            ask_save(self, _("Save file"), self._part.name, "", self._save)
             return
         if self.body is None:
             self._open()

@@ -143,7 +143,7 @@ class TeamCard(ToolCard):
         if not members or call.status not in {"running", "waiting"}:
             return self._end_words(members)
         if any(each.wants_a_person for member in members for each in self._host.team.state.walk(member.run_id)):
-            return _("waits for you"), "warn"
+            return _("waiting for you"), "warn"
         held = [member for member in members if member.held]
         if held and all(member.over or member.held for member in members):
             return agent_state(held[0]), "warn"

@@ -146,7 +146,7 @@ class ToolCard(Translated, QFrame):
         wanted = self._live.steady
         if wanted and self.stop is None:
             stop = control(QPushButton(self._head), "tool-stop", N_("Stop"), look="quiet", on=self._ask_stop)
-            say(stop, tip=N_("Stop this command; the agent goes on"), name=lambda: _("Stop {command}", command=" ".join(self.words())))
+            say(stop, tip=N_("Stop this command; the agent continues"), name=lambda: _("Stop {command}", command=" ".join(self.words())))
             row = self._head.layout()
             assert isinstance(row, QHBoxLayout)
             row.insertWidget(row.indexOf(self._chevron), stop)
@@ -184,7 +184,7 @@ class ToolCard(Translated, QFrame):
         words: dict[str, tuple[str, PillKind]] = {
             "ok": (f"✓ {duration(call.duration_ms)}", "ok"),
             "error": (_("failed"), "err"),
-            "asked": (_("waits for you"), "warn"),
+            "asked": (_("waiting for you"), "warn"),
             "rejected": (_("rejected"), ""),  # a person's no is no failure
             "unknown": (_("effect unknown"), "warn"),
             "cancelled": (_("stopped"), ""),
@@ -260,7 +260,7 @@ class ToolCard(Translated, QFrame):
             self._box.addWidget(self._details)
             box.addWidget(label(_("Tool: {name}", name=self.call.tool), "muted", self._details))
             if self.call.taint:
-                box.addWidget(label(_("Read from outside: {what}", what=self.call.taint), "muted", self._details))
+                box.addWidget(label(_("Read from an untrusted source: {what}", what=self.call.taint), "muted", self._details))
         for title, text, language in details_of(self.call)[len(self._cards) :]:
             self._add_part(title, text, language)
 

@@ -78,5 +78,5 @@ class AttachedFiles(QWidget):
             text = _("{name} · {count} characters", name=file["name"], count=number(len(file["text"])))
             button.setText(text.replace("&", "&&"))
             button.setAccessibleName(_("Attached file {name}", name=file["name"]))
-            button.setToolTip(_("Show what the agent was given"))
+            button.setToolTip(_("Show what the agent received"))
         self.refresh()

@@ -89,7 +89,7 @@ class AttachmentDesk(QObject):
     def _room(self, wanted: int) -> int:
         room = max(0, ATTACHED_FILES - len(self._row.chips))
         if wanted > room:
-            self._bridge.failed.emit(_("At most {most} things go with one message.", most=ATTACHED_FILES))
+            self._bridge.failed.emit(_("A message can have at most {most} attachments.", most=ATTACHED_FILES))
         return min(room, wanted)
 
     def _begin(self, name: str, reading: Coroutine[Any, Any, Prepared]) -> None:
@@ -117,7 +117,7 @@ class AttachmentDesk(QObject):
         same = next((each for each in self._row.items if each is not item and _same(each, what)), None)
         if same is not None:
             self._row.remove(item)
-            self._bridge.failed.emit(_("{name} is attached already.", name=what.name))
+            self._bridge.failed.emit(_("{name} is already attached.", name=what.name))
             return
         item.name, item.what, item.thumbnail = what.name, what, thumbnail
         self._row.refresh(item)
@@ -155,18 +155,18 @@ class AttachmentDesk(QObject):
         secrets = [item.name for item in items if item.secret]
         if secrets:
             names = ", ".join(secrets)
-            told.append(_("{names}: this looks as if it held secrets. It would be sent to the model's server.", names=names))
+            told.append(_("{names}: may contain secrets. It would be sent to the model's server.", names=names))
         for item in items:
             if item.left_out:
                 names = ", ".join(item.left_out[:_NAMED]) + ("…" if len(item.left_out) > _NAMED else "")
-                told.append(_("Left out of {name}, as they look like secrets: {names}", name=item.name, names=names))
+                told.append(_("Left out of {name} because they look like secrets: {names}", name=item.name, names=names))
             if item.encoding:
                 told.append(_("{name} is not UTF-8; it was read as {encoding}.", name=item.name, encoding=item.encoding))
         pictures = sum(item.picture for item in items)
         if pictures and info is not None and info.supports_vision is False:
             words = ngettext(
-                "{model} cannot see pictures: it is only told that {n} was attached.",
-                "{model} cannot see pictures: it is only told that {n} were attached.",
+                "{model} cannot see images: it only learns that {n} was attached.",
+                "{model} cannot see images: it only learns that {n} were attached.",
                 pictures,
                 model=info.label or info.name,
             )
@@ -175,14 +175,14 @@ class AttachmentDesk(QObject):
         room = _room_for_text(self._choices.window)
         if characters > room and not self._choices.window:
             text = _(
-                "The attached texts have {count} characters: the model may be given excerpts alone, and can read on.",
+                "The attached texts have {count} characters: the model may receive excerpts only, and can read the rest.",
                 count=number(characters),
             )
             told.append(text)
         elif characters > room:
             told.append(
                 _(
-                    "The attached texts have {count} characters: the model is given excerpts of about {room}, and can read on.",
+                    "The attached texts have {count} characters: the model receives excerpts of about {room}, and can read the rest.",
                     count=number(characters),
                     room=number(room),
                 )
@@ -212,9 +212,7 @@ class AttachmentDesk(QObject):
     def _make_popup(self) -> None:
         """Made when an ``@`` is typed first: most messages have none."""
         if self.popup is None and "@" in self._composer.field.toPlainText():
-            popup = self.popup = Completion(
-                self._composer.field, "mention", "@", self._find, self._bridge.jobs, N_("What can be mentioned")
-            )
+            popup = self.popup = Completion(self._composer.field, "mention", "@", self._find, self._bridge.jobs, N_("Mentions"))
             popup.chosen.connect(lambda taken: self.add_mention(taken.data))
             popup.look_soon()
 

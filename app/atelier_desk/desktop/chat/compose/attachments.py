@@ -177,7 +177,7 @@ class Chip(Translated, QFrame):
             part.setFixedWidth(min(theme().px(_NAME), metrics + 4))
         self.remove.describe(_("Remove {name}", name=item.name))
         self.setAccessibleName(_("Attached: {name}, {facts}", name=item.name, facts=item.facts()))
-        self.setToolTip(_("{name}\nEnter opens it, Delete takes it away", name=item.name))
+        self.setToolTip(_("{name}\nEnter opens it, Delete removes it", name=item.name))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         match event.key():

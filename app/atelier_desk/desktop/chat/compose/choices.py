@@ -71,7 +71,7 @@ def model_labels(models: Sequence[ModelInfo]) -> dict[tuple[str, str], str]:
 
 def effort_choices() -> list[PickerItem]:
     """How long a model can be told to think."""
-    own = PickerItem("", _("As the agent has it"))
+    own = PickerItem("", _("Agent default"))
     levels = (("off", _("Off")), ("low", _("Low")), ("medium", _("Medium")), ("high", _("High")))
     return [own, *(PickerItem(key, text) for key, text in levels)]
 

@@ -73,7 +73,7 @@ class Composer(Translated, QFrame):
         self.attach.setVisible(pictures)
         self.profiles = ProfilePicker(self)
         self._hint = control(_Hint("", self), look="small")
-        self.strategies = control(Picker(self), "strategy-select", look="picker", name=N_("How a message is taken while the agent works"))
+        self.strategies = control(Picker(self), "strategy-select", look="picker", name=N_("How to send while the agent is working"))
         self.stop = control(QPushButton(self), "stop-button", lambda: " " + _("Stop"), name=N_("Stop the agent"))
         self.send = control(QToolButton(self), "send-button", look="send", tip=N_("Send"))
         self.send.setCursor(Qt.CursorShape.PointingHandCursor)
@@ -167,7 +167,7 @@ class Composer(Translated, QFrame):
         menu.setObjectName("attach-menu")
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addAction(theme().icon("file-text"), _("Files…"), self.pick).setObjectName("attach-files")
-        menu.addAction(theme().icon("folder"), _("A folder…"), self.pick_folder).setObjectName("attach-folder")
+        menu.addAction(theme().icon("folder"), _("Folder…"), self.pick_folder).setObjectName("attach-folder")
         menu.popup(self.attach.mapToGlobal(self.attach.rect().topLeft()) - QPoint(0, menu.sizeHint().height()))
         menu.setActiveAction(menu.actions()[0])
         return menu
@@ -247,7 +247,7 @@ class Composer(Translated, QFrame):
     def _show_placeholder(self) -> None:
         """The key for a new line is told where there is room for it on one line."""
         hint = _("Shift+Enter for a new line")
-        words = _("Write to {agent}…", agent=self._agent) if self._agent else _("Write a message…")
+        words = _("Message {agent}…", agent=self._agent) if self._agent else _("Write a message…")
         whole = f"{words}  ({hint})"
         room = self.field.viewport().width() - 2 * round(self.field.document().documentMargin())
         fits = self.field.fontMetrics().horizontalAdvance(whole) <= room
@@ -273,9 +273,9 @@ class Composer(Translated, QFrame):
     def _strategy_names() -> dict[str, tuple[str, str]]:
         return {
             "queue": (_("Queue"), _("Sent when the agent has finished this turn")),
-            "redirect": (_("Redirect"), _("Stops the current step and goes on with your message")),
+            "redirect": (_("Redirect"), _("Stops the current step and continues with your message")),
             "terminate": (_("Start over"), _("Ends this turn and starts a new one")),
-            "silent": (_("Note"), _("The agent reads it at its next turn")),
+            "silent": (_("Note"), _("The agent reads it on its next turn")),
         }
 
     def retranslate(self) -> None:

@@ -91,5 +91,5 @@ def _dress(button: QPushButton, profile: Profile) -> None:
 
 
 def _told(profile: Profile) -> str:
-    holds = _("A stricter one holds at once, a freer one from the next message on, until you choose another.")
+    holds = _("A stricter level applies at once, a freer one from your next message on.")
     return "\n".join((_("{name}: {text}", name=_(profile.title), text=_(profile.allows)), holds))

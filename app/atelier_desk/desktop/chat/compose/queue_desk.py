@@ -85,7 +85,7 @@ class QueueDesk(QObject):
     def _on_missed(self, text: str) -> None:
         """What was typed is not lost: it can be sent as a message of its own."""
         self._into_field(text)
-        self._bridge.failed.emit(_("The message no longer waits. What you wrote is in the field below."))
+        self._bridge.failed.emit(_("The message is no longer queued. Your text is in the field below."))
 
     def _on_move(self, message_id: str, to: int) -> None:
         workflow_id = self._workflow_id

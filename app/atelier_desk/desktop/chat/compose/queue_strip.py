@@ -57,20 +57,20 @@ class WaitingRow(QWidget):
         self.waiting, self._strip = waiting, strip
         self._editor: _Editor | None = None
         self.text = control(ElidedLabel(self._words(), self), "queued-text")
-        self.setAccessibleName(_("Waits: {text}", text=self._words()))
+        self.setAccessibleName(_("Queued: {text}", text=self._words()))
         id_ = waiting.message_id
         take_back, send = strip.take_back_wanted.emit, strip.send_wanted.emit
-        self.up = self._button("queued-up", "chevron-up", N_("Sooner"), lambda: strip.move_wanted.emit(id_, place - 1))
-        self.down = self._button("queued-down", "chevron-down", N_("Later"), lambda: strip.move_wanted.emit(id_, place + 1))
+        self.up = self._button("queued-up", "chevron-up", N_("Move up"), lambda: strip.move_wanted.emit(id_, place - 1))
+        self.down = self._button("queued-down", "chevron-down", N_("Move down"), lambda: strip.move_wanted.emit(id_, place + 1))
         self.up.setEnabled(place > 0)
         self.down.setEnabled(place < count - 1)
         self.up.setVisible(count > 1)
         self.down.setVisible(count > 1)
         self.edit = self._button("queued-edit", "pencil", N_("Edit"), self._edit)
-        self.back = self._button("queued-back", "undo-2", N_("Take back into the field below"), lambda: take_back(id_))
-        self.now = self._button("queued-now", "arrow-up", N_("Send now; what the agent does is interrupted"), lambda: send(id_))
-        self.keep = self._button("queued-keep", "check", N_("Keep the change"), self._keep)
-        self.leave = self._button("queued-leave", "x", N_("Leave it as it was"), self._leave)
+        self.back = self._button("queued-back", "undo-2", N_("Move back to the message field"), lambda: take_back(id_))
+        self.now = self._button("queued-now", "arrow-up", N_("Send now and interrupt the agent"), lambda: send(id_))
+        self.keep = self._button("queued-keep", "check", N_("Save the change"), self._keep)
+        self.leave = self._button("queued-leave", "x", N_("Discard the change"), self._leave)
         self._deeds = {each: each.isVisibleTo(self) for each in (self.up, self.down, self.edit, self.back, self.now)}
         self._show_editing(False)
         row = (*self._deeds, self.keep, self.leave)
@@ -89,7 +89,7 @@ class WaitingRow(QWidget):
             return
         self._editor = editor = _Editor(self)
         editor.setObjectName("queued-editor")
-        editor.setAccessibleName(_("Message that waits"))
+        editor.setAccessibleName(_("Queued message"))
         editor.setPlainText(self.waiting.content)
         self.text.hide()
         self._show_editing(True)
@@ -222,13 +222,13 @@ class QueueStrip(Translated, QFrame):
         elif self._running:
             self.heading.setText(
                 ngettext(
-                    "{n} message waits until the agent has finished this turn",
-                    "{n} messages wait until the agent has finished this turn",
+                    "{n} message will be sent when the agent has finished this turn",
+                    "{n} messages will be sent when the agent has finished this turn",
                     count,
                 )
             )
         else:
-            self.heading.setText(ngettext("{n} message was not sent yet", "{n} messages were not sent yet", count))
+            self.heading.setText(ngettext("{n} message not sent yet", "{n} messages not sent yet", count))
         self.send.setVisible(not self._running)
 
     def fit(self) -> None:

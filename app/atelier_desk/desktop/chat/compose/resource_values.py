@@ -39,7 +39,7 @@ class ResourceValues(FormDialog):
 
     def problem(self) -> str:
         empty = [name for name, field in self._fields.items() if not field.text().strip() and name not in self._mention.may]
-        return _("To be filled in: {names}", names=", ".join(empty)) if empty else ""
+        return _("Fill in: {names}", names=", ".join(empty)) if empty else ""
 
     def submit(self) -> None:
         self._jobs.once("fill", self._fill)
@@ -79,5 +79,5 @@ class ResourceValues(FormDialog):
         timer.timeout.connect(lambda: self._jobs.start(propose(), name))
         field.textEdited.connect(lambda _text: timer.start())
         field.textEdited.connect(lambda _text: self.check())
-        caption = _("{name} (may stay empty)", name=name) if name in self._mention.may else name
+        caption = _("{name} (optional)", name=name) if name in self._mention.may else name
         self.add_field(caption, field, "" if number else self._mention.detail)

@@ -81,7 +81,7 @@ class Sender(QObject):
         """A workflow, or the page of a new one, was shown. What is written before that is for the first that opens."""
         self._calling: list[str] = []
         """Workflows in which a message waits for the prompt that it calls."""
-        self._say_soon = Soon(self, SAY_MS, lambda: self.told.emit(_("Waiting for the MCP server to make the prompt…")))
+        self._say_soon = Soon(self, SAY_MS, lambda: self.told.emit(_("Waiting for the MCP server's prompt…")))
         self._draft_timer = Soon(self, DRAFT_MS, lambda: self._keep(True))
         self.attaching = AttachmentDesk(bridge, composer, choices, folders, self)
         composer.field.history = self._sent_before

@@ -17,9 +17,9 @@ from atelier_desk.i18n import N_, _
 from atelier_desk.profile_words import ALL, profile_of
 
 CAPS = (
-    ("max_cost", N_("Most cost of a run ($)")),
-    ("max_tokens", N_("Most tokens of a run")),
-    ("max_seconds", N_("Most seconds of a run")),
+    ("max_cost", N_("Cost limit per run ($)")),
+    ("max_tokens", N_("Token limit per run")),
+    ("max_seconds", N_("Time limit per run (seconds)")),
 )
 
 
@@ -42,7 +42,7 @@ class WorkflowSettings(FormDialog):
         self.instructions.setFixedHeight(theme().px(84))
         self.add_field(_("Instructions"), self.instructions)
         self.approval = control(ComboBox(self), "workflow-approval")
-        self.approval.addItem(_("As the agent has it: {value}", value=_(profile_of(agent.approval).title)), None)
+        self.approval.addItem(_("Agent default: {value}", value=_(profile_of(agent.approval).title)), None)
         for profile in ALL:
             self.approval.addItem(_(profile.title), profile.mode)
             self.approval.setItemData(self.approval.count() - 1, _(profile.allows), Qt.ItemDataRole.ToolTipRole)
@@ -52,9 +52,7 @@ class WorkflowSettings(FormDialog):
         for name, text in CAPS:
             own, set_here = getattr(agent.budget, name), getattr(choices.budget, name)
             field = self.caps[name] = control(QLineEdit(_written(set_here), self), f"workflow-{name.replace('_', '-')}")
-            field.setPlaceholderText(
-                _("As the agent has it: {value}", value=_written(own)) if own is not None else _("As the agent has it: no limit")
-            )
+            field.setPlaceholderText(_("Agent default: {value}", value=_written(own)) if own is not None else _("Agent default: no limit"))
             field.textChanged.connect(self.check)
             self.add_field(_(text), field)
         self.instructions.textChanged.connect(self.check)
@@ -65,13 +63,13 @@ class WorkflowSettings(FormDialog):
         length = len(self.instructions.toPlainText().strip())
         if length > limits.WORKFLOW_INSTRUCTIONS:
             return _(
-                "The instructions are {length} characters long; at most {most} are allowed.",
+                "The instructions have {length} characters; at most {most} are allowed.",
                 length=length,
                 most=limits.WORKFLOW_INSTRUCTIONS,
             )
         for name, text in CAPS:
             if self.caps[name].text().strip() and _number(self.caps[name].text(), whole=name == "max_tokens") is None:
-                return _("{field}: write a number above 0, or leave it empty.", field=_(text))
+                return _("{field}: enter a number above 0, or leave it empty.", field=_(text))
         return ""
 
     def submit(self) -> None:

@@ -439,7 +439,7 @@ class Writer:
         form = self._char()
         form.setForeground(QColor(self._theme.tokens.muted))
         text = alternative or source
-        self._cursor.insertText(_("[picture not loaded: {name}]", name=text), form)
+        self._cursor.insertText(_("[image not loaded: {name}]", name=text), form)
 
     def _char(
         self,

@@ -94,10 +94,10 @@ class FindBar(QFrame):
         """The place that is shown and how many there are, or that there is none."""
         if self._hits:
             return f"{self._at + 1} / {len(self._hits)}"
-        return _("Nothing found") if self.needle else ""
+        return _("No results") if self.needle else ""
 
     def _found(self) -> str:
-        return ngettext("{n} place found", "{n} places found", len(self._hits))
+        return ngettext("{n} result", "{n} results", len(self._hits))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape:

@@ -46,7 +46,7 @@ class SearchEverywhere(Translated, QDialog):
             QLineEdit(self), "search-everywhere-field", hint=N_("Messages, tool calls, reports, memories"), name=N_("Search everywhere")
         )
         self.field.setClearButtonEnabled(True)
-        self.list = control(QListView(self), "search-everywhere-list", look="plain", name=N_("Places found"), on=self._choose)
+        self.list = control(QListView(self), "search-everywhere-list", look="plain", name=N_("Search results"), on=self._choose)
         self.list.setItemDelegate(HitDelegate(self.list))
         self.list.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -111,7 +111,7 @@ class SearchEverywhere(Translated, QDialog):
         if self._hits:
             self.list.setCurrentIndex(self._model.index(1, 0))
             self.list.scrollToTop()
-            self._count.setText(ngettext("{n} place", "{n} places", len(self._hits)))
+            self._count.setText(ngettext("{n} result", "{n} results", len(self._hits)))
         else:
             self._count.setText(_("No results in messages, tool calls, reports and memories") if needle else "")
 

@@ -85,7 +85,7 @@ class ActionsRow(QWidget):
             self._pin.describe(self._pin_words())
 
     def _pin_words(self) -> str:
-        return _("Take the pin away") if self._pin is not None and self._pin.lasting else _("Pin")
+        return _("Unpin") if self._pin is not None and self._pin.lasting else _("Pin")
 
     def retranslate(self) -> None:
         for button, text in self._texts:
@@ -138,8 +138,8 @@ class BranchSwitch(QWidget):
         self.retranslate()
 
     def retranslate(self) -> None:
-        self.previous.describe(_("Earlier version"))
-        self.following.describe(_("Later version"))
+        self.previous.describe(_("Previous version"))
+        self.following.describe(_("Next version"))
         self._label.setAccessibleName(ngettext("{n} version of this turn", "{n} versions of this turn", len(self._runs)))
 
     def _go(self, step: int) -> None:

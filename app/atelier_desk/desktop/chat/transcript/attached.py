@@ -147,7 +147,7 @@ class AttachedChips(QWidget):
 
         picture = await asyncio.to_thread(opened, await self._data(each)) if each.get("width") else None
         words = self.words(each)
-        told = _("What the model was given. {facts}", facts=words) if picture is None else words
+        told = _("What the model received. {facts}", facts=words) if picture is None else words
         Preview(each["name"], told, self.window(), picture=picture, text=each.get("text") or "", save=lambda: self._ask(each)).open()
 
     def _copy(self, each: dict[str, Any]) -> None:
@@ -169,4 +169,4 @@ class AttachedChips(QWidget):
             part = ArtefactPart(name=each["name"], media_type=each["media_type"], size=each["size"], sha256=each["sha256"])
             bridge.jobs.start(bridge.engine.workflows.save_artefact(workflow_id, part, path))
 
-        ask_save(self.window(), _("Save the file"), each["name"], "", save)
+        ask_save(self.window(), _("Save file"), each["name"], "", save)

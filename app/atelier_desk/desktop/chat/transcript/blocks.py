@@ -273,7 +273,7 @@ class TableBlock(ProseBlock):
         super().__init__(parent, image)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
         self.setWordWrapMode(self.wraps)
-        self._copy = _Unseen("copy", N_("Copy the table"), self, size=14)
+        self._copy = _Unseen("copy", N_("Copy table"), self, size=14)
         self._copy.setObjectName("table-copy")
         self._copy.clicked.connect(lambda *_: self.copy_table())
 

@@ -26,11 +26,11 @@ class BubbleEditor(QFrame):
     def __init__(self, text: str, parent: QWidget, attached: Sequence[str] = (), again: Callable[[], str] = str) -> None:
         super().__init__(parent)
         mark(self, "composer")
-        self.field = control(TextField(text, self), "edit-field", look="plain", name=N_("Edit the message"))
+        self.field = control(TextField(text, self), "edit-field", look="plain", name=N_("Edit message"))
         self.cancelled = control(QPushButton(self), "edit-cancel", N_("Cancel"))
         self.sent = control(QPushButton(self), "edit-send", N_("Send"), look="primary")
         along = control(ElidedLabel("", self), "edit-attached", look="small")
-        say(along, (lambda: _("Goes along again: {names}", names=", ".join(attached))) if attached else "")
+        say(along, (lambda: _("Attached again: {names}", names=", ".join(attached))) if attached else "")
         row = fill(QHBoxLayout(), (along, 1), self.cancelled, self.sent)
         self.again = control(label("", "small", self, wrap=True), "edit-again")
         say(self.again, again)

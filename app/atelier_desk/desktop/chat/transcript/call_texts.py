@@ -80,6 +80,6 @@ def details_of(call: Call) -> list[tuple[str, str, str]]:
             title = _("Stopped") if failure_words.stopped_by_user(call.result) else _("Denied")
         found.append((title, failure_words.explain(call_title(call), call.result, call.error), WORDS))
     if call.result is not None:
-        title = _("Result (cut)") if call.truncated else _("Result")
+        title = _("Result (truncated)") if call.truncated else _("Result")
         found.append((title, pretty(call.result), "" if isinstance(call.result, str) else "json"))
     return found

@@ -36,6 +36,6 @@ class UnfinishedCard(Translated, HeadedCard):
         # In a replay nothing can be said.
         self._button.setVisible(entry.actionable and self._host.bridge is not None)
         self._button.setText(_("Continue"))
-        self._button.setToolTip(_("Ask the model to continue where it stopped"))
-        self._button.setAccessibleName(_("Continue: ask the model to go on"))
+        self._button.setToolTip(_("Continue where the model stopped"))
+        self._button.setAccessibleName(_("Continue the answer"))
         self.setAccessibleName(visible(f"{title}. {text}"))

@@ -84,7 +84,7 @@ class AgentRow(QWidget):
         return self._member.name or _("Agent")
 
     def _pause_words(self) -> str:
-        return _("Go on: {agent}", agent=self.name) if self._paused else _("Pause: {agent}", agent=self.name)
+        return _("Continue: {agent}", agent=self.name) if self._paused else _("Pause: {agent}", agent=self.name)
 
     def _toggle(self) -> None:
         self.asked.emit("resume" if self._paused else "pause", self.run_id)
@@ -141,7 +141,7 @@ class AgentRow(QWidget):
             self._close()
             return
         self.field = control(QLineEdit(self), "agent-message-field")
-        self.field.setPlaceholderText(_("Write to {agent}…", agent=self.name))
+        self.field.setPlaceholderText(_("Message {agent}…", agent=self.name))
         self.field.setAccessibleName(_("Write to {agent}", agent=self.name))
         self.field.setMaxLength(100_000)
         self.field.returnPressed.connect(self._send)

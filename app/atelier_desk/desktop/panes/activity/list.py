@@ -31,7 +31,7 @@ EntryRole = Qt.ItemDataRole.UserRole + 1
 """A model index's ``Entry``."""
 
 CALL_WORDS = {
-    "running": N_("working"),
+    "running": N_("running"),
     "ok": N_("done"),
     "error": N_("failed"),
     "skipped": N_("skipped"),
@@ -53,7 +53,7 @@ _WORDS = {
     ChunkType.SUB_AGENT_ERROR: N_("Sub-agent failed"),
     ChunkType.SUB_AGENT_QUESTION: N_("Sub-agent asks its parent"),
     ChunkType.SUB_AGENT_ANSWER: N_("Sub-agent answered"),
-    ChunkType.VALIDATION_REQUIRED: N_("Approval asked for"),
+    ChunkType.VALIDATION_REQUIRED: N_("Approval requested"),
     ChunkType.CONTEXT_CHANGED: N_("Context changed"),
     ChunkType.CONTEXT_COMPACTED: N_("Older messages shortened"),
     ChunkType.LIMIT_REACHED: N_("Limit reached"),
@@ -68,7 +68,7 @@ _CLOSED = {
     "timeout": N_("Question timed out"),
     "": N_("Question closed"),
 }
-_CONTEXT_CHANGES = {"pinned": N_("pinned"), "unpinned": N_("pin taken away"), "undone": N_("shortening undone")}
+_CONTEXT_CHANGES = {"pinned": N_("pinned"), "unpinned": N_("unpinned"), "undone": N_("shortening undone")}
 _ICONS: dict[ChunkType, tuple[str, Role]] = {
     ChunkType.WORKFLOW_START: ("play", "muted"),
     ChunkType.WORKFLOW_COMPLETE: ("circle-check", "muted"),

@@ -73,9 +73,7 @@ class ContextPane(SeenPane):
         self.tools.addWidget(self.agent)
         self._copy = self.add_tool("copy", self.copy_json)
         self._copy.setObjectName("context-copy")
-        self.empty = EmptyState(
-            "layers", N_("No request yet"), N_("What is sent to the model appears here, exactly as it was."), parent=self
-        )
+        self.empty = EmptyState("layers", N_("No request yet"), N_("The exact requests sent to the model appear here."), parent=self)
         self.wait_with(self.empty)
         self.body = QSplitter(Qt.Orientation.Horizontal, self)
         self.body.setChildrenCollapsible(False)
@@ -130,13 +128,13 @@ class ContextPane(SeenPane):
             "context-undo",
             N_("Undo"),
             look="ghost",
-            name=N_("Undo: send it whole again"),
-            tip=N_("Send it whole again from the next request on"),
+            name=N_("Undo: send it in full"),
+            tip=N_("Send it in full from the next request on"),
         )
         self.pin = control(
-            IconButton("pin", parent=self), "context-pin", tip=N_("Pin: always send it whole"), keys="P", on=self._toggle_pin
+            IconButton("pin", parent=self), "context-pin", tip=N_("Pin: always send it in full"), keys="P", on=self._toggle_pin
         )
-        self.correct = control(IconButton("pencil", parent=self), "context-correct", tip=N_("Correct this memory"), on=self._correct)
+        self.correct = control(IconButton("pencil", parent=self), "context-correct", tip=N_("Edit this memory"), on=self._correct)
         self._copy_text = control(IconButton("copy", parent=self), "context-copy-text", tip=N_("Copy"))
         row = fill(QHBoxLayout(), (self._title, 1), self.undo, self.pin, self.correct, self._copy_text, spacing=4)
         self.details = control(TextField(self), "context-details", look="plain", name=N_("Text"))
@@ -266,9 +264,9 @@ class ContextPane(SeenPane):
         self._given = given(request)
         facts = [words.tokens_words(request.tokens)]
         if request.window:
-            facts.append(_("{share} of the window", share=percent(request.tokens / request.window)))
+            facts.append(_("{share} of the context window", share=percent(request.tokens / request.window)))
         if not request.exact:
-            facts.append(_("system message and tools as they would be today"))
+            facts.append(_("system message and tools as of today"))
         if request.searched_tools:
             facts.append(words.searched(request))
         self.parts.show_parts(request.parts, " · ".join(facts))
@@ -360,7 +358,7 @@ class ContextPane(SeenPane):
             self._title.setText(words.item_name(sent))
             text = words.item_text(sent, request.messages[sent.index])
             self.pin.set_icon("pin-off" if sent.pinned else "pin", "accent" if sent.pinned else "muted")
-            self.pin.describe(N_("Take the pin away") if sent.pinned else N_("Pin: always send it whole"), "P")
+            self.pin.describe(N_("Unpin") if sent.pinned else N_("Pin: always send it in full"), "P")
         elif left is not None:
             self._title.setText(words.left_title(left))
             text = words.left_text(left)

@@ -116,11 +116,11 @@ def item_text(item: SentItem, message: ChatMessage) -> str:
     """A message of a request with what is known of it besides: that its server gets data back, and how much."""
     parts = [*([attached_text(item.attached, message)] if item.attached else []), message_text(message)]
     if item.returned_bytes:
-        told = _("{size} that the server sent with this reply went back to it unchanged.", size=size(item.returned_bytes))
+        told = _("{size} of provider data from this reply was sent back unchanged.", size=size(item.returned_bytes))
         parts.append(f"[{told}]")
     if item.withheld_bytes:
         told = _(
-            "{size} that a server sent with this reply were left out: they belong to another provider or model, or were not kept.",
+            "{size} of provider data from this reply was left out: it belongs to another provider or model, or was not stored.",
             size=size(item.withheld_bytes),
         )
         parts.append(f"[{told}]")
@@ -153,7 +153,9 @@ def left_facts(left: LeftOut) -> str:
 def left_text(left: LeftOut) -> str:
     """Why it was done, what stands in place of the entries, and every entry whole."""
     window = number(left.window) if left.window else ""
-    why = _("The request had about {before} tokens; the model can see {window}.", before=number(left.tokens_before), window=window)
+    why = _(
+        "The request had about {before} tokens; the model's context window has {window}.", before=number(left.tokens_before), window=window
+    )
     parts = [f"{clock_time(left.time)} · {why}" if window and left.tokens_before else clock_time(left.time)]
     if left.summary:
         parts.append(_headed(_("Sent instead"), left.summary))
@@ -162,7 +164,7 @@ def left_text(left: LeftOut) -> str:
         name = tool_title(entry.tool) if entry.tool else (_(words[0]) if words is not None else entry.kind)
         parts.append(_headed(f"{name} · {tokens_words(entry.tokens_before)}", entry.before))
         if entry.after:
-            parts.append(_headed(_("Sent of it"), entry.after))
+            parts.append(_headed(_("Sent part"), entry.after))
     return "\n\n".join(parts)
 
 

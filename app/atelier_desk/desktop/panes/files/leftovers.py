@@ -46,7 +46,7 @@ class Leftovers(QWidget):
         self.list.setItemDelegate(TwoLineDelegate(self.list))
         self.list.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.list.itemSelectionChanged.connect(self._name_button)
-        say(self.list, name=N_("Undo data that no workflow shows"))
+        say(self.list, name=N_("Leftover undo data"))
         self.button = control(QPushButton(self), "files-leftovers-delete", on=self._ask)
         left = Qt.AlignmentFlag.AlignLeft
         fill(QVBoxLayout(self), self.lost, self._heading, self.list, (self.button, 0, left), margins=(0, 0, 0, 0), spacing=4)
@@ -88,7 +88,7 @@ class Leftovers(QWidget):
     def _ask(self) -> None:
         keys = {item.data(KeyRole) for item in self.list.selectedItems()}
         chosen = [each for each in self._leftovers if each.key in keys] or list(self._leftovers)
-        text = _("Delete this undo data for good ({size})?", size=size(sum(each.size for each in chosen)))
+        text = _("Delete this undo data permanently ({size})?", size=size(sum(each.size for each in chosen)))
         details = _("Deleted files and earlier versions in it cannot be restored afterwards.")
         self.question = confirm(self, text, details, _("Delete"), lambda: self.deleting.emit([each.key for each in chosen]))
         self.question.setObjectName("files-leftovers-question")

@@ -56,7 +56,7 @@ class FilesPane(Pane):
         self.column.addWidget(FolderRows(self.desk, self))
         self._problem = control(label("", "error", self, wrap=True), "files-problem")
         self._anyway = control(QPushButton(self), "files-undo-anyway", N_("Undo anyway"), look="danger", on=self._force)
-        self._leave = control(QPushButton(self), "files-undo-leave", N_("Leave it as it is"), on=self._leave_it)
+        self._leave = control(QPushButton(self), "files-undo-leave", N_("Keep as is"), on=self._leave_it)
         self._left: tuple[UndoneChange, ...] = ()
         both = FlowLayout(None, 6)
         both.addWidget(self._leave)
@@ -96,7 +96,7 @@ class FilesPane(Pane):
         back = control(IconButton("chevron-left", parent=self), tip=N_("Back to the list"), on=self.close_change)
         self._name = control(ElidedLabel("", self), look="strong")
         self._undo = control(QPushButton(self), "file-undo", N_("Undo"), on=self.undo_open)
-        self._side = control(IconButton("columns-2", parent=self), "diff-side", tip=N_("Side by side or in line"), on=self._switch)
+        self._side = control(IconButton("columns-2", parent=self), "diff-side", tip=N_("Side by side or inline"), on=self._switch)
         self._side.setCheckable(True)
         more = self._more = control(IconButton("ellipsis", parent=self), "file-more", tip=N_("More"))
         more.clicked.connect(lambda *_: self._menu([self._open], more.mapToGlobal(QPoint(0, more.height()))))
@@ -160,9 +160,9 @@ class FilesPane(Pane):
             if self.workflow_id:
                 self.empty.set_texts(N_("No folder granted"), hint, N_("Grant a folder…"))
             else:
-                self.empty.set_texts(N_("No folder granted"), N_("Begin or open a workflow, then grant it a folder here."))
+                self.empty.set_texts(N_("No folder granted"), N_("Start or open a workflow, then grant it a folder here."))
         else:
-            self.empty.set_texts(N_("Nothing changed yet"), N_("What agents change in the folder appears here."))
+            self.empty.set_texts(N_("No changes yet"), N_("Changes that agents make in the folder appear here."))
         for button in (self._undo, self._more):
             button.setVisible(self._held_open is None)  # what is held is kept or discarded above
         if self._held_open is not None:
@@ -266,7 +266,7 @@ class FilesPane(Pane):
             menu.addAction(theme().icon("eye"), _("Show the change"), partial(self.open, first.id))
         for name, words, found in (
             ("own", ngettext("Undo this change", "Undo these {n} changes", len(alive)), alive),
-            ("run", _("Undo everything this run changed ({n})", n=number(len(run))), run if len(runs) == 1 else []),
+            ("run", _("Undo all changes of this run ({n})", n=number(len(run))), run if len(runs) == 1 else []),
             ("since", _("Undo everything since this change ({n})", n=number(len(since))), since),
         ):
             if found:

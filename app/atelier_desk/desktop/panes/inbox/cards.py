@@ -177,8 +177,8 @@ class ParentQuestionCard(Translated, Card):
         self._where.setText(_place(self._workflow, asked.created_at))
         self.setAccessibleName(visible(_("{agent} asks its parent: {question}", agent=asked.agent_name, question=asked.question)))
         self.field.set_placeholder(_("Your answer"))
-        self.field.setToolTip(_("Answer in its parent's place"))
-        self.field.editor.setAccessibleName(_("Answer in its parent's place"))
+        self.field.setToolTip(_("Answer instead of its parent"))
+        self.field.editor.setAccessibleName(_("Answer instead of its parent"))
         self.send.setText(_("Answer"))
         self.send.setAccessibleName(_("Answer {agent}", agent=asked.agent_name))
         hint = _("Its parent {parent} may answer first.", parent=asked.parent) if asked.parent else ""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from atelier_desk.domain.stream.event import Topic
 
 _Card = QuestionCard | ApprovalCard | ParentQuestionCard
-NOTHING = (N_("No open questions"), N_("When an agent asks you something or needs your permission, it waits here."))
+NOTHING = (N_("No open questions"), N_("Questions and approvals from agents appear here."))
 MINUTE_MS = 60_000
 LEAST_CARD = 220
 """Least height an approval gets in a low pane, in logical pixels at 100 %; then the list scrolls instead."""
@@ -118,13 +118,15 @@ class InboxPane(Pane):
         self.setFocusProxy(self._cards[keys[0]] if keys else None)  # type: ignore[arg-type]  # the stubs do not know of None
         self._stack.setCurrentWidget(self._area if keys else self.empty)
         if self._presenter.dialog is not None:
-            self.empty.set_texts(N_("Nothing else waits"), N_("The open question stands in front of its workflow; “Later” puts it here."))
+            self.empty.set_texts(
+                N_("Nothing else is waiting"), N_("The open question is shown over its workflow; choose “Later” to move it here.")
+            )
         else:
             self.empty.set_texts(*NOTHING)
         total = len(keys) + (self._presenter.dialog is not None)  # the open one waits too
         self.count.show_state(number(total), "warn" if total else "")
         self.waiting.emit(total)
-        self.count.setAccessibleName(ngettext("{n} thing waits for you", "{n} things wait for you", total))
+        self.count.setAccessibleName(ngettext("{n} item is waiting for you", "{n} items are waiting for you", total))
 
     def lead_to(self, key: str) -> None:
         """Give the keyboard to the card of ``question:ID``, ``approval:ID`` or ``parent:ID``, and bring it into view."""

@@ -39,7 +39,7 @@ def provenance(memory: Memory) -> str:
     if memory.expires_at is not None:
         lines.append(_("Expires {time}", time=date_time(memory.expires_at)))
     if memory.retrieved_by:
-        lines.append(ngettext("Found by {n} run", "Found by {n} runs", len(memory.retrieved_by)))
+        lines.append(ngettext("Used by {n} run", "Used by {n} runs", len(memory.retrieved_by)))
     return "\n".join(lines)
 
 
@@ -88,7 +88,7 @@ class MemoryDialog(FormDialog):
         self.add_field(_("Importance (0 to 1)"), self.importance, hint)
         self.expiry = control(ComboBox(self), "memory-expiry")
         if memory is not None:
-            keeps = _("As it is: {time}", time=date_time(memory.expires_at)) if memory.expires_at else _("As it is: never")
+            keeps = _("Unchanged: {time}", time=date_time(memory.expires_at)) if memory.expires_at else _("Unchanged: never")
             for text, days in ((keeps, None), (_("Never"), 0), (_("In 7 days"), 7), (_("In 30 days"), 30), (_("In a year"), 365)):
                 self.expiry.addItem(text, days)
             self.add_field(_("Expires"), self.expiry)
@@ -110,9 +110,9 @@ class MemoryDialog(FormDialog):
     def problem(self) -> str:
         text, tags = self.content.toPlainText(), split_tags(self.tags.text())
         if not text.strip():
-            return _("A memory needs some content.")
+            return _("Enter the content of the memory.")
         if len(text) > limits.MEMORY_CONTENT:
-            return _("Too long: {limit} characters at most", limit=number(limits.MEMORY_CONTENT))
+            return _("Too long: at most {limit} characters", limit=number(limits.MEMORY_CONTENT))
         if len(tags) > limits.MEMORY_TAGS:
             return _("At most {most} tags", most=limits.MEMORY_TAGS)
         if any(len(tag) > limits.MEMORY_TAG for tag in tags):

@@ -72,7 +72,7 @@ def _trail(memory: Memory) -> list[str]:
     return [
         who,
         *([_("changed")] if memory.updated_at > memory.created_at else []),
-        *([ngettext("found by {n} run", "found by {n} runs", found)] if found else []),
+        *([ngettext("used by {n} run", "used by {n} runs", found)] if found else []),
     ]
 
 

@@ -82,14 +82,14 @@ class MemoryPane(Pane):
         row = fill(QHBoxLayout(), (self.search, 1), self.filters.button, spacing=4)
         fill(self.column, row, self.filters)
         self.off = control(label("", "small", self, wrap=True), "memory-off-said")
-        say(self.off, N_("Memory is off here: agents of this workflow neither find nor keep any."))
+        say(self.off, N_("Memory is off in this workflow: its agents neither search nor save memories."))
         self.found = label("", "small", self)
         self.against = control(QPushButton(self), "memory-against", look="link", on=self.tidy)
         self.same = control(QPushButton(self), "memory-same", look="link", on=self.tidy)
         self.less_sure = control(QPushButton(self), "memory-less-sure", look="link", on=self._show_less_sure)
         links = FlowLayout(spacing=8)
         for link in (self.against, self.same):
-            say(link, tip=N_("Tidy up: what says the same, and what cannot both hold"))
+            say(link, tip=N_("Clean up duplicates and contradictions"))
         for link in (self.against, self.same, self.less_sure):
             links.addWidget(link)
         for widget in (self.off, self.found, self.against, self.same, self.less_sure):
@@ -115,7 +115,7 @@ class MemoryPane(Pane):
         self.add_key("Ctrl+Shift+M", self.add)
         say(self._add, tip=N_("Add a memory"), keys="Ctrl+Shift+M")
         self._show_timeline()
-        say(self.tidy_button, tip=N_("Tidy up: what says the same, and what cannot both hold"))
+        say(self.tidy_button, tip=N_("Clean up duplicates and contradictions"))
         say(self.list, name=N_("Memories"))
         self._show_switch()
         self.retranslate()
@@ -183,7 +183,7 @@ class MemoryPane(Pane):
     def _show_rest(self, number: int) -> None:
         """That a search found others, which may have nothing to do with it."""
         self.less_sure.setVisible(number > 0)
-        say(self.less_sure, lambda: ngettext("Show {n} that is less sure", "Show {n} that are less sure", number))
+        say(self.less_sure, lambda: ngettext("Show {n} less certain", "Show {n} less certain", number))
 
     def _show_less_sure(self) -> None:
         self._all_hits = True
@@ -248,9 +248,9 @@ class MemoryPane(Pane):
         self.heading.setText(_("MEMORY"))
         self._stack.setCurrentWidget(self.list if count else self.empty)
         if self._narrowed:
-            self.empty.set_texts(N_("Nothing found"), N_("Try other words or fewer filters."))
+            self.empty.set_texts(N_("No results"), N_("Try other words or fewer filters."))
         else:
-            self.empty.set_texts(N_("No memories yet"), N_("What agents or you want kept appears here."))
+            self.empty.set_texts(N_("No memories yet"), N_("What you or your agents remember appears here."))
 
     def retranslate(self) -> None:
         self._show()
@@ -276,7 +276,7 @@ class MemoryPane(Pane):
 
     def _show_timeline(self) -> None:
         self.timeline.set_icon("history", "accent" if self._on_timeline else "muted")
-        tips = N_("Back to the plain list"), N_("Timeline: what was written when, and by whom")
+        tips = N_("Back to the plain list"), N_("Timeline: who wrote what, and when")
         say(self.timeline, tip=tips[0] if self._on_timeline else tips[1])
 
     def go_to_origin(self, memory_id: str) -> None:
@@ -315,7 +315,7 @@ class MemoryPane(Pane):
         self.on.setVisible(bool(self.workflow_id))
         self.off.setVisible(not self._is_on)
         self.on.set_icon("power", "muted" if self._is_on else "warn")
-        on = N_("This workflow's agents use memory: switch it off"), N_("This workflow's agents go without memory: switch it on")
+        on = N_("Memory is on for this workflow: turn it off"), N_("Memory is off for this workflow: turn it on")
         say(self.on, tip=on[0] if self._is_on else on[1])
 
     def pin(self, memory_id: str) -> None:
@@ -383,7 +383,7 @@ class MemoryPane(Pane):
         if row.memory.id in self._pinned:
             menu.addAction(theme().icon("pin-off"), _("Unpin"), lambda: self.pin(row.memory.id))
         else:
-            menu.addAction(theme().icon("pin"), _("Pin: it never expires"), lambda: self.pin(row.memory.id))
+            menu.addAction(theme().icon("pin"), _("Pin (never expires)"), lambda: self.pin(row.memory.id))
         if row.memory.proposed:
             menu.addAction(theme().icon("check"), _("Keep for all workflows"), lambda: self.keep(row.memory.id))
         if row.memory.turn_id:

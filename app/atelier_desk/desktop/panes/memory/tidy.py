@@ -40,7 +40,7 @@ class PairCard(Card):
         grid = QGridLayout()
         grid.setHorizontalSpacing(theme().px(16))
         same = pair.kind == "same"
-        self.body.addWidget(label(_("They say the same") if same else _("Which holds?"), "strong", self))
+        self.body.addWidget(label(_("Duplicates") if same else _("Which is correct?"), "strong", self))
         self._texts: dict[str, QLabel] = {}
         self._buttons: list[QPushButton] = []
         for place, (memory, name) in enumerate(((pair.first, "tidy-first"), (pair.second, "tidy-second"))):
@@ -48,7 +48,7 @@ class PairCard(Card):
             text = self._texts[memory.id] = label(memory.content, "", self, wrap=True)
             grid.addWidget(text, 0, place, Qt.AlignmentFlag.AlignTop)
             grid.addWidget(label(provenance(memory), "small", self, wrap=True), 1, place, Qt.AlignmentFlag.AlignTop)
-            keep = control(QPushButton(_("Keep this one") if same else _("This one holds"), self), name)
+            keep = control(QPushButton(_("Keep this one") if same else _("This one is correct"), self), name)
             keep.setAccessibleName(visible(f"{keep.text()}: {' '.join(memory.content.split())[:80]}"))
             keep.clicked.connect(lambda _on=False, kept=memory, gone=other: dialog.keep(self, kept.id, gone.id))
             grid.addWidget(keep, 2, place, Qt.AlignmentFlag.AlignLeft)
@@ -96,11 +96,11 @@ class TidyDialog(QDialog):
         super().__init__(undo_on.window())
         self.setObjectName("memory-tidy")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle(_("Tidy up the memories"))
+        self.setWindowTitle(_("Clean up memories"))
         self._bridge, self._workflow_id, self._undo_on = bridge, workflow_id, undo_on
         self.jobs = Jobs(self, self._failed)
         self.cards: list[PairCard] = []
-        column = fill(QVBoxLayout(self), label(_("Tidy up the memories"), "title", self), margins=(24, 20, 24, 20), spacing=8)
+        column = fill(QVBoxLayout(self), label(_("Clean up memories"), "title", self), margins=(24, 20, 24, 20), spacing=8)
         self.said = control(label(_("Comparing…"), "muted", self, wrap=True), "tidy-said")
         column.addWidget(self.said)
         self._holder = QWidget(self)
@@ -132,9 +132,9 @@ class TidyDialog(QDialog):
                 self._insert(len(self.cards), pair)
         self._order_tabs()
         self.said.setText(
-            _("Keep one of two that say the same, or say which holds of two that do not agree.")
+            _("Keep one of two duplicates, or choose which of two contradicting memories is correct.")
             if pairs
-            else _("No two memories say the same or contradict one another.")
+            else _("No duplicates or contradictions found.")
         )
 
     def _order_tabs(self) -> None:
@@ -166,7 +166,7 @@ class TidyDialog(QDialog):
 
         async def job() -> None:
             await memories.merge(kept, gone)
-            card.show_answered(_("Made one of two memories"), lambda: memories.undo_delete(gone), gone)
+            card.show_answered(_("Memories merged"), lambda: memories.undo_delete(gone), gone)
             await self._load()
 
         self.jobs.once(card, job)
@@ -177,7 +177,7 @@ class TidyDialog(QDialog):
 
         async def job() -> None:
             await memories.keep_both(*ids)
-            card.show_answered(_("Both stay"), lambda: memories.keep_both(*ids, False))
+            card.show_answered(_("Both kept"), lambda: memories.keep_both(*ids, False))
             await self._load()
 
         self.jobs.once(card, job)

@@ -79,7 +79,7 @@ class TaskDialog(FormDialog):
         if task.duration_ms is not None:
             self.duration.setValue(task.duration_ms / MINUTE_MS)
         self._measured = self.duration.value()
-        self.add_field(_("Time it took (minutes)"), self.duration)
+        self.add_field(_("Duration (minutes)"), self.duration)
         self.status.currentIndexChanged.connect(lambda _index: self._allow_duration())
         self._allow_duration()
 
@@ -95,18 +95,16 @@ class TaskDialog(FormDialog):
             item.setCheckState(Qt.CheckState.Checked if task.id in chosen else Qt.CheckState.Unchecked)
         self.dependencies.setFixedHeight(theme().px(108))
         if choices:
-            self.add_field(_("Waits for"), self.dependencies)
+            self.add_field(_("Depends on"), self.dependencies)
         else:
             self.dependencies.hide()
 
     def problem(self) -> str:
         if not self.name.text().strip():
-            return _("A task needs a name.")
+            return _("Enter a name for the task.")
         length = len(self.description.toPlainText())
         if length > limits.TASK_DESCRIPTION:
-            return _(
-                "The description is {length} characters long; at most {most} are allowed.", length=length, most=limits.TASK_DESCRIPTION
-            )
+            return _("The description has {length} characters; at most {most} are allowed.", length=length, most=limits.TASK_DESCRIPTION)
         return ""
 
     def submit(self) -> None:

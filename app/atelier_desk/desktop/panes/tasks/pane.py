@@ -37,12 +37,12 @@ class TaskPane(Pane):
         self._tasks: list[Task] = []
         self._wanted = ""
         self._add = self.add_tool("plus", self.add)
-        self.bar = control(QProgressBar(self), name=N_("Progress of the plan"))
+        self.bar = control(QProgressBar(self), name=N_("Task progress"))
         self.bar.setTextVisible(False)
         self.bar.setFixedHeight(4)
         self.list = TaskListView(self)
         self.empty = EmptyState(
-            "list-todo", N_("No tasks yet"), N_("The agent's plan appears here, and you can add to it."), N_("Add a task"), parent=self
+            "list-todo", N_("No tasks yet"), N_("The agent's tasks appear here. You can add your own."), N_("Add a task"), parent=self
         )
         self.empty.button.clicked.connect(lambda *_: self.add())
         self.fold_when(self.empty)
@@ -87,8 +87,8 @@ class TaskPane(Pane):
         if wanted:
             self.list.select(wanted)
         done, total = progress(tasks)
-        self.heading.setText(_("PLAN · {done} / {total}", done=done, total=total) if total else _("PLAN"))
-        self.heading.setAccessibleName(_("Plan, {done} of {total} tasks done", done=done, total=total))
+        self.heading.setText(_("TASKS · {done} / {total}", done=done, total=total) if total else _("TASKS"))
+        self.heading.setAccessibleName(_("Tasks, {done} of {total} done", done=done, total=total))
         self.bar.setVisible(total > 0)
         self.bar.setRange(0, max(1, total))
         self.bar.setValue(done)

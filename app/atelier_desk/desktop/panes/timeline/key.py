@@ -15,8 +15,8 @@ _KEYS = (
     (N_("Model"), "model", False),
     (N_("Tool"), "tool", False),
     (N_("Failed"), "failed", False),
-    (N_("Waits for a person"), "person", True),
-    (N_("Waits"), "idle", True),
+    (N_("Waiting for you"), "person", True),
+    (N_("Waiting"), "idle", True),
 )
 """Words, look, and whether the edge is dashed."""
 
@@ -29,7 +29,7 @@ class TimelineKey(Translated, QWidget):
         self._room = 0
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         theme().changed.connect(self.updateGeometry)
-        say(self, name=N_("Meaning of the colours"))
+        say(self, name=N_("Legend"))
         self.retranslate()
 
     def set_room(self, width: int) -> None:

@@ -72,7 +72,7 @@ class TimelinePane(SeenPane):
             button.setObjectName(f"timeline-{name}")
         self.view, self.list = TimelineView(self), TimelineList(self)
         self.empty = EmptyState(
-            "chart-gantt", N_("Nothing has run yet"), N_("What each agent did when appears here while it works."), parent=self
+            "chart-gantt", N_("Nothing has run yet"), N_("What each agent did, and when, appears here during the run."), parent=self
         )
         self.wait_with(self.empty)
         self.status = control(ElidedLabel("", self), look="small")

@@ -83,11 +83,11 @@ class FindInSource(QFrame):
     def _told(self) -> str:
         count = len(self._text.found)
         if not count:
-            return _("Nothing found") if self.field.text() else ""
+            return _("No results") if self.field.text() else ""
         return f"{number(self._at + 1)} / {number(count)}" + ("+" if self._text.found_more else "")
 
     def _found(self) -> str:
-        return ngettext("{n} place found", "{n} places found", len(self._text.found))
+        return ngettext("{n} result", "{n} results", len(self._text.found))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         back = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)

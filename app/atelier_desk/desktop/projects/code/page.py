@@ -66,7 +66,7 @@ class CodePage(Translated, QWidget):
         self.outline = Outline(self)
         self.callers = PlaceList("code-callers", N_("CALLED BY"), self)
         self.callees = PlaceList("code-callees", N_("CALLS"), self)
-        self.empty = EmptyState("braces", N_("No source open"), N_("Open one from the search or from the graph."), parent=self)
+        self.empty = EmptyState("braces", N_("No source open"), N_("Open a source from the search or the graph."), parent=self)
         self.side = QWidget(self)
         fill(QVBoxLayout(self.side), (self.outline, 1), self.callers, self.callees, margins=(10, 0, 0, 0), spacing=8)
         self.body = QSplitter(Qt.Orientation.Horizontal, self)
@@ -98,8 +98,8 @@ class CodePage(Translated, QWidget):
         self.editor = control(
             QPushButton(self),
             "code-editor",
-            N_("Open in the editor"),
-            tip=N_("In the system's editor"),
+            N_("Open in editor"),
+            tip=N_("In the system editor"),
             on=self.open_in_editor,
         )
         copy = control(IconButton("copy", parent=self), "code-copy-place", tip=N_("Copy path and line"), on=self._copy)
@@ -232,7 +232,7 @@ class CodePage(Translated, QWidget):
         if self._address:
             QDesktopServices.openUrl(QUrl(self._address))
         elif self.path is not None and not open_text(self.path):
-            toast(self, _("No program for {name} could be started.", name=self.path.name))
+            toast(self, _("No program could be started for {name}.", name=self.path.name))
 
     @property
     def _address(self) -> str:
@@ -254,7 +254,7 @@ class CodePage(Translated, QWidget):
             self.place.setText(place_word(entity))
             say(self.text, about=lambda: describe(entity))
             self.editor.setVisible(self.path is not None or bool(self._address))
-            say(self.editor, N_("Open in the browser") if self._address else N_("Open in the editor"))
+            say(self.editor, N_("Open in the browser") if self._address else N_("Open in editor"))
 
     # -- the column -------------------------------------------------------------------------------------------------------------
 

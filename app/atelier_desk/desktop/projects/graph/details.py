@@ -41,7 +41,7 @@ class NodeDetails(QWidget):
         self._about = label("", "muted", self, wrap=True)
         self.open = control(QPushButton(self), "graph-open", N_("Open the source"), on=self.open_wanted.emit)
         self.expand = control(QPushButton(self), "graph-expand", N_("Expand"), look="ghost", on=self.expand_wanted.emit)
-        self.only = control(QPushButton(self), "graph-only", N_("Only its surroundings"), look="ghost", on=self.only_wanted.emit)
+        self.only = control(QPushButton(self), "graph-only", N_("Only its neighbours"), look="ghost", on=self.only_wanted.emit)
         buttons = FlowLayout(spacing=6)
         for button in (self.open, self.expand, self.only):
             buttons.addWidget(button)

@@ -74,11 +74,11 @@ class GraphPage(Translated, QWidget):
     # -- building ---------------------------------------------------------------------------------------------------------------
 
     def _build_top(self) -> QHBoxLayout:
-        about = N_("All files with what stands in them and what they import; Expand shows what stands in that")
+        about = N_("All files with their contents and imports; Expand shows the next level")
         self.whole = control(QPushButton(self), "graph-whole", N_("Whole project"), tip=about, on=self.show_whole)
         self.all = control(QPushButton(self), "graph-all", N_("Show all"), look="ghost", on=lambda: self.model.show_only(None))
-        self.again = control(IconButton("refresh-cw", parent=self), "graph-again", tip=N_("Lay out again"), on=self.lay_out_again)
-        self.clear = control(IconButton("trash-2", parent=self), "graph-clear", tip=N_("Empty the picture"), on=self.empty_picture)
+        self.again = control(IconButton("refresh-cw", parent=self), "graph-again", tip=N_("Redo the layout"), on=self.lay_out_again)
+        self.clear = control(IconButton("trash-2", parent=self), "graph-clear", tip=N_("Clear the graph"), on=self.empty_picture)
         self.count = control(ElidedLabel("", self), "graph-count", look="muted")
         closer = control(
             IconButton("zoom-in", parent=self), "graph-closer", tip=N_("Zoom in"), keys="+", on=lambda: self.view.zoom_by(ZOOM)
@@ -153,7 +153,7 @@ class GraphPage(Translated, QWidget):
                 else:
                     self.view.centre_on(node)
 
-        self._run(work(), N_("Looking around it…"))
+        self._run(work(), N_("Loading neighbours…"))
         self.view.setFocus()
 
     def expand(self, node: int) -> None:
@@ -171,9 +171,9 @@ class GraphPage(Translated, QWidget):
             if found.cut:
                 toast(self, _("{name} has more neighbours than can be shown at once.", name=entity.name))
             elif not new:
-                toast(self, _("{name} has no neighbours that are not shown already.", name=entity.name))
+                toast(self, _("All neighbours of {name} are already shown.", name=entity.name))
 
-        self._run(work(), N_("Looking around it…"))
+        self._run(work(), N_("Loading neighbours…"))
 
     def show_whole(self) -> None:
         """The files of the project with what stands in them and what they import, as far as the picture takes it."""
@@ -189,9 +189,9 @@ class GraphPage(Translated, QWidget):
             await self.settler.settle(anew=True)
             self.view.fit()
             if not whole:
-                toast(self, _("The project is larger than the picture: {number} nodes are shown at most.", number=number(MOST_NODES)))
+                toast(self, _("The project is too large to show whole: at most {number} nodes are shown.", number=number(MOST_NODES)))
 
-        self._run(work(), N_("Fetching the project…"))
+        self._run(work(), N_("Loading the project…"))
 
     def lay_out_again(self) -> None:
         """Another place for every node in view."""
@@ -271,7 +271,7 @@ class GraphPage(Translated, QWidget):
             self.empty.set_texts(N_("No project chosen"), N_("Choose one on the left."))
         else:
             self.empty.set_texts(
-                N_("Nothing in the picture yet"),
+                N_("Graph is empty"),
                 N_("Start from a search result, from a source, or from the whole project."),
                 N_("Whole project"),
             )
@@ -286,8 +286,8 @@ class GraphPage(Translated, QWidget):
         if has_source(entity):
             menu.addAction(look.icon("file-text"), _("Open the source"), partial(self.open_source, node))
         menu.addAction(look.icon("plus"), _("Expand"), partial(self.expand, node))
-        menu.addAction(look.icon("filter"), _("Only its surroundings"), partial(self.show_surroundings, node))
-        menu.addAction(look.icon("maximize"), _("In the middle"), partial(self.view.centre_on, node))
+        menu.addAction(look.icon("filter"), _("Only its neighbours"), partial(self.show_surroundings, node))
+        menu.addAction(look.icon("maximize"), _("Centred node"), partial(self.view.centre_on, node))
         if place_word(entity):
             menu.addSeparator()
             menu.addAction(look.icon("copy"), _("Copy path and line"), lambda: QGuiApplication.clipboard().setText(place_word(entity)))

@@ -118,7 +118,7 @@ class AgentsPage(SettingsPage):
             config = agent.config
             facts = [f"{config.provider} · {self._labels.get((config.provider, config.model), config.model)}"]
             if agent.id == self._default:
-                facts.append(_("for new workflows"))
+                facts.append(_("default"))
             two_line_item(self.list, agent.id, agent.name, " · ".join(facts), "bot", "accent")
         rows = min(max(self.list.count(), 1), 6)
         self.list.setFixedHeight(rows * max(self.list.sizeHintForRow(0), theme().px(40)) + 8)
@@ -214,7 +214,7 @@ class AgentsPage(SettingsPage):
         """Save the form; what is wrong is shown in place."""
         config = self.form.config()
         if config is None:
-            self._say(_("Some fields need another look."))
+            self._say(_("Some fields need to be corrected."))
         else:
             self.jobs.once("store", lambda: self._store(config))
 

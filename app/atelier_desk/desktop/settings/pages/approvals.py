@@ -66,53 +66,52 @@ class TimeoutBox(SpinBox):
 FLAGS = tuple(
     Toggle(f"approvals.flags.{kind}", caption, hint, f"approval-flag-{kind}")
     for kind, caption, hint in (
-        ("sub_agents", N_("Agents"), N_("Starting agents, handing work over, carrying out plans.")),
-        ("mcp", N_("MCP servers"), N_("Every tool of a server.")),
+        ("sub_agents", N_("Agents"), N_("Starting agents, delegating work, running plans.")),
+        ("mcp", N_("MCP servers"), N_("All tools of MCP servers.")),
         ("file_ops", N_("Files and commands"), N_("Reading and changing files, running commands.")),
-        ("db_ops", N_("Projects and knowledge"), N_("Everything that touches projects and their knowledge graph.")),
-        ("tools", N_("All other tools"), N_("Tasks, memory, reports, calculation and the like.")),
+        ("db_ops", N_("Projects and knowledge"), N_("Projects and their knowledge graph.")),
+        ("tools", N_("All other tools"), N_("Tasks, memory, reports, calculator and others.")),
     )
 )
 RISKS = (
     Toggle(
         "approvals.auto_approve_low",
-        N_("Allow calls of low risk without asking"),
-        N_("Under Ask, Ask always and Edit."),
+        N_("Allow low-risk calls without asking"),
+        N_("In Ask, Ask every time and Edit."),
         "approval-auto-low",
     ),
     Toggle(
         "approvals.always_confirm_high",
-        N_("Always ask about calls of high risk"),
-        N_("Also under Free."),
+        N_("Always ask about high-risk calls"),
+        N_("Also in Free."),
         "approval-confirm-high",
     ),
 )
 TIMES = (
     Number(
         "approvals.timeout_s",
-        N_("Time limit to decide"),
+        N_("Approval timeout"),
         lambda: _(
-            "Agents wait until you decide. A limit of {low}–{high} seconds can be set by hand; 0 is none. "
-            "Only time in which the card is in sight counts.",
+            "0 means that agents wait until you decide; otherwise {low}–{high} seconds. Only time while the card is visible counts.",
             low=LOW,
             high=HIGH,
         ),
         "approval-timeout",
         suffix=f"{NARROW}s",
-        zero=N_("none, they wait"),
+        zero=N_("none"),
         box=TimeoutBox,
     ),
     Choice(
         "approvals.on_timeout",
-        N_("Then"),
+        N_("After that"),
         name="approval-on-timeout",
-        choices=((OnTimeout.REJECT, N_("reject it")), (OnTimeout.APPROVE, N_("allow it")), (OnTimeout.ASK_AGAIN, N_("ask again"))),
+        choices=((OnTimeout.REJECT, N_("Reject")), (OnTimeout.APPROVE, N_("Allow")), (OnTimeout.ASK_AGAIN, N_("Ask again"))),
     ),
 )
 DAYS = Number(
     "audit_days",
-    N_("Show decisions of the last"),
-    N_("Older ones are not listed; 0 lists all. Nothing is deleted by it."),
+    N_("Show decisions from the last"),
+    N_("Older ones are hidden, not deleted; 0 shows all."),
     "audit-days",
     suffix=lambda: _("{n} d", n="").replace(" ", NARROW),
     zero=N_("all"),
@@ -120,7 +119,7 @@ DAYS = Number(
 DEPTH = Number(
     "max_depth",
     N_("Team depth"),
-    N_("0: no agent starts sub-agents. 1: sub-agents start none of their own. More: teams go that many levels deep."),
+    N_("0: agents cannot start sub-agents. 1: sub-agents cannot start their own. More: that many levels."),
     "max-depth",
 )
 
@@ -152,9 +151,9 @@ class ApprovalsPage(RowsPage):
         self._build_seen()
         self.add(Section(N_("ASK AND EDIT: ASK ABOUT"), *FLAGS))
         self.add(Section(N_("RISK"), *RISKS))
-        self.add(Section(N_("WHEN NOBODY DECIDES"), *TIMES))
+        self.add(Section(N_("TIMEOUT"), *TIMES))
         self.add(Section(N_("TEAMS"), DEPTH))
-        hint = say(label("", "muted", self, wrap=True), N_("Your choice replaces the risk a tool gives itself."))
+        hint = say(label("", "muted", self, wrap=True), N_("Your choice overrides the tool's own risk level."))
         self.risks = RiskTable(self)
         fill(self.section(N_("RISK BY TOOL")).body, hint, self.risks)
         self.risks.chosen.connect(self._set_risk)
@@ -169,14 +168,13 @@ class ApprovalsPage(RowsPage):
             grid.addWidget(name, row, 0, Qt.AlignmentFlag.AlignTop)
             grid.addWidget(told, row, 1)
         hint = N_(
-            "Chosen for each workflow where you write; an agent's form has the one it begins with. "
-            "A sub-agent is never freer than its parent."
+            "Chosen per workflow next to the message field; each agent has its own default. A sub-agent is never freer than its parent."
         )
         fill(self.section(N_("PROFILES")).body, say(label("", "muted", self, wrap=True), hint), grid)
 
     def _build_rules(self) -> None:
         card = self.section(N_("RULES"))
-        hint = N_("Forbid beats Ask, and Ask beats Allow. What no rule is about, the profile decides.")
+        hint = N_("Deny overrides Ask, and Ask overrides Allow. Where no rule applies, the profile decides.")
         self.filter = control(QLineEdit(self), "rule-filter", hint=N_("Filter the rules"))
         self.rules = RuleList(self)
         fill(card.body, say(label("", "muted", self, wrap=True), hint), self.filter, self.rules)
@@ -193,7 +191,7 @@ class ApprovalsPage(RowsPage):
         self.tester.asked.connect(lambda: self.jobs.start(self._test(), "test"))
 
     def _build_seen(self) -> None:
-        hint = N_("Every decision about a call: by a rule, by the profile, or by you. What happened stays in its workflow.")
+        hint = N_("Every decision about a call: by a rule, by the profile or by you. Details are in the workflow.")
         card = self.add(Section(N_("AUDIT TRAIL"), DAYS))
         self.trail = AuditTrail(self.bridge, self.jobs, self)
         card.body.insertWidget(0, say(label("", "muted", self, wrap=True), hint))
@@ -202,8 +200,8 @@ class ApprovalsPage(RowsPage):
         _lead(self.trail.export, self.control("audit_days"))
         self.trail.opened.connect(self._show_call)
         hint = N_(
-            "These run without asking inside your folders: those that only read under Ask, those that write what they name under Edit. "
-            "Other options, other folders and other commands ask."
+            "These run without asking inside your workspace folders: read-only ones in Ask, ones that write the "
+            "files they name in Edit. Other options, folders and commands ask."
         )
         fill(self.section(N_("SAFE COMMANDS")).body, say(label("", "muted", self, wrap=True), hint), SafeCommands(self))
 
@@ -268,7 +266,7 @@ class ApprovalsPage(RowsPage):
             return
         form.close_done()
         await self.load()
-        told = _("No server {name} with such a tool is here now; the rule holds as soon as there is one.", name=away) if away else ""
+        told = _("There is no server {name} with such a tool yet; the rule applies as soon as there is one.", name=away) if away else ""
         for never in () if away else (await self.bridge.engine.permissions.unmatchable([fields["text"]])).values():
             told = _("Never matches: {reason}", reason=never.localized(_))
         if rule is not None:

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 BACKUP_KINDS = N_("Atelier backup (*.zip)")
 CONFIRM = N_(
-    "Confirm what you trust of it: rules under Permissions, own tools under Tools, servers under MCP servers, trusted folders in the "
-    "Files pane, everything else here under From elsewhere."
+    "Confirm what you trust: rules under Permissions, your tools under Tools, servers under MCP servers, "
+    "trusted folders in the Files pane, everything else here under From another installation."
 )
 """Said after data from elsewhere was taken over, whose grants are off."""
 
@@ -42,16 +42,16 @@ UNDO = Section(
     N_("UNDO OF FILE CHANGES"),
     Number(
         "checkpoint_days",
-        N_("Undo file changes for"),
-        N_("What agents changed in your folders can be undone for this long; 0 keeps it for ever."),
+        N_("Keep undo data for"),
+        N_("How long file changes by agents can be undone; 0 means no limit."),
         "checkpoint-days",
         suffix=lambda: _("{n} d", n="").replace(" ", NARROW),
-        zero=N_("for ever"),
+        zero=N_("no limit"),
     ),
     Number(
         "checkpoint_mb",
-        N_("Space for it"),
-        N_("When more is kept, the oldest changes can no longer be undone."),
+        N_("Storage limit"),
+        N_("Above this size, the oldest changes can no longer be undone."),
         "checkpoint-mb",
         step=100,
         suffix=lambda: NARROW + _("MB"),
@@ -67,35 +67,35 @@ class DataPage(RowsPage):
 
     def build(self) -> None:
         self._root: Path | None = None
-        self.waiting = self.section(N_("FROM ELSEWHERE"))
+        self.waiting = self.section(N_("FROM ANOTHER INSTALLATION"))
         self.held = HeldList(self)
         self.waiting.body.addWidget(self.held)
         backup = self.section(N_("BACKUP"))
         about = N_(
-            "Settings, workflows, reports, own tools and attachments in one file, proven by opening it. "
-            "Keys stay in the keyring; models, logs and exports are left out."
+            "Settings, workflows, reports, your tools and attachments in one verified file. Keys stay in the "
+            "keyring; models, logs and exports are not included."
         )
         self.deed(backup, N_("Create a backup"), about, N_("Create…"), self._ask_create, "backup-create")
-        about = N_("Compare every byte with its checksums, open it and count what is in it.")
+        about = N_("Verify its checksums, open it and count its contents.")
         self.deed(backup, N_("Check a backup"), about, N_("Check…"), self._ask_verify, "backup-verify")
-        about = N_("Your current data is kept in the folder “backups”.")
+        about = N_("Your current data is saved in the folder “backups”.")
         self.deed(backup, N_("Restore a backup"), about, N_("Restore…"), self._ask_backup, "backup-restore")
         self.backup_busy = Busy(self)
         backup.body.addWidget(self.backup_busy)
         move = self.section(N_("EXPORT AND IMPORT"))
         about = N_("A folder of plain JSON lines that other programs can read.")
         self.deed(move, N_("Export everything"), about, N_("Export…"), self._ask_export, "data-export")
-        about = N_("Rows that exist already are replaced.")
+        about = N_("Existing rows are replaced.")
         self.deed(move, N_("Import an export"), about, N_("Import…"), self._ask_import, "data-import")
         self.move_busy = Busy(self)
         move.body.addWidget(self.move_busy)
         undo = self.add(UNDO)
         self.clean_now = control(QPushButton(self), "checkpoints-clean", N_("Clean now"), on=self.clean)
-        self._kept = self.row(undo, self.clean_now, N_("Kept now"))
+        self._kept = self.row(undo, self.clean_now, N_("Currently stored"))
         self.clean_busy = Busy(self)
         undo.body.addWidget(self.clean_busy)
-        place, folder = self.section(N_("PLACE")), lambda: str(self._root or "")
-        about = N_("Takes what was deleted for good off the disk. Backups made before still hold it.")
+        place, folder = self.section(N_("LOCATION")), lambda: str(self._root or "")
+        about = N_("Removes permanently deleted data from the disk. Older backups still contain it.")
         self.deed(place, N_("Compact the database"), about, N_("Compact…"), self._ask_compact, "data-compact")
         self.compact_busy = Busy(self)
         place.body.addWidget(self.compact_busy)
@@ -109,7 +109,7 @@ class DataPage(RowsPage):
         for part in (self.waiting.heading, self.waiting):
             part.setVisible(not self.held.isHidden())
         kept = await self.bridge.engine.files.kept()
-        self._kept.set_texts(N_("Kept now"), lambda: kept_words(kept))
+        self._kept.set_texts(N_("Currently stored"), lambda: kept_words(kept))
         self._root = (await self.bridge.engine.data.folders()).root
         files, held = await self.bridge.engine.data.attachments()
 
@@ -167,7 +167,7 @@ class DataPage(RowsPage):
             self.backup_busy,
             N_("Checking the backup…"),
             lambda: self.bridge.engine.data.backup_verify(path),
-            lambda info: _("The backup is whole: {counts}.", counts=_counts(info)),
+            lambda info: _("The backup is complete: {counts}.", counts=_counts(info)),
         )
 
     def _ask_restore(self, path: Path) -> None:
@@ -176,16 +176,15 @@ class DataPage(RowsPage):
     async def _question(self, path: Path) -> None:
         """Ask before a restore; a backup that this data folder did not make is said to be from elsewhere."""
         own = await self.bridge.engine.data.backup_is_own(path)
-        words = _("Running work is paused, and your current data is kept in the folder “backups”.")
+        words = _("Running agents are paused, and your current data is saved in the folder “backups”.")
         if own:
-            title, action = _("Put {name} in the place of your data?", name=path.name), _("Restore")
+            title, action = _("Replace your data with {name}?", name=path.name), _("Restore")
         else:
-            title, action = _("Restore {name} from elsewhere?", name=path.name), _("Restore from elsewhere")
+            title, action = _("Restore {name} from another installation?", name=path.name), _("Restore")
             about = _(
-                "It was made by an earlier version or another installation, or was changed since it was made. Its permission rules, own "
-                "tools, MCP servers, folders and addresses of services stay off until you confirm each of them, and unfinished work in it "
-                "is ended. "
-                "Restore it only if you trust where it is from."
+                "It was made by an earlier version or another installation, or was changed since. Its permission "
+                "rules, tools, MCP servers, folders and service addresses stay disabled until you confirm each of "
+                "them, and its unfinished runs are ended. Restore it only if you trust its source."
             )
             words = f"{about}\n\n{words}"
         confirm(self, title, words, action, lambda: self.restore_backup(path, from_elsewhere=not own))
@@ -201,7 +200,7 @@ class DataPage(RowsPage):
         self._while_closed(self.backup_busy, N_("Restoring…"), lambda root: restore_backup(path, root, from_elsewhere=from_elsewhere), done)
 
     def _ask_compact(self) -> None:
-        words = _("Running work is paused meanwhile. The disk needs room for a second database.")
+        words = _("Running agents are paused meanwhile. The disk needs space for a second copy of the database.")
         confirm(self, _("Compact the database?"), words, _("Compact"), self.compact)
 
     def compact(self) -> None:

@@ -66,7 +66,7 @@ class DiagnosticsPage(SettingsPage):
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(bridge, parent)
         self._checks: list[Any] = []
-        doctor = self.section(N_("CHECK-UP"))
+        doctor = self.section(N_("INSTALLATION"))
         self._grid = QGridLayout()
         self._grid.setHorizontalSpacing(12)
         self._grid.setVerticalSpacing(2)
@@ -76,7 +76,7 @@ class DiagnosticsPage(SettingsPage):
         self.again = control(QPushButton(self), "doctor-again", N_("Check again"), on=self.reload)
         self.remove = control(QPushButton(self), "doctor-remove-damaged", N_("Remove damaged entries…"), on=self._ask_to_remove)
         self.remove.hide()
-        self.copy = control(QPushButton(self), "diagnostics-copy", N_("Copy everything"), on=self.copy_all)
+        self.copy = control(QPushButton(self), "diagnostics-copy", N_("Copy all"), on=self.copy_all)
         buttons = fill(QHBoxLayout(), 1, self.remove, self.copy, self.again, spacing=8)
         doctor.body.addLayout(buttons)
         card = self.section(N_("VERSIONS"))
@@ -102,7 +102,7 @@ class DiagnosticsPage(SettingsPage):
 
     async def load(self) -> None:
         task = self.jobs.start(self._examine(), "doctor")
-        self.busy.watch(task, N_("Looking…"))
+        self.busy.watch(task, N_("Checking…"))
 
     async def _examine(self) -> None:
         self.log.setPlainText(log_tail((await self.bridge.engine.data.folders()).logs))
@@ -131,7 +131,7 @@ class DiagnosticsPage(SettingsPage):
             widget = item.widget()
             if widget is not None:
                 widget.deleteLater()
-        words = {"ok": _("ok"), "warn": _("warning"), "fail": _("fault")}
+        words = {"ok": _("ok"), "warn": _("warning"), "fail": _("error")}
         for row, check in enumerate(self._checks):
             pill = Pill(words.get(check.status, check.status), _KINDS.get(check.status, ""), self)
             text = label(check.message + (f"\n{check.fix}" if check.fix else ""), "muted", self, wrap=True)

@@ -18,8 +18,8 @@ from atelier_desk.desktop.widgets.inputs import Slider
 from atelier_desk.figures import NARROW
 from atelier_desk.i18n import N_, _
 
-LANGUAGES = (("system", N_("Like the system")), ("en", "English"), ("fr", "Français"))
-THEMES = (("system", N_("Like the system")), ("light", N_("Light")), ("dark", N_("Dark")))
+LANGUAGES = (("system", N_("System default")), ("en", "English"), ("fr", "Français"))
+THEMES = (("system", N_("System default")), ("light", N_("Light")), ("dark", N_("Dark")))
 SCALE_STEP = 10
 SAVE_MS = 250
 
@@ -29,7 +29,7 @@ class ScaleSlider(QWidget):
 
     def __init__(self, parent: QWidget, changed: Changed) -> None:
         super().__init__(parent)
-        self.slider = control(Slider(Qt.Orientation.Horizontal, self), "font-scale", name=N_("Size of text"))
+        self.slider = control(Slider(Qt.Orientation.Horizontal, self), "font-scale", name=N_("Text size"))
         least, most = bounds("font_scale") or (100, 100)
         self.slider.setRange(least // SCALE_STEP, most // SCALE_STEP)
         self.slider.setValue(100 // SCALE_STEP)
@@ -78,7 +78,7 @@ class GeneralPage(RowsPage):
 
     sections = (
         Section(
-            N_("LANGUAGE AND LOOK"),
+            N_("LANGUAGE AND APPEARANCE"),
             Choice(
                 "language",
                 N_("Language"),
@@ -93,19 +93,19 @@ class GeneralPage(RowsPage):
                 choices=THEMES,
                 done=lambda mode: theme().set_mode(mode),
             ),
-            Scale("font_scale", N_("Size of text")),
+            Scale("font_scale", N_("Text size")),
         ),
         Section(
             N_("WORK"),
             Toggle(
                 "notifications",
                 N_("Notifications"),
-                N_("Call me when an agent needs me, or a workflow I am not looking at has finished."),
+                N_("Notify me when an agent needs me or when a workflow finishes in the background."),
             ),
             Number(
                 "remind_minutes",
-                N_("Remind me after"),
-                N_("A question or an approval waits until you decide. Tell me again while it does; 0 tells me once."),
+                N_("Remind me every"),
+                N_("Repeats the notification while a question or an approval is waiting; 0 notifies once."),
                 "remind-minutes",
                 step=5,
                 suffix=f"{NARROW}min",
@@ -113,27 +113,27 @@ class GeneralPage(RowsPage):
             ),
             Toggle(
                 "name_by_model",
-                N_("Name workflows by the model"),
-                N_("One short request after the first answer. Off: a workflow is called by the first words of its first message."),
+                N_("Generate titles with the model"),
+                N_("Sends one short request after the first answer. When off, the title is the start of the first message."),
             ),
             Toggle(
                 "stop_repetition",
-                N_("Stop a model that repeats itself"),
-                N_("A reply in which the same passage comes 12 times in a row is stopped. Its text stays, and “Continue” goes on."),
+                N_("Stop models that repeat themselves"),
+                N_("Stops a reply when the same passage occurs 12 times in a row. The text is kept; use “Continue” to go on."),
             ),
-            Number("workflows_running", N_("Workflows at work at once"), N_("Others wait their turn."), "workflows-running"),
+            Number("workflows_running", N_("Parallel workflows"), N_("Others wait in a queue."), "workflows-running"),
             Number(
                 "inactivity_s",
-                N_("Longest silence"),
-                N_("A model that says nothing for this long, or a sub-agent that does nothing, is ended with an error."),
+                N_("Inactivity timeout"),
+                N_("A model or sub-agent that stays inactive for this long is stopped with an error."),
                 "inactivity",
                 step=30,
                 suffix=f"{NARROW}s",
             ),
             Toggle(
                 "fsync",
-                N_("Wait for the disk at each step"),
-                N_("Off is faster and survives a killed program, but not a power cut. Takes effect at the next start."),
+                N_("Sync every step to disk"),
+                N_("Turning this off is faster; data survives a crash of the program but not a power cut. Applies at the next start."),
             ),
         ),
     )

@@ -63,7 +63,7 @@ def facts(row: McpStatus) -> str:
     elif row.latency_ms:
         found.append(_("started in {time}", time=figures.duration(row.latency_ms)))
     if row.waiting:
-        found.append(_("not as you approved it"))
+        found.append(_("changed since approval"))
     if row.missing:
         found.append(_("needs {names}", names=", ".join(row.missing)))
     return " · ".join([*found, row.config.place])
@@ -106,7 +106,8 @@ class McpPage(SettingsPage):
         card = self.section(N_("SERVERS"))
         self._about = control(
             label("", "muted", self, wrap=True), "",
-            N_("MCP servers give agents tools of other programs. Whatever a server says, its calls are judged as any that leave Atelier."),
+            N_("MCP servers give agents tools of other programs. Calls to them are treated as external access, "
+"whatever the server declares."),
         )  # fmt: skip
         self.list = control(QListWidget(self), "mcp-list", look="plain", name=N_("MCP servers"))
         dress_list(self.list)
@@ -121,23 +122,23 @@ class McpPage(SettingsPage):
         self.form = McpForm(self)
         self._form_card.body.addWidget(self.form)
         self._tools_card = self.section(N_("TOOLS"))
-        self.approve = control(QPushButton(self), "mcp-approve", N_("Approve all as they are now"), on=self._approve)
+        self.approve = control(QPushButton(self), "mcp-approve", N_("Approve all current versions"), on=self._approve)
         self._tool_list = QVBoxLayout()
         self.left_out = control(label("", "warn", self, wrap=True), "mcp-left-out")
-        self._none = control(label("", "muted", self, wrap=True), "mcp-no-tools", N_("It was not started yet: test it to see its tools."))
+        self._none = control(label("", "muted", self, wrap=True), "mcp-no-tools", N_("Not started yet. Test it to see its tools."))
         fill(self._tools_card.body, fill(QHBoxLayout(), self.approve, 1), self._none, self.left_out, self._tool_list)
-        self._agents_card = self.section(N_("AGENTS THAT HAVE ITS TOOLS"))
+        self._agents_card = self.section(N_("AGENTS WITH ITS TOOLS"))
         self._agent_list = QVBoxLayout()
         self._agents_card.body.addLayout(self._agent_list)
-        self._calls_card = self.section(N_("NEWEST CALLS"))
-        self.calls = control(QListWidget(self), "mcp-calls", look="plain", name=N_("Newest calls"))
+        self._calls_card = self.section(N_("RECENT CALLS"))
+        self.calls = control(QListWidget(self), "mcp-calls", look="plain", name=N_("Recent calls"))
         dress_list(self.calls)
         self._calls_card.body.addWidget(self.calls)
-        self._roots_card = self.section(N_("FOLDERS IT MAY KNOW OF"))
+        self._roots_card = self.section(N_("SHARED FOLDERS (ROOTS)"))
         self.roots = McpRoots(self)
         self.roots.changed.connect(lambda folders: self._change(lambda name: self.bridge.engine.mcp.let_know(name, folders)))
         self._roots_card.body.addWidget(self.roots)
-        self._log_card = self.section(N_("WHAT IT LOGGED"))
+        self._log_card = self.section(N_("LOG"))
         self.log = McpLog(self)
         self._log_card.body.addWidget(self.log)
         self.busy = Busy(self)
@@ -424,7 +425,7 @@ class McpPage(SettingsPage):
         if kept:
             self.busy.note(_("Saved."), "ok")
         else:
-            self.busy.note(_("Saved. This machine has no keyring: the secrets are forgotten when the program ends."), "warn")
+            self.busy.note(_("Saved. No system keyring found: the secrets are lost when Atelier closes."), "warn")
 
     def _revert(self) -> None:
         self._adding, self._asked, self._bundle = False, None, ""
@@ -460,7 +461,7 @@ class McpPage(SettingsPage):
 
         signing = self.jobs.once("test", job)
         if signing is not None:
-            self.busy.watch(signing, N_("Sign in in the browser that opens…"))
+            self.busy.watch(signing, N_("Sign in using your browser…"))
 
     def _sign_out(self) -> None:
         self._change(lambda name: self.bridge.engine.mcp.sign_out(name))
@@ -479,7 +480,7 @@ class McpPage(SettingsPage):
 
         text = _("Remove the MCP server {name}?", name=name)
         confirm(
-            self, text, _("It is ended, and its secrets are removed from the keyring."), _("Remove"), lambda: self.jobs.once("remove", job)
+            self, text, _("It is stopped and its secrets are removed from the keyring."), _("Remove"), lambda: self.jobs.once("remove", job)
         )
 
     def _approve(self) -> None:

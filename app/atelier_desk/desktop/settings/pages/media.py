@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
     from atelier_desk.engine.services.media import MediaState, MediaTrial
 
-_VARIABLE = N_("name of an environment variable")
-_TITLES = {"sees": N_("Model that sees"), "images": N_("Address (making pictures)"), "images_model": N_("Model (making pictures)"),
-           "images_key_env": N_("Variable (making pictures)"), "models_address": N_("Address (making 3D models)"),
-           "models_key_env": N_("Variable (making 3D models)")}  # fmt: skip
-_KEY = N_("Goes to the system's keyring and is not shown again.")
+_VARIABLE = N_("environment variable name")
+_TITLES = {"sees": N_("Vision model"), "images": N_("Address (image generation)"), "images_model": N_("Model (image generation)"),
+           "images_key_env": N_("Variable (image generation)"), "models_address": N_("Address (3D models)"),
+           "models_key_env": N_("Variable (3D models)")}  # fmt: skip
+_KEY = N_("Stored in the system keyring and not shown again.")
 
 
-@settings_page("media", order=53, icon="image", title=N_("Pictures and 3D"))
+@settings_page("media", order=53, icon="image", title=N_("Images and 3D"))
 class MediaPage(SettingsPage):
     """``media-sees``, ``media-images``, ``media-images-model``, keys and variables, ``media-models``, ``media-apply``,
     ``media-test-images``, ``media-test-models``."""
@@ -45,44 +45,44 @@ class MediaPage(SettingsPage):
         self._state: MediaState | None = None
         self._complained = False
         about = N_(
-            "Reading text in pictures and drawing 3D models happen on this machine and need nothing. What is set here sends pictures or "
-            "words to a service; until then agents are not offered it."
+            "Text recognition and 3D rendering run on this computer. The services below receive images or text; "
+            "agents can use them only after you set them up."
         )
         self.column.addWidget(control(label("", "muted", self, wrap=True), "media-about", about))
         self.column.addSpacing(12)
-        card = self.section(N_("DESCRIBING PICTURES"))
+        card = self.section(N_("IMAGE DESCRIPTION"))
         self.sees = self._line("media-sees", lambda: _("such as {name}", name="openai/gpt-5"))
-        self.row(card, self.sees, N_("Model that sees"), N_("Provider and model, with a slash between them."), stretch=True)
-        card = self.section(N_("MAKING PICTURES"))
+        self.row(card, self.sees, N_("Vision model"), N_("provider/model"), stretch=True)
+        card = self.section(N_("IMAGE GENERATION"))
         self.held = HeldList(self, lambda grant: grant.kind in (HeldKind.IMAGES, HeldKind.MODELS))
         card.body.addWidget(self.held)
         self.images = self._line("media-images", lambda: "https://api.openai.com/v1")
         self.images_model = self._line("media-images-model", lambda: _("such as {name}", name="gpt-image-1"))
         self.images_key = self._secret("media-images-key", lambda: ("images",))
         self.images_env = self._line("media-images-key-env", lambda: _(_VARIABLE))
-        self.row(card, self.images, N_("Address"), N_("Of an images endpoint in OpenAI's form."), stretch=True)
+        self.row(card, self.images, N_("Address"), N_("An OpenAI-compatible images endpoint."), stretch=True)
         self.row(card, self.images_model, N_("Model"), stretch=True)
         self.row(card, self.images_key, N_("API key"), _KEY, stretch=True)
-        self.row(card, self.images_env, N_("or from variable"), stretch=True)
-        card = self.section(N_("MAKING 3D MODELS"))
+        self.row(card, self.images_env, N_("or environment variable"), stretch=True)
+        card = self.section(N_("3D MODELS"))
         self.models = control(ComboBox(self), "media-models")
         for name in ("off", *SERVICES):
             self.models.addItem("", name)
-        say(self.models, items=[N_("Nobody"), *(service.title for service in SERVICES.values())])
+        say(self.models, items=[N_("None"), *(service.title for service in SERVICES.values())])
         self.address = self._line("media-models-address", lambda: SERVICES[self._kind()].address if self._kind() in SERVICES else "")
         self.models_key = self._secret("media-models-key", lambda: (self._kind(),))
         self.models_env = self._line("media-models-key-env", lambda: _(_VARIABLE))
         self.row(card, self.models, N_("Service"), stretch=True)
         self._rows = (
-            self.row(card, self.address, N_("Address"), N_("Empty for the service's own, where it has one."), stretch=True),
+            self.row(card, self.address, N_("Address"), N_("Leave empty for the service's default."), stretch=True),
             self.row(card, self.models_key, N_("API key"), _KEY, stretch=True),
-            self.row(card, self.models_env, N_("or from variable"), stretch=True),
+            self.row(card, self.models_env, N_("or environment variable"), stretch=True),
         )
         self.apply = control(QPushButton(self), "media-apply", N_("Save"), look="primary", on=self._apply)
         self.forget = control(QPushButton(self), "media-forget", N_("Forget the keys"), on=self._forget)
         buttons = FlowLayout(spacing=8)
-        self.test_images = control(QPushButton(self), "media-test-images", N_("Test the pictures"), on=lambda: self._test("images"))
-        self.test_models = control(QPushButton(self), "media-test-models", N_("Test the 3D service"), on=lambda: self._test("models"))
+        self.test_images = control(QPushButton(self), "media-test-images", N_("Test image generation"), on=lambda: self._test("images"))
+        self.test_models = control(QPushButton(self), "media-test-models", N_("Test 3D service"), on=lambda: self._test("models"))
         for button in (self.test_images, self.test_models, self.forget):
             buttons.addWidget(button)
         self.column.addLayout(buttons)
@@ -111,7 +111,7 @@ class MediaPage(SettingsPage):
     def _secret(self, name: str, of: Callable[[], tuple[str, ...]]) -> QLineEdit:
         def hint() -> str:
             kept = self._state is not None and set(of()) & set(self._state.keys)
-            return _("kept; type another to replace it") if kept else ""
+            return _("stored; type to replace") if kept else ""
 
         made = self._line(name, hint)
         made.setEchoMode(QLineEdit.EchoMode.Password)
@@ -185,7 +185,7 @@ class MediaPage(SettingsPage):
             self.images_key.clear()
             self.models_key.clear()
             self._check()
-            said = _("Changed.") if kept else _("Changed. This system has no keyring: the key is forgotten when the program ends.")
+            said = _("Saved.") if kept else _("Saved. No system keyring found: the key is lost when Atelier closes.")
             self.busy.note(said, "ok" if kept else "warn")
 
         self.jobs.once("media", job)
@@ -205,7 +205,7 @@ class MediaPage(SettingsPage):
 
         task = self.jobs.once("media", job)
         if task is not None:
-            self.busy.watch(task, N_("Asking the service"))
+            self.busy.watch(task, N_("Contacting the service"))
 
     def _forget(self) -> None:
         self.call(self.bridge.engine.media.forget_keys())

@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 REMOTE = {entry.kind: entry.title for entry in provider_types() if entry.embeds}
 KINDS = (
     ("builtin", N_("Built in (works offline)")),
-    ("none", N_("None: search by words alone")),
+    ("none", N_("None: match words only")),
     *REMOTE.items(),
     (installing.PACKAGE, N_("sentence-transformers (extra package)")),
 )
 AT_END = (
     ("off", N_("Never")),
-    ("told", N_("When I told something of myself")),
+    ("told", N_("When I said something about myself")),
     ("always", N_("After every turn")),
 )
 PROGRESS = 80
@@ -75,11 +75,11 @@ class MemoryPage(SettingsPage):
         self._kind_row = self.row(card, self.kind, N_("Embedder"), about, stretch=True)
         self._provider_row = self.row(card, self.provider, N_("Provider"), stretch=True)
         self._model_row = self.row(card, self.model, N_("Model"), stretch=True)
-        self._dimension_row = self.row(card, self.dimension, N_("Dimension"), N_("0 takes the model's own."), stretch=True)
+        self._dimension_row = self.row(card, self.dimension, N_("Dimension"), N_("0 uses the model's default."), stretch=True)
         self.install = control(QPushButton(self), "embedder-install", N_("Install"), on=self._install)
         self._install_row = self.row(card, self.install, N_("Package"))
         self.apply = control(QPushButton(self), "embedder-apply", N_("Use this embedder"), look="primary", on=self._apply)
-        self.reembed = control(QPushButton(self), "memory-reembed", N_("Compute vectors again"), on=self._reembed)
+        self.reembed = control(QPushButton(self), "memory-reembed", N_("Recompute embeddings"), on=self._reembed)
         buttons = FlowLayout(spacing=8)
         buttons.addWidget(self.apply)
         buttons.addWidget(self.reembed)
@@ -92,24 +92,24 @@ class MemoryPage(SettingsPage):
         asking = self.section(N_("WHAT AGENTS REMEMBER"))
         self.ask = control(QCheckBox(self), "memory-ask")
         self.ask.clicked.connect(lambda on: self.jobs.once("ask", lambda: self.bridge.engine.settings.update(memories_ask=on)))
-        about = N_("What an agent wants to hold for all workflows holds in its own alone until you say yes, at the end of the run.")
+        about = N_(
+            "Memories that an agent proposes for all workflows apply to its own workflow only until you approve them at the end of the run."
+        )
         self.row(asking, self.ask, N_("Ask me at the end of a run"), about)
         self.at_end = control(ComboBox(self), "memory-at-end")
         for value, _text in AT_END:
             self.at_end.addItem("", value)
         say(self.at_end, items=[text for _value, text in AT_END])
         self.at_end.activated.connect(lambda _index: self._save_at_end())
-        about = N_(
-            "One short request to the model of the turn, counted like any other. What it finds waits for your yes at the end of the turn."
-        )
-        self.row(asking, self.at_end, N_("Ask the model what to remember"), about)
-        stats = self.section(N_("WHAT THERE IS"))
+        about = N_("Sends one short, counted request to the turn's model. Its suggestions wait for your approval at the end of the turn.")
+        self.row(asking, self.at_end, N_("Suggest memories with the model"), about)
+        stats = self.section(N_("EXPORT AND IMPORT"))
         self.stats = control(label("", "muted", self, wrap=True), "memory-stats")
         stats.body.addWidget(self.stats)
         move = self.section(N_("EXPORT AND IMPORT"))
         self.moving = Busy(self)
-        self.deed(move, N_("Export memories"), N_("One JSON file, without vectors."), N_("Export…"), self._ask_export)
-        self.deed(move, N_("Import memories"), N_("Memories that exist already are left as they are."), N_("Import…"), self._ask_import)
+        self.deed(move, N_("Export memories"), N_("One JSON file, without embeddings."), N_("Export…"), self._ask_export)
+        self.deed(move, N_("Import memories"), N_("Existing memories are not changed."), N_("Import…"), self._ask_import)
         move.body.addWidget(self.moving)
         self.end()
         self.kind.currentIndexChanged.connect(lambda _index: self._show_fields())
@@ -150,7 +150,7 @@ class MemoryPage(SettingsPage):
     def _show_progress(self, done: int, total: int) -> None:
         """How far the vectors are, whoever began to make them."""
         if not self.busy.running:
-            self.busy.note(_("Vectors computed: {done} of {total}. Search keeps working.", done=number(done), total=number(total)))
+            self.busy.note(_("Embeddings computed: {done} of {total}. Search keeps working.", done=number(done), total=number(total)))
         self.busy.set_progress(done, total)
 
     def _save_at_end(self) -> None:
@@ -236,7 +236,7 @@ class MemoryPage(SettingsPage):
                 return
             self._saved = entered
             self._check()
-            self.busy.note(_("Changed. Vectors are computed again in the background; search keeps working."), "ok")
+            self.busy.note(_("Saved. Embeddings are recomputed in the background; search keeps working."), "ok")
 
         self.jobs.once("embedder", job)
 
@@ -247,12 +247,12 @@ class MemoryPage(SettingsPage):
             except Exception as error:
                 self.busy.note(error_text(error), "error")
             else:
-                self.busy.note(ngettext("{number} vector computed", "{number} vectors computed", done, number=number(done)), "ok")
+                self.busy.note(ngettext("{number} embedding computed", "{number} embeddings computed", done, number=number(done)), "ok")
             self.reembed.setEnabled(True)
 
         working = self.jobs.once("reembed", job)
         if working is not None:
-            self.busy.watch(working, N_("Computing vectors…"))
+            self.busy.watch(working, N_("Computing embeddings…"))
         self.reembed.setEnabled(False)
 
     def _show_state(self, state: dict[str, Any], running: tuple[int, int] | None) -> None:
@@ -261,25 +261,25 @@ class MemoryPage(SettingsPage):
         now, left = state["state"], state["left"]
         paused = now == "paused"
         self.pause.setVisible(paused or (now == "running" and not self.busy.running))
-        say(self.pause, N_("Go on") if paused else N_("Pause"))
+        say(self.pause, N_("Continue") if paused else N_("Pause"))
         if running:
             self._show_progress(*running)
         elif paused:
             self.busy.note(
                 ngettext(
-                    "Paused: {number} memory has no new vector yet.",
-                    "Paused: {number} memories have no new vectors yet.",
+                    "Paused: {number} memory left.",
+                    "Paused: {number} memories left.",
                     left,
                     number=number(left),
                 )
             )
         elif now == "unreached":
-            self.busy.note(_("The embedder was not reached yet: searches compare words alone."), "warn")
+            self.busy.note(_("The embedder has not been reached yet: searches match words only."), "warn")
         elif now == "waiting" and before == "running" and self.busy.text.property("variant") != "error":
-            text = _("Stopped, {number} are still without new vectors. “Compute vectors again” goes on.", number=number(left))
+            text = _("Stopped with {number} left. “Recompute embeddings” continues.", number=number(left))
             self.busy.note(text, "warn")
         elif now == "whole" and before in ("running", "paused", "unreached") and not self.busy.running:
-            self.busy.note(_("Every memory has its vector."), "ok")
+            self.busy.note(_("All memories have embeddings."), "ok")
 
     def _pause(self) -> None:
         paused = self._state.get("state") == "paused"

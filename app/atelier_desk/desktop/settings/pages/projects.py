@@ -31,13 +31,13 @@ class ProjectsPage(SettingsPage):
         self._projects: list[Project] = []
         self._shown: dict[tuple[str, str], tuple[QCheckBox, Row]] = {}
         card = self.section(N_("PROJECTS"))
-        about = N_("Code and documents that agents look things up in: by words, by meaning, and by who calls whom.")
+        about = N_("Code and documents that agents can search by words, by meaning and by call graph.")
         self.about = label("", "muted", self, wrap=True)
         card.body.addWidget(control(self.about, "projects-about", about))
         self.rows = QWidget(card)
         self._column = fill(QVBoxLayout(self.rows), margins=(0, 0, 0, 0), spacing=4)
         card.body.addWidget(self.rows)
-        self.open = control(QPushButton(self), "projects-open", N_("Open the projects…"), on=self._open)
+        self.open = control(QPushButton(self), "projects-open", N_("Open projects…"), on=self._open)
         self.deeds(card, self.open)
         self.end()
 
@@ -77,6 +77,6 @@ class ProjectsPage(SettingsPage):
 
 
 def _hint(project: Project) -> str:
-    read = _("read {when}", when=ago(project.ingested_at)) if project.ingested_at is not None else _("not read yet")
+    read = _("indexed {when}", when=ago(project.ingested_at)) if project.ingested_at is not None else _("not indexed yet")
     state = _("searched by agents") if project.loaded else _("not searched by agents")
     return " · ".join((folder_word(project), read, state))

@@ -242,8 +242,8 @@ class ProvidersPage(SettingsPage):
         if self._list is None:
             return ""
         day = locale().toString(QDate(self._list.day.year, self._list.day.month, self._list.day.day), QLocale.FormatType.ShortFormat)
-        figures = _("Windows in tokens, prices in $ for a million tokens.")
-        source = _("What servers do not say comes from models.dev, as of {day}. What you enter always counts.", day=day)
+        figures = _("Context in tokens, prices in $ per million tokens.")
+        source = _("Missing values come from models.dev ({day}). Your own values take precedence.", day=day)
         if not self._list.old:
             return f"{figures} {source}"
         age = _("The list is {days} days old: newer models and prices may be missing. Update it.", days=self._list.age)
@@ -279,7 +279,7 @@ class ProvidersPage(SettingsPage):
         preset = self.form.preset()
         self._keys = preset.keys if preset is not None else ""
         self.get_key.setVisible(bool(self._keys) and not (config is not None and config.has_key))
-        say(self.get_key, lambda: _("Get a key: {place}", place=self._keys.removeprefix("https://")))
+        say(self.get_key, lambda: _("Get an API key: {place}", place=self._keys.removeprefix("https://")))
 
     def _open_keys(self) -> None:
         QDesktopServices.openUrl(QUrl(self._keys))
@@ -346,7 +346,7 @@ class ProvidersPage(SettingsPage):
         if kept:
             self.busy.note(_("Saved."), "ok")
         else:
-            self.busy.note(_("Saved. This machine has no keyring: the key is forgotten when the program ends."), "warn")
+            self.busy.note(_("Saved. No system keyring found: the key is lost when Atelier closes."), "warn")
         await self.load()
         return True
 
@@ -355,9 +355,9 @@ class ProvidersPage(SettingsPage):
         if not isinstance(error, ValidationError):
             text: str = error_text(error)
         elif any("api_version" in each["loc"] for each in error.errors()):
-            text = _("An API version has letters, digits, dots and dashes, for example 2024-10-21.")
+            text = _("The API version may contain letters, digits, dots and dashes, for example 2024-10-21.")
         else:
-            text = _("A name has 1 to 64 letters, digits, spaces, dots, dashes or underscores.")
+            text = _("A name may contain 1 to 64 letters, digits, spaces, dots, dashes or underscores.")
         self.busy.note(text, "error")
 
     def run_test(self) -> None:

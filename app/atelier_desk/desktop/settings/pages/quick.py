@@ -23,15 +23,15 @@ from atelier_desk.i18n import N_, _
 
 COMMAND = "atelier quick"
 WAYS = {
-    "portal": N_("Your desktop holds the key for Atelier: {keys}. Its own keyboard settings can change it."),
-    "windows": N_("Atelier holds {keys} in Windows; other programs do not get it."),
+    "portal": N_("Registered with your desktop: {keys}. Change it in the desktop's keyboard settings."),
+    "windows": N_("Registered in Windows: {keys}. Other programs cannot use it."),
 }
 
 
 def tray_words() -> str:
     """What the icon does, or why there is none."""
     if there_is_a_tray():
-        return _("A click on it opens quick ask; its menu shows the window, begins a workflow and quits.")
+        return _("Click it for quick ask; its menu can show the window, start a workflow or quit.")
     return _("This desktop has no notification area: the icon cannot be shown here.")
 
 
@@ -39,13 +39,13 @@ def key_words(state: KeyState, keys: str) -> str:
     """Which way is in force, or why there is none."""
     match state.kind:
         case "off":
-            return _("Off: Atelier takes no key from other programs.")
+            return _("Off: no system-wide shortcut.")
         case "asking":
-            return _("Asking the system for {keys}… Your desktop may show a window of its own for it.", keys=keys)
+            return _("Registering {keys}… Your desktop may ask for confirmation.", keys=keys)
         case "held":
             return _(WAYS[state.way], keys=state.shown or keys)
         case "taken":
-            return _("{keys} belongs to another program. Choose another key, or free it there and try again.", keys=keys)
+            return _("{keys} is used by another program. Choose another shortcut, or free it there and try again.", keys=keys)
         case "refused":
             return state.reason
         case _:
@@ -56,12 +56,12 @@ def answer_words(link: SystemLink | None) -> str:
     """What the notifications of this desktop can do."""
     if link is None or (can := link.notifications.capabilities) is None:
         reason = link.notifications.reason if link is not None else ""
-        words = _("Not available here: a click on a notification opens what waits, and it is answered there.")
+        words = _("Not available here: click a notification to open the request and answer it there.")
         return " ".join(filter(None, (words, reason)))
     if "actions" not in can:
-        return _("The notifications of this desktop have no buttons: they tell, and what waits is answered in the window.")
-    words = _("Buttons allow or reject a call, or choose an option. What needs a closer look, such as a call of high risk, opens its card.")
-    return " ".join((words, _("A short answer can be written in the notification."))) if REPLY in can else words
+        return _("Notifications have no buttons on this desktop; answer in the window.")
+    words = _("Buttons allow or reject a call, or choose an option. High-risk calls open their card.")
+    return " ".join((words, _("You can type a short answer in the notification."))) if REPLY in can else words
 
 
 @settings_page("quick", order=72, icon="zap", title=N_("Desktop"))
@@ -74,9 +74,9 @@ class QuickPage(RowsPage):
         self._keys = Settings().quick_key
         self._link: SystemLink | None = None
         super().build()
-        on = Toggle("quick_key_on", N_("A key for quick ask"), N_("It opens quick ask from every program."), "quick-key-on")
-        self._card = self.add(Section(N_("A KEY THAT WORKS EVERYWHERE"), on))
-        self.field = KeyField("quick-key", N_("Quick ask, in every program"), self)
+        on = Toggle("quick_key_on", N_("Quick ask shortcut"), N_("Opens quick ask from any program."), "quick-key-on")
+        self._card = self.add(Section(N_("SYSTEM-WIDE SHORTCUT"), on))
+        self.field = KeyField("quick-key", N_("Quick ask in any program"), self)
         self.field.recorded.connect(self._recorded)
         self.field.reset_wanted.connect(lambda: self.store("quick_key", Settings().quick_key))
         self._key_row = self.row(self._card, self.field, N_("Shortcut"), self._key_words)
@@ -87,15 +87,15 @@ class QuickPage(RowsPage):
         say(
             words,
             N_(
-                "Where a program is given no key, give this command one in the keyboard settings of your system: "
-                "it opens quick ask, and starts Atelier when it is not running."
+                "If no shortcut can be registered, assign one to this command in your system's keyboard settings. It "
+                "opens quick ask and starts Atelier if needed."
             ),
         )
-        self.command = control(QLineEdit(self.command_line(), self), "quick-command", look="mono", name=N_("Command of quick ask"))
+        self.command = control(QLineEdit(self.command_line(), self), "quick-command", look="mono", name=N_("Quick ask command"))
         self.command.setReadOnly(True)
         self.copy = control(QPushButton(self), "quick-command-copy", N_("Copy"), on=self._copy)
         fill(self._card.body, words, fill(QHBoxLayout(), (self.command, 1), self.copy, spacing=8))
-        answers = Toggle("notification_answers", N_("Answer in the notification"), lambda: answer_words(self._link), "notification-answers")
+        answers = Toggle("notification_answers", N_("Answer in notifications"), lambda: answer_words(self._link), "notification-answers")
         self._answers = self.add(Section(N_("NOTIFICATIONS"), answers))
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -134,7 +134,7 @@ class QuickPage(RowsPage):
         """Say anew what depends on the system."""
         self._key_row.set_texts(N_("Shortcut"), self._key_words)
         for row in self._answers.findChildren(Row):
-            row.set_texts(N_("Answer in the notification"), lambda: answer_words(self._link))
+            row.set_texts(N_("Answer in notifications"), lambda: answer_words(self._link))
         self.again.setVisible(self._state.kind in ("taken", "refused", "missing"))
 
     def _recorded(self, keys: QKeySequence) -> None:
@@ -143,7 +143,7 @@ class QuickPage(RowsPage):
         why = refusal(keys)
         if not why and registry is not None and (holder := registry.holder(keys, "quick-ask")) is not None:
             shown = keys.toString(QKeySequence.SequenceFormat.NativeText)
-            why = _("{keys} belongs to “{action}”. Change or clear that one first.", keys=shown, action=_(holder.text))
+            why = _("{keys} is used by “{action}”. Change or clear that one first.", keys=shown, action=_(holder.text))
         if why:
             self._key_row.set_texts(N_("Shortcut"), lambda: why)
         elif keys.isEmpty():

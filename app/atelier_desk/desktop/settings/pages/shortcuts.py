@@ -43,10 +43,10 @@ class ShortcutsPage(SettingsPage):
         self._chosen: dict[str, str] = {}
         self._rows: dict[str, Row] = {}
         self._cards: dict[str, SectionCard] = {}
-        hint = N_("Click the keys of an action and press others. Backspace takes them away, Esc leaves them.")
+        hint = N_("Click a shortcut, then press new keys. Backspace clears, Esc cancels.")
         top = self.section()
         top.heading.hide()
-        self.all = self.deed(top, N_("Change what the keys do"), hint, N_("Reset all"), self._reset_all, "shortcuts-reset-all")
+        self.all = self.deed(top, N_("Change shortcuts"), hint, N_("Reset all"), self._reset_all, "shortcuts-reset-all")
         for group, title in GROUPS.items():
             self._cards[group] = self.section(lambda title=title: _(title).upper())  # type: ignore[misc]
         fixed = self.section(N_("LISTS AND DIALOGS"))
@@ -105,7 +105,7 @@ class ShortcutsPage(SettingsPage):
         why = refusal(keys)
         if not why and (holder := registry.holder(keys, spec.name)) is not None:
             shown = keys.toString(QKeySequence.SequenceFormat.NativeText)
-            why = _("{keys} belongs to “{action}”. Change or clear that one first.", keys=shown, action=_(holder.text))
+            why = _("{keys} is used by “{action}”. Change or clear that one first.", keys=shown, action=_(holder.text))
         self._rows[spec.name].set_texts(spec.text, (lambda: why) if why else "")
         if not why:
             self._store({**self._chosen, spec.name: keys.toString(QKeySequence.SequenceFormat.PortableText)})

@@ -37,13 +37,13 @@ class SkillsPage(SettingsPage):
             label("", "muted", self, wrap=True),
             "",
             N_(
-                "Skills are instructions for particular tasks: a folder with a SKILL.md, as other programs use them, too. Agents take up "
-                "what fits their task; you call one with / and its name. No skill allows an agent anything: permissions decide as always."
+                "Skills are instructions for particular tasks (folders with a SKILL.md). Agents use the ones that "
+                "fit their task; you can call one with / and its name. A skill never grants permissions."
             ),
         )
         self.column.addWidget(self._about)
         self.add = control(QPushButton(self), "skills-add", N_("Add from a folder…"), on=self.pick)
-        self.again = control(QPushButton(self), "skills-reload", N_("Look again"), look="ghost", on=self.reload)
+        self.again = control(QPushButton(self), "skills-reload", N_("Rescan"), look="ghost", on=self.reload)
         line = FlowLayout(spacing=8)
         line.addWidget(self.add)
         line.addWidget(self.again)
@@ -115,7 +115,7 @@ class SkillsPage(SettingsPage):
 
     def pick(self) -> None:
         """Choose the folder of a skill; the dialog is not modal to the program's loop."""
-        ask_folder(self, _("Add a skill"), lambda folder: self.add_from(str(folder)))
+        ask_folder(self, _("Add skill"), lambda folder: self.add_from(str(folder)))
 
     def add_from(self, folder: str) -> None:
         """Copy a skill's folder into the user's own place."""

@@ -61,11 +61,11 @@ class ToolsPage(SettingsPage):
         self.empty = control(
             label("", "muted", self, wrap=True),
             "own-tools-empty",
-            N_("There is no Python file in the folder yet. Save one there, then look again."),
+            N_("No Python files in the folder yet. Save one there, then rescan."),
         )
         own.body.addWidget(self.empty)
         self.again = control(
-            QPushButton(self), "own-tools-reload", N_("Look again"), on=lambda: self.call(self.bridge.engine.own_tools.reload())
+            QPushButton(self), "own-tools-reload", N_("Rescan"), on=lambda: self.call(self.bridge.engine.own_tools.reload())
         )
         line = fill(QHBoxLayout(), 1, self.again)
         own.body.addLayout(line)
@@ -82,8 +82,8 @@ class ToolsPage(SettingsPage):
             label("", "muted", self, wrap=True),
             "",
             N_(
-                "Save it in the tools folder under a name that ends in .py. The words in quotes are what models read. "
-                "Each call runs in a process of its own, which Stop ends."
+                "Save it in the tools folder with a name ending in .py. The docstrings are what models read. Each "
+                "call runs in its own process, which you can stop."
             ),
         )
         self.example = control(QPlainTextEdit(EXAMPLE.rstrip(), self), "own-tools-example", look="mono", name=N_("Example of a tool file"))

@@ -46,8 +46,8 @@ class UsagePage(SettingsPage):
         super().__init__(bridge, parent)
         self._rows: list[UsageRow] = []
         self.period = self._chooser("usage-period", PERIODS, N_("Period"))
-        self.by = self._chooser("usage-by", BY, N_("Sums"))
-        self.measure = self._chooser("usage-measure", MEASURES, N_("What the picture shows"))
+        self.by = self._chooser("usage-by", BY, N_("Totals"))
+        self.measure = self._chooser("usage-measure", MEASURES, N_("Chart"))
         self.period.setCurrentIndex(2)
         self.export = control(QPushButton(self), "usage-export", N_("Export as CSV…"), on=self.export_csv)
         choosers = QWidget(self)
@@ -60,7 +60,7 @@ class UsagePage(SettingsPage):
         self.picture = self.section()
         self.chart = control(BarChart(self), "usage-chart")
         self.legend = label("", "small", self, wrap=True)
-        self.empty = say(label("", "muted", self, wrap=True), N_("Nothing was used in this time"))
+        self.empty = say(label("", "muted", self, wrap=True), N_("No usage in this period"))
         fill(self.picture.body, self.summary, self.chart, self.legend, self.empty)
         self.table = UsageTable(self._named, self)
         self.column.addWidget(self.table)
@@ -100,9 +100,9 @@ class UsagePage(SettingsPage):
         usage = whole.usage
         count = ngettext("{number} token", "{number} tokens", whole.tokens, number=number(whole.tokens))
         spent = _("cost unknown") if whole.cost is None else cost_words(whole)
-        told = [count, spent, saved_words(whole), _("{time} of replying", time=duration(whole.duration_ms))]
+        told = [count, spent, saved_words(whole), _("{time} of generation", time=duration(whole.duration_ms))]
         self.summary.setText(" · ".join(filter(None, told)))
-        notes = [_("A copy of a workflow counts with what it was copied from, on the same days.")]
+        notes = [_("A copied workflow also counts the usage of the original.")]
         if usage.tokens_unpriced:
             text = ngettext(
                 "{number} token has no known price. Prices can be entered in Settings → Providers; they hold from then on.",
@@ -112,7 +112,7 @@ class UsagePage(SettingsPage):
             )
             notes.insert(0, text)
         if usage.estimated:
-            notes.append(_("Some servers do not count; what they leave out is estimated."))
+            notes.append(_("Values that servers do not report are estimated."))
         self.note.setText(" ".join(notes))
         self.note.setVisible(bool(whole.requests))
 

@@ -48,15 +48,15 @@ class WebPage(SettingsPage):
         self.address = control(QLineEdit(self), "web-address", hint=lambda: ENGINES[self._kind()].address or "https://search.example.org")
         self.key = control(QLineEdit(self), "web-key", hint=self._key_hint)
         self.key.setEchoMode(QLineEdit.EchoMode.Password)
-        self.env = control(QLineEdit(self), "web-key-env", hint=N_("name of an environment variable"))
+        self.env = control(QLineEdit(self), "web-key-env", hint=N_("environment variable name"))
         for name in ENGINES:
             self.engine.addItem("", name)
         say(self.engine, items=[engine.title for engine in ENGINES.values()])
-        about = N_("Who is asked when an agent searches the web. What it searches for goes there.")
-        self.row(card, self.engine, N_("Search by"), about, stretch=True)
-        self._address_row = self.row(card, self.address, N_("Address"), N_("Empty for the service's own, where it has one."), stretch=True)
-        self._key_row = self.row(card, self.key, N_("API key"), N_("Goes to the system's keyring and is not shown again."), stretch=True)
-        self._env_row = self.row(card, self.env, N_("or from variable"), stretch=True)
+        about = N_("The service that receives agents' web searches.")
+        self.row(card, self.engine, N_("Search service"), about, stretch=True)
+        self._address_row = self.row(card, self.address, N_("Address"), N_("Leave empty for the service's default."), stretch=True)
+        self._key_row = self.row(card, self.key, N_("API key"), N_("Stored in the system keyring and not shown again."), stretch=True)
+        self._env_row = self.row(card, self.env, N_("or environment variable"), stretch=True)
         self.apply = control(QPushButton(self), "web-apply", N_("Save"), look="primary", on=self._apply)
         self.test = control(QPushButton(self), "web-test", N_("Test"), on=self._test)
         self.forget = control(QPushButton(self), "web-forget-key", N_("Forget the key"), on=self._forget)
@@ -69,23 +69,23 @@ class WebPage(SettingsPage):
         self.scripts = control(ComboBox(self), "web-scripts")
         for value in ("auto", "off"):
             self.scripts.addItem("", value)
-        say(self.scripts, items=[N_("Shown by an installed browser"), N_("Read without it")])
+        say(self.scripts, items=[N_("Rendered in an installed browser"), N_("Read without JavaScript")])
         about = N_(
-            "Some pages have no text until their programs (JavaScript) have run. An installed browser runs them apart from yours: with an "
-            "empty profile that is thrown away, and only towards public addresses."
+            "Some pages need JavaScript to show their text. They are rendered in an installed browser with an "
+            "empty, temporary profile that can reach public addresses only."
         )
-        self.row(made, self.scripts, N_("Such pages are"), about, stretch=True)
+        self.row(made, self.scripts, N_("Pages that need JavaScript"), about, stretch=True)
         self.program = control(QLineEdit(self), "web-browser", hint=self._program_hint)
-        self._program_row = self.row(made, self.program, N_("Browser"), N_("Path of its program; empty has one looked for."), stretch=True)
+        self._program_row = self.row(
+            made, self.program, N_("Browser"), N_("Path of the browser; leave empty to search for one."), stretch=True
+        )
         self.found = control(label("", "muted", self, wrap=True), "web-browser-found")
         made.body.addWidget(self.found)
         pages = self.section(N_("FETCHED PAGES"))
         self.stats = control(label("", "muted", self, wrap=True), "web-stats")
         pages.body.addWidget(self.stats)
-        hint = N_(
-            "Pages of the web are kept for a week, so that a page that is read again need not be fetched. None is of your own network."
-        )
-        self.clear = self.deed(pages, N_("Remove them"), hint, N_("Remove"), self._clear, "web-clear")
+        hint = N_("Web pages are cached for a week. Pages of your own network are never cached.")
+        self.clear = self.deed(pages, N_("Clear cache"), hint, N_("Remove"), self._clear, "web-clear")
         note = QWidget(self)
         fill(QVBoxLayout(note), self.busy, margins=(0, 0, 0, 0))
         self.foot(note, self.apply)
@@ -122,9 +122,9 @@ class WebPage(SettingsPage):
     @staticmethod
     def _browser_said(state: WebState) -> str:
         if not state.browser:
-            return _("No browser was found that can do it. These can: {names}.", names=KNOWN)
+            return _("No suitable browser found. Supported: {names}.", names=KNOWN)
         if state.root:
-            return _("Found: {name}. It is not started by the administrator (root), whom it does not protect.", name=state.browser)
+            return _("Found: {name}. It is not used when running as root, since it cannot sandbox itself then.", name=state.browser)
         return _("Found: {name}, {path}", name=state.browser, path=state.program)
 
     def _program_hint(self) -> str:
@@ -135,7 +135,7 @@ class WebPage(SettingsPage):
 
     def _key_hint(self) -> str:
         kept = self._state is not None and self._kind() in self._state.keys
-        return _("kept; type another to replace it") if kept else ""
+        return _("stored; type to replace") if kept else ""
 
     def _show_fields(self) -> None:
         kind = self._kind()
@@ -197,7 +197,7 @@ class WebPage(SettingsPage):
             self._saved = entered
             self.key.clear()
             await self.load()
-            said = _("Changed.") if kept else _("Changed. This system has no keyring: the key is forgotten when the program ends.")
+            said = _("Saved.") if kept else _("Saved. No system keyring found: the key is lost when Atelier closes.")
             self.busy.note(said, "ok" if kept else "warn")
 
         self.jobs.once("web", job)
@@ -214,7 +214,7 @@ class WebPage(SettingsPage):
                 self.busy.note(error_text(error), "error")
                 return
             first = found[0].title if found else ""
-            self.busy.note(_("It answers: {title}", title=first) if found else _("It answers, and found nothing."), "ok")
+            self.busy.note(_("Works. First result: {title}", title=first) if found else _("Works, but found no results."), "ok")
 
         task = self.jobs.once("web", job)
         if task is not None:

@@ -442,7 +442,7 @@ class ModelCall:
                     log.warning("the model repeats itself: the stream is closed")
                     return self._stopped(FinishReason.REPETITION)
                 await self._keep_partial(state)
-        raise ProviderError(N_("The model's answer ended without its end mark."), code="truncated", recoverable=True)
+        raise ProviderError(N_("The model's answer ended unexpectedly."), code="truncated", recoverable=True)
 
     def _stopped(self, reason: FinishReason) -> ChatReply:
         """The reply as far as it came, when its stream was closed here."""

@@ -12,8 +12,8 @@ from atelier_desk.i18n import N_
 from atelier_desk.llm.wire.watchdog import Stalled, Watchdog
 
 SILENT = N_(
-    "The model said nothing for {seconds} seconds. If it only needs more time, allow more silence in the settings (General), "
-    "then try again."
+    "The model did not respond for {seconds} seconds. If it needs more time, raise the inactivity "
+    "timeout in Settings → General, then try again."
 )
 
 

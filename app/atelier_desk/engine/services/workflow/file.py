@@ -67,7 +67,7 @@ CALL_STATES = {
     "cancelled": N_("cancelled"),
     "unknown": N_("it is not known what it did"),
     "timeout": N_("took too long"),
-    "running": N_("working"),
+    "running": N_("running"),
 }
 """How a call that did not end well stands, in words."""
 
