@@ -99,7 +99,7 @@ def test_approvals_are_listed_and_given_from_outside(cli: Cli, approvals: Config
     [kept] = cli("approvals", "list", "--workflow", workflow, "--all", "--json").json
     assert kept["status"] == "approved"
     again = cli("approvals", "approve", asked["id"])
-    assert (again.status, "decided already" in again.err) == (2, True)
+    assert (again.status, "Already" in again.err) == (2, True)
     assert cli("approvals", "approve", "missing").status == 2
 
 

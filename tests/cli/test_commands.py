@@ -125,7 +125,7 @@ def test_workflows_are_moved(cli: Cli, tmp_path: Path) -> None:
     assert cli("workflows", "restore", workflow[:-3]).status == 0
     assert cli("workflows", "deleted", "--json").json == []
     told = cli("workflows", "delete", workflow).out
-    assert told.rstrip().endswith(f"For 30 days it can be brought back with: atelier workflows restore {workflow}")
+    assert told.rstrip().endswith(f"To restore it within 30 days: atelier workflows restore {workflow}")
     deleted = cli("workflows", "delete", workflow, "--for-good", "--json").json
     assert deleted["rows"]["message"] == 2
     assert cli("workflows", "import", "-", piped=exported.out).status == 0
@@ -381,7 +381,7 @@ def test_what_was_deleted_for_good_leaves_the_disk_when_the_database_is_compacte
     added = cli("memory", "add", "the word is zebraquartz", "--json").json
     gone = cli("memory", "delete", added["id"], "--for-good")
     assert gone.out == f"Permanently deleted: {added['id']}\n"
-    assert gone.err.strip().endswith("with: atelier backup compact")
+    assert gone.err.strip().endswith("until you run: atelier backup compact")
     assert left()
     assert cli("backup", "compact").out.startswith("Compacted: ")
     assert not left()

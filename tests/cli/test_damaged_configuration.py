@@ -35,7 +35,7 @@ def test_no_agent_begins_while_what_may_forbid_something_is_damaged(cli: Cli, fl
     assert cli("permissions", "add", "read_file(.env)", "--action", "deny").status == 0
     assert cli("settings", "set", "audit_days", "400").status == 0
     flip(statement)  # type: ignore[operator]
-    refused = cli("run", "Index", steps=["never"])
+    refused = cli("run", "Read it", steps=["never"])
     assert (refused.status == 0, "not as it was written" in refused.err, "--remove-damaged" in refused.err) == (False, True, True)
     assert cli("permissions", "list").status == 0
     check = {check["name"]: check for check in cli("doctor", "--json").json}["configuration"]
@@ -45,7 +45,7 @@ def test_no_agent_begins_while_what_may_forbid_something_is_damaged(cli: Cli, fl
     assert cli("doctor").status == 1
     gone = cli("doctor", "--remove-damaged", "--json")
     assert (table in gone.err, {check["name"]: check["status"] for check in gone.json}["configuration"]) == (True, "ok")
-    assert cli("run", "Index", steps=["Done."]).status == 0
+    assert cli("run", "Read it", steps=["Done."]).status == 0
     kept = cli("permissions", "list", "--json").json
     assert len(kept) == (0 if table == "permission_rule" else 1)
 

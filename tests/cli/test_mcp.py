@@ -45,7 +45,7 @@ def test_a_server_from_adding_to_removing(cli: Cli, plain: Make) -> None:
     assert [(row["tool"], row["state"], row["on"]) for row in rows] == [("echo", "approved", True), ("more", "approved", False)]
     assert cli("mcp", "calls", "plain", "--json").json == []
     assert "MCP servers of Assistant: none" in cli("mcp", "take", "plain", "Assistant").out
-    assert cli("mcp", "off", "plain").out == "plain is off.\n"
+    assert cli("mcp", "off", "plain").out == "plain disabled.\n"
     assert "switched off" in cli("mcp", "test", "plain").err
     assert cli("mcp", "remove", "plain").status == 0
     gone = cli("mcp", "test", "plain")

@@ -91,7 +91,7 @@ def test_rules_are_added_with_scope_and_examples_and_what_is_wrong_is_said(cli: 
         assert said in refused.err, argv
     assert cli("permissions", "list", "--json").json == before
     server = cli("permissions", "add", "mcp__github__search", "--action", "deny")
-    assert (server.status, "No server github" in server.err) == (0, True)
+    assert (server.status, "There is no server github" in server.err) == (0, True)
 
 
 def test_which_rule_decides_a_call_is_said_and_nothing_is_run(cli: Cli, tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_which_rule_decides_a_call_is_said_and_nothing_is_run(cli: Cli, tmp_path
     asks = cli("permissions", "test", "write_file", other, "--workspace", "ws").out
     assert asks == "Ask: no rule is about it, so the profile “Ask” decides.\n"
     french = cli("--lang", "fr", "permissions", "test", "write_file", other, "--workspace", "ws", "--profile", "free").out
-    assert french == "Autoriser : aucune règle n’en parle, le profil « Libre » décide.\n"
+    assert french == "Autoriser\u00a0: aucune règle n’en parle, le profil «\u00a0Libre\u00a0» décide.\n"
     assert cli("permissions", "test", "write_file", other, "--workspace", "ws", "--profile", "plan", "--json").json["action"] == "deny"
     assert cli("permissions", "test", "write_file", other, "--workspace", "ws", "--profile", "edit", "--json").json["action"] == "allow"
     for argv, said in (
@@ -260,7 +260,7 @@ def test_a_replay_says_what_the_rules_of_today_would_have_done(cli: Cli, approva
     assert header.split() == ["when", "agent", "call", "then", "today"]
     assert "asked (Profile)" in row
     assert row.rstrip().endswith("forbidden (Rule “CalculatorTool”)")
-    assert said.endswith("others: 1")
+    assert said.endswith("rules: 1")
     first, *_again = cli("permissions", "replay", workflow, "--json").json
     assert (first["then"]["action"], first["today"]["action"], first["same"], first["differs"]) == ("ask", "deny", True, True)
     assert cli("permissions", "replay", "ffff").status != 0

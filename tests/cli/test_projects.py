@@ -137,4 +137,4 @@ def test_what_there_is_nothing_of_is_an_error(cli: Cli, tmp_path: Path) -> None:
     assert "1 removed" in cli("projects", "ingest", str(code / "count.py")).out, "that a file is gone is read, too"
     (tmp_path / "alone.py").write_text(CODE)
     assert "is a file" in cli("projects", "ingest", str(tmp_path / "alone.py")).err
-    assert "is not being read" in cli("projects", "pause", "heron").out
+    assert "is not being indexed" in cli("projects", "pause", "heron").out

@@ -58,5 +58,5 @@ def test_folders_it_may_know_of(cli: Cli, tmp_path: Path) -> None:
     assert cli("mcp", "roots", "web").out == f"{tmp_path}\n"
     missing = cli("mcp", "roots", "web", "--add", str(tmp_path / "none"))
     assert (missing.status, "There is no folder" in missing.err) == (2, True)
-    assert "Its folders" in cli("mcp", "roots", "web", "--remove", "/elsewhere").err
+    assert "Shared folders" in cli("mcp", "roots", "web", "--remove", "/elsewhere").err
     assert cli("mcp", "roots", "web", "--remove", str(tmp_path), "--json").json == []

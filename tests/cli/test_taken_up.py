@@ -106,7 +106,7 @@ async def test_a_run_that_is_taken_up_says_what_the_first_process_would_have(ope
         second = Typing(Request(key=first.request.key, again=True))
         assert await execute(atelier, argv, second) == 0
         assert second.out == first.out == "One, two,\n"
-        for words in ("The reply was cut off", "To go on:"):
+        for words in ("The reply was cut off", "To continue:"):
             assert second.err.count(words) == 1, second.err
         assert ("tokens in" in second.err) is not quiet
 

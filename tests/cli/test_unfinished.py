@@ -24,8 +24,8 @@ def test_a_cut_reply_is_said_and_the_command_that_goes_on_works(cli: Cli) -> Non
     assert (result.status, result.out) == (0, "One, two,\n")
     lines = result.err.splitlines()
     assert lines[0].startswith("The reply was cut off.")
-    (hint,) = [line for line in lines if line.startswith("To go on: ")]
-    command = shlex.split(hint.removeprefix("To go on: "))
+    (hint,) = [line for line in lines if line.startswith("To continue: ")]
+    command = shlex.split(hint.removeprefix("To continue: "))
     assert command[0] == "atelier"
     again = cli(*command[1:], steps=model)
     assert (again.status, again.out) == (0, " three.\n")
@@ -101,11 +101,11 @@ def test_notices_have_rounded_numbers_and_words() -> None:
     )
     set_language("fr")
     try:
-        assert said(ChunkType.RIGHTS_NARROWED, details={"folders": ["/work"]}) == "Désormais, n’est plus autorisé : le dossier /work"
+        assert said(ChunkType.RIGHTS_NARROWED, details={"folders": ["/work"]}) == "Désormais, n’est plus autorisé\u00a0: le dossier /work"
         assert said(ChunkType.RETRY, **wait) == (
-            "Nouvel essai du modèle. Tentative 2 après 0,4\u202fs : le serveur limite le nombre de requêtes"
+            "Nouvel essai du modèle. Tentative 2 après 0,4\u202fs\u00a0: le serveur limite le nombre de requêtes"
         )
-        assert said(ChunkType.LIMIT_REACHED, **limit) == "Limite de coût atteinte : 0,12\u202f$ sur 0,10\u202f$"
+        assert said(ChunkType.LIMIT_REACHED, **limit) == "Limite de coût atteinte\u00a0: 0,12\u202f$ sur 0,10\u202f$"
         assert figures.number(1234567.5, 1) == "1\u202f234\u202f567,5"
     finally:
         set_language("en")

@@ -484,7 +484,7 @@ async def test_selected_text_is_quoted_in_the_message(program: Program, qtbot: Q
     qtbot.waitUntil(shown.hasFocus)
     window.actions_["quote-selection"].trigger()
     assert window.chat.composer.field.toPlainText() == ""
-    assert any("Select a text first" in each.text() for each in window.findChildren(QLabel))
+    assert any("Select some text first" in each.text() for each in window.findChildren(QLabel))
     shown.selectAll()
     window.actions_["quote-selection"].trigger()
     assert window.chat.composer.field.toPlainText() == "> first\n> second\n\n"

@@ -85,7 +85,7 @@ def request(run_id: str, seq: int) -> SentRequest:
     summary = next(each for each in summaries(run_id) if each.seq == seq)
     messages = (
         ChatMessage(role=Role.SYSTEM, content="You are Ada."),
-        ChatMessage(role=Role.USER, content="Index"),
+        ChatMessage(role=Role.USER, content="Read it"),
         ChatMessage(role=Role.TOOL, content="the file", name="read_file", tool_call_id="c1"),
     )
     items = (

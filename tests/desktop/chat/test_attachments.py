@@ -104,7 +104,7 @@ async def test_files_are_dropped_kept_in_the_draft_sent_and_opened_large(qtbot: 
         assert any("gone.txt cannot be read" in error for error in room.bridge.errors)
         assert room.bridge.errors[-1].count("\n") == 1, "the last message says both: it takes the place of the first"
         room.drop(tmp_path / "dot.png")
-        await room.until(lambda: any("dot.png is attached already" in error for error in room.bridge.errors))
+        await room.until(lambda: any("dot.png is already attached" in error for error in room.bridge.errors))
         await room.attached("dot.png", "notes.txt")
         room.panel.keep_draft()
         await room.bridge.jobs.settled()
@@ -243,7 +243,7 @@ async def test_pictures_and_long_texts_of_the_clipboard_go_along(qtbot: QtBot, e
     await room.until(lambda: any("too large to attach" in error for error in room.bridge.errors), "it is refused")
     await room.attached("Picture.jpg", "Pasted text.txt")
     room.panel.composer.files_given.emit([f"/nowhere/{number}" for number in range(30)])
-    await room.until(lambda: any("At most 20 things" in error for error in room.bridge.errors))
+    await room.until(lambda: any("at most 20 attachments" in error for error in room.bridge.errors))
     await room.attached("Picture.jpg", "Pasted text.txt")
     await room.bridge.jobs.settled()
 
@@ -377,7 +377,7 @@ async def test_secrets_long_texts_and_pictures_nobody_sees_are_told_before_they_
     choices.models = [ModelInfo(provider=provider, name=name, label="Mole", context_window=8_000, supports_vision=False)]
     room.drop(tmp_path / "dot.png", tmp_path / "long.txt")
     await room.attached("dot.png", "long.txt")
-    assert "Mole cannot see pictures" in room.note
+    assert "Mole cannot see images" in room.note
     assert "excerpts of about 10" in room.note
     choices.models = [ModelInfo(provider=provider, name=name, label="Mole")]
     room.panel.composer.attachments.chips[0].remove.click()
@@ -385,7 +385,7 @@ async def test_secrets_long_texts_and_pictures_nobody_sees_are_told_before_they_
     choices.models = []
     room.drop(tmp_path / "dot.png")
     await room.attached("long.txt", "dot.png")
-    assert "may be given excerpts alone" in room.note, "until the models are read"
+    assert "may receive excerpts only" in room.note, "until the models are read"
     await room.bridge.jobs.settled()
 
 

@@ -182,7 +182,7 @@ async def test_another_agent_is_kept_in_the_workflow(desk: Desk) -> None:
     await settle()
     args, fields = desk.engine.calls("workflows.choose")[-1]
     assert (args[0], args[1].model, fields) == ("w1", "", {"agent_id": "Bob"})
-    assert desk.panel.composer.field.placeholderText().startswith("Write to Bob")
+    assert desk.panel.composer.field.placeholderText().startswith("Message Bob")
     assert desk.panel.header.models.whole_text == "m"
 
 

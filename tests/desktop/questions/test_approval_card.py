@@ -88,10 +88,10 @@ async def test_unknown_settings_of_a_repository_are_never_of_low_risk(scene: Mak
     assert s.find("approval-risk").text() == "high risk"
 
 
-@pytest.mark.parametrize(("section", "what"), [("shell_ops", "commands are run"), ("file_ops", "files are touched")])
+@pytest.mark.parametrize(("section", "what"), [("shell_ops", "commands are run"), ("file_ops", "files are changed")])
 async def test_it_says_of_commands_and_of_files_apart_what_is_asked_about(scene: MakeScene, section: str, what: str) -> None:
     s = scene(asks(kind=ApprovalKind.FILE_OP, tool="run_command", section=section, reason="selective"))
-    assert s.find("approval-why").text() == f"You want to be asked before {what}."
+    assert s.find("approval-why").text() == f"Your settings ask before {what}."
 
 
 async def test_a_new_agent_is_shown_with_its_prompt_and_tools_and_a_batch_with_its_tasks(scene: MakeScene) -> None:

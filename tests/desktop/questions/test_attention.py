@@ -46,4 +46,4 @@ def test_a_screen_reader_says_it_wherever_the_window_is(attention: Attention, mo
     attention.tell("Atelier", "“First” is done")
     attention.show(Notice("Ada has a question", "Which one?", lambda: None, "q", (Action("This one", lambda: None),)))
     polite, assertive = QAccessible.AnnouncementPoliteness.Polite, QAccessible.AnnouncementPoliteness.Assertive
-    assert said == [("Atelier: “First” is done", polite), ("Ada needs you: Which one?", assertive)]
+    assert said == [("Atelier: “First” is done", polite), ("Ada has a question: Which one?", assertive)]

@@ -38,7 +38,7 @@ async def test_the_form_shows_the_chosen_agent_and_its_tools(page: Any, find: Fi
     assert not find("tool-enabled-CalculatorTool").isChecked()
     for name in ("MemoryTool", "UserQuestionTool", "ReportTool"):
         assert find(f"tool-enabled-{name}").accessibleDescription()
-    assert find("agent-control-note").text().startswith("Besides these, every agent can ask you a question")
+    assert find("agent-control-note").text().startswith("In addition, every agent can ask you a question")
     assert not find("agent-save").isEnabled()
     page.list.setCurrentRow(1)
     await settle()
@@ -74,7 +74,7 @@ async def test_a_temperature_can_be_left_to_the_model(page: Any, find: Find, ate
 
 async def test_how_long_it_thinks_is_chosen_and_taken_back(page: Any, find: Find, atelier: Engine) -> None:
     box = find("agent-effort")
-    assert [box.itemText(row) for row in range(box.count())] == ["Server default", "Briefly", "Medium", "High"]
+    assert [box.itemText(row) for row in range(box.count())] == ["Server default", "Low", "Medium", "High"]
     assert box.currentIndex() == 0
     box.setCurrentIndex(1)
     assert page.form.values()["effort"] == Effort.LOW

@@ -293,7 +293,7 @@ async def test_export_and_import_of_everything(window: SettingsWindow, atelier: 
     atelier.set("data", "import_jsonl", SimpleNamespace(counts={}))
     page.import_from(tmp_path)
     await settle()
-    assert page.move_busy.text.text().startswith("Imported: nothing.\nConfirm what you trust of it: ")
+    assert page.move_busy.text.text().startswith("Imported: nothing.\nConfirm what you trust: ")
 
 
 async def test_diagnostics_show_checks_versions_and_log_and_copy_them(

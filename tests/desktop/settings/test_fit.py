@@ -120,7 +120,7 @@ async def test_no_choice_of_the_web_page_is_cut(window: SettingsWindow, scale: i
 
 async def test_fields_side_by_side_stand_at_one_height_also_where_one_caption_takes_two_lines(window: SettingsWindow) -> None:
     switch_language("fr")
-    window.resize(860, 700)
+    window.resize(820, 700)
     window.show_page("agents")
     await settle()
     form = window.findChild(AgentForm)

@@ -245,7 +245,7 @@ async def test_a_rule_for_a_server_that_is_not_here_says_when_it_holds(kept: Kep
     find("form-submit").click()
     await settle()
     assert kept.rules[-1].text == "mcp__shelf__read"
-    assert find("toast").accessibleName().startswith("No server shelf with such a tool is here now")
+    assert find("toast").accessibleName().startswith("There is no server shelf with such a tool yet")
 
 
 async def test_an_edit_is_tried_by_its_path_alone() -> None:

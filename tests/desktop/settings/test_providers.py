@@ -64,7 +64,7 @@ async def test_without_a_keyring_it_says_that_the_key_is_forgotten(page: Any, fi
     page.form.changed.emit()
     find("provider-save").click()
     await settle()
-    assert "forgotten when the program ends" in page.busy.text.text()
+    assert "lost when Atelier closes" in page.busy.text.text()
 
 
 async def test_a_refusal_stays_in_place_with_the_form(page: Any, find: Find, atelier: Engine) -> None:
@@ -77,7 +77,7 @@ async def test_a_refusal_stays_in_place_with_the_form(page: Any, find: Find, ate
     find("provider-name").setText("***")
     find("provider-save").click()
     await settle()
-    assert page.busy.text.text().startswith("A name has 1 to 64 letters")
+    assert page.busy.text.text().startswith("A name may contain 1 to 64 letters")
 
 
 async def test_a_test_shows_latency_or_the_reason(page: Any, find: Find, atelier: Engine) -> None:
@@ -443,7 +443,7 @@ async def test_a_header_without_a_value_is_refused_in_place(page: Any, find: Fin
     find("provider-api-version").setText("two words")
     find("provider-save").click()
     await settle()
-    assert page.busy.text.text().startswith("An API version has letters")
+    assert page.busy.text.text().startswith("The API version may contain letters")
 
 
 async def test_a_value_that_nothing_could_keep_is_refused(page: Any, find: Find, atelier: Engine) -> None:

@@ -70,5 +70,5 @@ async def test_a_page_is_one_new_file(qtbot: QtBot, atelier: Engine, bridge: Fak
     await settle()
     assert (window.list.item(1).text(), page.title.text()) == ("Projets", "Projets")
     assert running.accessibleName() == "Workflows en parallèle"
-    assert page.find_text("actifs à la fois") is not None
+    assert page.find_text("en parallèle") is not None
     switch_language("en")

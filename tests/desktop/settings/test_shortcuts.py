@@ -123,7 +123,7 @@ async def test_keys_are_cleared_left_and_set_back_one_by_one_and_all_at_once(pag
 
 async def test_a_letter_alone_is_no_shortcut(page: Any, atelier: Engine) -> None:
     await press(page, "first", Qt.Key.Key_A, Qt.KeyboardModifier.NoModifier)
-    assert page._rows["first"].hint.text().startswith("A key that writes or moves needs")
+    assert page._rows["first"].hint.text().startswith("Keys that type text or move the cursor need")
     assert atelier.kept.shortcuts == {}
 
 

@@ -101,7 +101,10 @@ async def test_a_browser_for_pages_that_need_javascript_is_named_chosen_and_refu
 @pytest.mark.parametrize(
     ("kind", "field", "text", "says"),
     [
-        *(("searxng", "address", text, "Address: Must start with") for text in ("x.org", "https://x:0", "https://a@b", "http://x.org/?q=1")),
+        *(
+            ("searxng", "address", text, "Address: Must start with")
+            for text in ("x.org", "https://x:0", "https://a@b", "http://x.org/?q=1")
+        ),
         *(("brave", "env", text, "Variable: ") for text in ("two words", "9KEY", "clé")),
     ],
 )

@@ -629,4 +629,4 @@ async def test_the_foot_says_that_the_data_folder_was_moved(column: Column) -> N
     foot.show_connection("ready")
     assert (foot._words.text(), foot._words.toolTip()) == ("Ready", "")
     foot.show_connection("moved")
-    assert (foot._words.text(), "nothing is saved" in foot._words.toolTip()) == ("Moved", True)
+    assert (foot._words.text(), "nothing is being saved" in foot._words.toolTip()) == ("Moved", True)

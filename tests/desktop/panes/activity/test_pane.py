@@ -72,7 +72,7 @@ async def test_the_tree_shows_the_agent_and_its_buttons_steer_the_run(
 ) -> None:
     assert pane.tree.objectName() == "agent-tree"
     row = pane.tree._rows["r1"]
-    assert row.accessibleName().startswith("Ada, working, ")
+    assert row.accessibleName().startswith("Ada, running, ")
     assert "120 tokens" in row.accessibleName()
     row.pause.click()
     await live(pane, qtbot, event(10, ChunkType.RUN_STATUS, status=held))
@@ -448,7 +448,7 @@ async def test_a_row_says_which_sub_agent_it_is_of(team: ActivityPane, qtbot: Qt
     model = team.list.model()
     rows = {model.index(row, 0).data(): model.index(row, 0) for row in range(model.rowCount())}
     assert "Message to Dot" in rows
-    assert rows["CalculatorTool"].data(Qt.ItemDataRole.AccessibleTextRole).startswith("CalculatorTool, working, Dot")
+    assert rows["CalculatorTool"].data(Qt.ItemDataRole.AccessibleTextRole).startswith("CalculatorTool, running, Dot")
     assert rows["CalculatorTool"].data(Qt.ItemDataRole.ToolTipRole).startswith("Dot\n")
 
 

@@ -202,7 +202,7 @@ async def test_without_a_workflow_nothing_can_be_added(pane: TaskPane) -> None:
     pane.set_workflow("")
     await settle()
     assert names(pane) == []
-    assert pane.heading.text() == "PLAN"
+    assert pane.heading.text() == "TASKS"
     assert not pane.empty.button.isEnabled()
 
 
