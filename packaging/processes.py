@@ -19,6 +19,7 @@ ROOMS = ("support/worker/", "workspace/processes/")
 LISTED = {
     "desktop/chat/speech.py": "the system's own voice, which outlives no window",
     "desktop/projects/code/editor.py": "a person's editor, which is let go of",
+    "llm/embedders/installing.py": "pip of this interpreter, whose lines are the progress",
     "tools/shell/protected_names.py": "git is asked what it tracks, with no setting of the repository",
     "web/browser/process.py": "a browser, through the launcher of workspace/processes where there is an interpreter",
     "web/browser/start.py": "becomes that browser, with its pipes in their places",

@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -562,14 +562,10 @@ class Atelier(Services):
         from atelier_desk.engine.choosing import chosen
         from atelier_desk.engine.runs.manager import Who
 
-        agent = None
-        for wanted in (agent_id, workflow.agent_id):
-            if wanted and agent is None:
-                try:
-                    agent = await self.agents.get(wanted)
-                except NotFoundError:
-                    if wanted == agent_id:
-                        raise
+        agent = await self.agents.get(agent_id) if agent_id else None
+        if agent is None and workflow.agent_id:
+            with suppress(NotFoundError):
+                agent = await self.agents.get(workflow.agent_id)
         agent = agent or await self.agents.default()
         # Another agent than the workflow's, for one turn, comes with its own model.
         own = not workflow.agent_id or agent.id == workflow.agent_id
