@@ -235,7 +235,7 @@ async def test_the_model_of_a_fork_answers_the_sub_agent_of_the_fork(open_atelie
         if not results:
             return [spawn("s1", "Asker")]
         if "Which file?" in results[-1].content:
-            child = re.search(r'"child_id": ?"([0-9a-f]{24})"', results[-1].content)
+            child = re.search(r'"child_id": ?"([0-9a-f]{24,32})"', results[-1].content)
             assert child is not None
             return [ToolCall(id="a1", name="answer_child", arguments={"child_id": child[1], "message": "That one."})]
         return "Done."

@@ -33,7 +33,7 @@ def _query(entity: str, where: dict[str, Any] | None = None, **arguments: Any) -
     return {"entity": entity, **({"where": where} if where else {}), **arguments}
 
 
-SCOPE = "For add. workflow: for this workflow only. general: for all workflows"
+SCOPE = "For add. workflow: for this workflow alone. general: for all workflows"
 FOUND = "For list, search. workflow: this workflow's alone; general: those for all workflows, with your proposals for them; both."
 CLEARS = "For clear_by_type. workflow (when left out): this workflow's alone; general: those for all workflows, with your proposals; both."
 MATCHES = "0 keeps all that matches at all, 0.7 what is about the same thing, 1 clear matches alone"
@@ -54,7 +54,7 @@ TASKS: dict[str, dict[str, list[Row]]] = {
     "MemoryTool": {
         "scope": [
             (
-                "Keep for this workflow only that it is a draft.",
+                "Keep for this workflow alone that it is a draft.",
                 _memory("add", type="knowledge", content="It is a draft.", scope="workflow"),
                 SCOPE,
             ),

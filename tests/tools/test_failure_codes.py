@@ -46,6 +46,11 @@ def failures(tree: ast.AST) -> Iterator[tuple[str, str]]:
             code, text = (each.value for each in node.elts if isinstance(each, ast.Constant))
             if isinstance(code, str) and code in set(FailureCode) and isinstance(text, str) and "{path}" in text:
                 yield code, text
+        if isinstance(node, ast.Dict):
+            for key, value in zip(node.keys, node.values, strict=True):
+                code, text = getattr(key, "value", None), getattr(value, "value", None)
+                if isinstance(code, str) and code in set(FailureCode) and isinstance(text, str) and "{path}" in text:
+                    yield code, text
         if not isinstance(node, ast.Call) or not node.args:
             continue
         named = {keyword.arg: keyword.value for keyword in node.keywords}

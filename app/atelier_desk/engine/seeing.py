@@ -48,7 +48,7 @@ class Seer:
         if self.model:
             return ""
         return (
-            "No model that sees is chosen for describing pictures. The user can choose one in Settings, Pictures and 3D "
+            "No model that sees is chosen for describing pictures. The user can choose one in Settings, Images and 3D "
             "(atelier media describe)."
         )
 

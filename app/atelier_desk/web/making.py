@@ -60,7 +60,7 @@ class Maker:
         if self.settings.images and self.settings.images_model:
             return ""
         return (
-            "No service that makes pictures is set up. The user can enter the address and model of one in Settings, Pictures and 3D "
+            "No service that makes pictures is set up. The user can enter the address and model of one in Settings, Images and 3D "
             "(atelier media images)."
         )
 
@@ -69,7 +69,7 @@ class Maker:
         if self.settings.models != "off":
             return ""
         return (
-            "No service that makes 3D models is set up. The user can choose Tripo or Meshy in Settings, Pictures and 3D "
+            "No service that makes 3D models is set up. The user can choose Tripo or Meshy in Settings, Images and 3D "
             "(atelier media models)."
         )
 

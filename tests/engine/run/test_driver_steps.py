@@ -107,12 +107,22 @@ def noted() -> Noted:
     return Noted()
 
 
+async def _no_events(*_given: object, **_named: object) -> list[object]:
+    return []
+
+
 @pytest.fixture
 def driver(noted: Noted, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> Driver:
     teams = noted.of("teams")
     teams.conclude = noted.conclude
     env = SimpleNamespace(
-        own=(), marks=None, clock=clock, journal=SimpleNamespace(append_if=noted.append_if), server_problems=noted.server_problems
+        own=(),
+        marks=None,
+        clock=clock,
+        saying=asyncio.Lock(),
+        repos=SimpleNamespace(journal=SimpleNamespace(of_type=_no_events)),
+        journal=SimpleNamespace(append_if=noted.append_if),
+        server_problems=noted.server_problems,
     )
     made = Driver(env, noted, teams, SimpleNamespace())  # type: ignore[arg-type]
     made._calls = noted.of("calls")

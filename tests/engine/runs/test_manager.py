@@ -573,9 +573,9 @@ async def test_steering_a_run_that_is_over_says_so(open_atelier: Opener) -> None
     async with open_atelier(["done"]) as atelier:
         _, run_id = await start(atelier)
         await atelier.runs.wait(run_id)
-        with pytest.raises(ConflictError, match="over"):
+        with pytest.raises(ConflictError, match="ended"):
             await atelier.runs.pause(run_id)
-        with pytest.raises(ConflictError, match="over"):
+        with pytest.raises(ConflictError, match="ended"):
             await atelier.runs.resume(run_id)
         await atelier.runs.cancel(run_id)
         assert (await atelier.repos.runs.get(run_id)).status is RunStatus.COMPLETED

@@ -344,7 +344,7 @@ async def test_the_time_outlives_a_restart_and_is_applied(office: Opener) -> Non
         decided = await atelier.approvals.get(asked.id)
         assert (decided.status, decided.decided_by) == (ApprovalStatus.REJECTED, "timeout")
         assert decided.note == "Nobody decided within 30 seconds, so the call was refused."
-        assert "no decision was made in time" in model.requests[-1].messages[-1].content
+        assert "nobody decided in time" in model.requests[-1].messages[-1].content
 
 
 @pytest.mark.parametrize("on_timeout", [OnTimeout.APPROVE, OnTimeout.ASK_AGAIN])

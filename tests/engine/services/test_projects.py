@@ -32,7 +32,7 @@ async def test_what_is_not_there_is_said(open_atelier: Opener, tmp_path: Path) -
         await atelier.projects.create("pages")
         with pytest.raises(NotFoundError, match="pages"):
             await atelier.projects.get("page")
-        with pytest.raises(UsageError, match="no folder"):
+        with pytest.raises(UsageError, match="does not exist"):
             await atelier.projects.create("gone", str(tmp_path / "gone"))
         with pytest.raises(UsageError, match="own data"):
             await atelier.projects.create("own", str(atelier.datadir.root))

@@ -317,7 +317,7 @@ async def test_of_a_sub_agent_only_what_is_below_it(open_atelier: Opener) -> Non
 async def test_what_is_not_there_is_a_clear_error(open_atelier: Opener) -> None:
     async with open_atelier(["Hi."]) as atelier:
         empty = await atelier.workflows.create()
-        with pytest.raises(NotFoundError, match="Nothing was said"):
+        with pytest.raises(NotFoundError, match="no messages yet"):
             await atelier.teams.tree(empty.id)
         workflow_id, run_id = await begin(atelier)
         await atelier.runs.wait(run_id)

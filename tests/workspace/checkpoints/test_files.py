@@ -292,7 +292,7 @@ CALLS: dict[str, tuple[Callable[[WorkspaceFiles, Path], object], str, str]] = {
     "move onto a folder": (lambda files, ws: files.move(AUTHOR, at(ws, "a"), at(ws, "d"), overwrite=True), "exists", "shown/d"),
     "move into itself": (lambda files, ws: files.move(AUTHOR, at(ws, "d"), at(ws, "d/y")), "into_itself", "shown/d"),
     "copy what is not there": (lambda files, ws: files.copy(AUTHOR, at(ws, "b"), at(ws, "c")), "not_found", "shown/b"),
-    "copy onto itself": (lambda files, ws: files.copy(AUTHOR, at(ws, "a"), at(ws, "a"), overwrite=True), "exists", "shown/a"),
+    "copy onto itself": (lambda files, ws: files.copy(AUTHOR, at(ws, "a"), at(ws, "a"), overwrite=True), "same", "shown/a"),
     "copy onto another": (lambda files, ws: files.copy(AUTHOR, at(ws, "a"), at(ws, "d/x")), "exists", "shown/d/x"),
     "copy into itself": (lambda files, ws: files.copy(AUTHOR, at(ws, "d"), at(ws, "d/y")), "into_itself", "shown/d"),
     "copy all into itself": (lambda files, ws: files.copy(AUTHOR, at(ws, ""), at(ws, "y")), "into_itself", "shown/"),

@@ -317,7 +317,7 @@ class ModelStep(Step):
             _("Built-in starter"),
             _(
                 "Works offline, right away. It can calculate, manage tasks and memories and ask questions, but is "
-                "too small for real conversation."
+                "too small for a real dialogue."
             ),
             _("ready"),
         )
