@@ -79,7 +79,7 @@ async def test_the_chosen_one_is_in_the_form_with_its_variables(page: Any, find:
     assert not page.save.isEnabled()
     switch_language("fr")
     await settle()
-    assert page.facts.text() == "Variables : who, language = French"
+    assert page.facts.text() == "Variables\u00a0: who, language = French"
     assert page.title.text() == "Invites"
 
 

@@ -307,7 +307,7 @@ def test_a_call_of_a_tool_that_cannot_be_used_shows_no_name_of_ours(qtbot: QtBot
     assert not [text for text in texts if "mcp__" in text]
     now = datetime(2026, 1, 1, tzinfo=UTC)
     assert span_title(Span(run_id="r", kind="tool", label=tool, start=now, end=now, seq=1)) == shown
-    assert mark_title(Mark(1, now, "r", "tool_call_started", tool, "")) == f"{shown} starts"
+    assert mark_title(Mark(1, now, "r", "tool_call_started", tool, "")) == f"{shown} started"
 
 
 def test_a_servers_call_shows_what_waits_and_then_how_it_ended(qtbot: QtBot, host: TranscriptHost) -> None:

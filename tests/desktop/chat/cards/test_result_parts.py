@@ -73,7 +73,7 @@ def test_a_picture_is_shown_within_the_card_and_folds(qtbot: QtBot) -> None:
         (FileChange(action="moved", path="a", moved_to="b"), "Moved a to b", "a déplacé vers b"),
         (FileChange(action="deleted", path="a"), "Deleted a", "a supprimé"),
         (TextPart(text="long"), "Text", "Texte"),
-        (TextPart(title="Log", text="long"), "Log", "Log"),
+        (TextPart(title="Trace of it", text="long"), "Trace of it", "Trace of it"),
     ],
 )
 def test_each_part_says_what_it_is(qtbot: QtBot, part: ResultPart, words: str, french: str) -> None:
