@@ -91,7 +91,7 @@ def test_what_is_said_of_a_sign_in(open_desk: OpenDesk, monkeypatch: pytest.Monk
         later = "failed · The sign-in of the MCP server mail is not reachable now (HTTP 503). Nothing was lost: try again later."
         tard = (
             "échec · Le service de connexion du serveur MCP mail est injoignable pour le moment (HTTP 503). "
-            "Rien n’est perdu : réessayez plus tard."
+            "Rien n’est perdu\u00a0: réessayez plus tard."
         )
         page.after("mcp-restart", later, tard)
         accounts.token_status, accounts.deny = 0, True
