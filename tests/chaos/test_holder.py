@@ -64,4 +64,4 @@ async def test_an_ending_holder_hands_over_while_a_model_hangs(tmp_path: Path) -
         assert ended.is_whole(), ended
         statuses = [event["status"] for event in ended.events if event["chunk_type"] == "run_status"]
         assert statuses == ["processing", "interrupted", "processing", "completed"]
-        assert "Going on without it" in ended.err
+        assert "Continuing without it" in ended.err
