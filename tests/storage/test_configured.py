@@ -172,3 +172,24 @@ async def test_a_table_that_the_engine_cannot_read_is_damaged_as_a_whole() -> No
     assert (found.table, found.row) == ("agent", "?")
     with pytest.raises(StorageError, match="disk failed"):
         await damaged_configuration(fails, ("provider",))
+
+
+UNREADABLE = [
+    ("agent", "config", "{"), ("agent", "config", "{}"), ("mcp_server", "config", "["), ("permission_rule", "action", "dany"),
+    ("permission_rule", "scope", "x"), ("setting", "value", ""), ("setting", "value", "fal"),
+]  # fmt: skip
+"""What damage left of a row of an earlier version, which has no hash."""
+
+
+@pytest.mark.parametrize(("table", "column", "value"), UNREADABLE)
+async def test_what_cannot_be_read_is_damaged_without_a_hash_too(kept: Repositories, table: str, column: str, value: str) -> None:
+    row = record(table, key(table))
+    await kept.store.write(Statement(f"UPDATE $row SET `{column}` = $value, hash = NONE", {"row": row, "value": value}))
+    assert [(each.table, each.row) for each in await damaged_configuration(kept.store.query_all)] == [(table, key(table))]
+    for each in lists(kept).values():
+        await each()
+    if table in ("permission_rule", "setting"):
+        with pytest.raises(StorageError, match="no agent begins"):
+            await kept.settings.refuse_damaged()
+    assert [each.row for each in await remove_damaged(kept.store)] == [key(table)]
+    await kept.settings.refuse_damaged()

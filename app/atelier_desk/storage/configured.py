@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
@@ -16,8 +17,14 @@ _TABLES = {table.name: table for table in (tables.AGENTS, tables.PROVIDERS, tabl
 
 
 def is_whole_setting(row: Mapping[str, Any]) -> bool:
-    """Whether the row of a setting is as it was written; one of an earlier version has no hash."""
-    return has_hash("setting", row, SETTING_HASHED)
+    """Whether the row of a setting is as it was written; one of an earlier version has no hash, and has to be readable."""
+    if row.get("hash") is not None:
+        return has_hash("setting", row, SETTING_HASHED)
+    try:
+        json.loads(row["value"])
+    except ValueError:
+        return False
+    return True
 
 
 async def damaged_configuration(run: Callable[..., Awaitable[list[Any]]], names: Sequence[str] = CONFIGURATION) -> list[Damage]:
@@ -37,5 +44,5 @@ async def damaged_configuration(run: Callable[..., Awaitable[list[Any]]], names:
                 raise
             rows = []
             found.append(of_row(name, {"id": "?"}))
-        found += [of_row(name, row) for row in rows if not (table.is_whole(row) if table else is_whole_setting(row))]
+        found += [of_row(name, row) for row in rows if not (table.is_readable(row) if table else is_whole_setting(row))]
     return found

@@ -16,6 +16,7 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 from pydantic_core import to_json as to_json_bytes
 
 from atelier_desk.domain.base import Model
+from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import damage
 from atelier_desk.storage.packed import packed, unpacked
 from atelier_desk.storage.row_hash import row_hash
@@ -127,18 +128,31 @@ class Table(Generic[M]):
         """Whether a row is as it was written, as far as its hash tells; one of an earlier version has none."""
         return has_hash(self.name, row, self.hashed)
 
+    def is_readable(self, row: Mapping[str, Any]) -> bool:
+        """The same of a row with all columns; of one without a hash, whether there is a model in it."""
+        try:
+            self.decode(row)
+        except StorageError:
+            return False
+        return True
+
     def decode(self, row: Mapping[str, Any]) -> M:
         """The model of a row; columns that belong to no field are left out.
 
         Raises:
             StorageError: ``damaged_row``: it is not as it was written.
         """
-        if self.hashed and not self.is_whole(row):
+        if self.hashed and not has_hash(self.name, row, self.hashed):
             raise damage.damaged_row(self.name, row)
         try:
-            row = unpacked(self.name, row)
-        except ValueError:
-            raise damage.damaged_row(self.name, row) from None
+            return self._model(row)
+        except ValueError as error:
+            if not self.hashed:
+                raise
+            raise damage.damaged_row(self.name, row) from error
+
+    def _model(self, row: Mapping[str, Any]) -> M:
+        row = unpacked(self.name, row)
         values: dict[str, Any] = {} if self._key else {"id": row["id"].id}
         for field in self._fields:
             found = row.get(self.column(field))

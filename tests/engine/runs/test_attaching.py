@@ -16,7 +16,7 @@ from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.errors import StorageError, UsageError
 from atelier_desk.domain.events.run import Dispatch
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.attachments import of_bytes, read, text_file
+from atelier_desk.engine.attachments import Prepared, of_bytes, read, text_file
 from atelier_desk.engine.services.common.conflicts import OnConflict
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.engine.conftest import Opener
@@ -30,6 +30,11 @@ async def said(atelier: Atelier, workflow_id: str, text: str, *attached: Any) ->
     return run_id
 
 
+async def made(name: str, content: bytes) -> Prepared:
+    """As the service does: a picture is opened in a process, which a thread waits for."""
+    return await asyncio.to_thread(of_bytes, name, content)
+
+
 async def attachments(atelier: Atelier, workflow_id: str) -> list[Attachment]:
     """What the transcript shows at its first message."""
     entry = (await atelier.workflows.transcript(workflow_id))[0]
@@ -40,7 +45,7 @@ async def test_bytes_are_kept_by_their_hash_and_the_model_gets_picture_and_text(
     picture, model = png(), ScriptedModel(["ok", "still there"])
     async with open_atelier(model) as atelier:
         workflow = await atelier.workflows.create()
-        await said(atelier, workflow.id, "Look", of_bytes("dot.png", picture), text_file("a.txt", "The sea is blue."))
+        await said(atelier, workflow.id, "Look", await made("dot.png", picture), text_file("a.txt", "The sea is blue."))
         [dot, text] = await attachments(atelier, workflow.id)
         assert await atelier.attachments.data(workflow.id, dot) == picture
         assert await atelier.attachments.text(workflow.id, text) == "The sea is blue."
@@ -113,7 +118,7 @@ async def test_a_model_that_cannot_see_is_told_so_and_the_inspector_shows_it(ope
         workflow = await atelier.workflows.create()
         seeing = atelier.environment.gateway
         atelier.environment.gateway = Blind(seeing)  # type: ignore[assignment]
-        run_id = await said(atelier, workflow.id, "Look", of_bytes("dot.png", png()))
+        run_id = await said(atelier, workflow.id, "Look", await made("dot.png", png()))
         assert model.requests[0].messages[-1].images == ()
         assert "'dot.png'), but you are a model that cannot see pictures" in model.requests[0].messages[-1].content
         [summary] = await atelier.inspector.requests(run_id)
@@ -129,7 +134,7 @@ async def test_a_picture_whose_file_vanished_is_said_and_the_turn_goes_on(open_a
     model = ScriptedModel(["ok", "ok"])
     async with open_atelier(model) as atelier:
         workflow = await atelier.workflows.create()
-        run_id = await said(atelier, workflow.id, "Look", of_bytes("dot.png", png()))
+        run_id = await said(atelier, workflow.id, "Look", await made("dot.png", png()))
         [dot] = await attachments(atelier, workflow.id)
         await atelier.repos.artefacts.remove(workflow.id, [dot.sha256])
         await said(atelier, workflow.id, "Again")
@@ -142,7 +147,7 @@ async def test_edited_regenerated_and_queued_messages_keep_what_went_with_them(o
     model = ScriptedModel(["one", "two", "three"])
     async with open_atelier(model) as atelier:
         workflow = await atelier.workflows.create()
-        run_id = await said(atelier, workflow.id, "Look", of_bytes("dot.png", png()), text_file("a.txt", "blue"))
+        run_id = await said(atelier, workflow.id, "Look", await made("dot.png", png()), text_file("a.txt", "blue"))
         await atelier.runs.wait(await atelier.runs.edit_and_resend(workflow.id, run_id, "Look closely"))
         await atelier.runs.wait(await atelier.runs.regenerate(workflow.id, run_id))
     for request in model.requests:
@@ -165,7 +170,7 @@ async def test_copies_forks_and_files_of_a_workflow_have_its_attachments(open_at
     long = "x" * 200_000
     async with open_atelier(["ok"]) as atelier:
         workflow = await atelier.workflows.create()
-        await said(atelier, workflow.id, "Look", of_bytes("dot.png", png()), of_bytes("l.txt", b"\xff\xfe" + long.encode("utf-16-le")))
+        await said(atelier, workflow.id, "Look", await made("dot.png", png()), await made("l.txt", b"\xff\xfe" + long.encode("utf-16-le")))
         text = await atelier.workflows.export(workflow.id)
         copies = [
             (await atelier.workflows.duplicate(workflow.id)).id,

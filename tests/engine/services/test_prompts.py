@@ -14,6 +14,7 @@ from atelier_desk.domain.prompt import PromptDraft
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.elsewhere import hold
 from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.workspace.skills import arguments
 from tests.engine.conftest import Opener
 from tests.engine.services.test_skills import home, project, turn, write
 
@@ -60,6 +61,18 @@ async def test_there_are_bounds(atelier: Atelier, monkeypatch: pytest.MonkeyPatc
     await atelier.prompts.save(GREET)
     with pytest.raises(LimitError, match="Delete one first"):
         await atelier.prompts.save(PromptDraft(name="a", content="x"))
+
+
+async def test_what_was_pasted_with_half_a_character_is_kept(atelier: Atelier) -> None:
+    made = await atelier.prompts.save(PromptDraft(name="a", description="b\ud83d", content="c\udc00 {{d}}"))
+    assert (await atelier.prompts.get(made.id)).content == "c\ufffd {{d}}"
+
+
+async def test_a_text_that_would_be_too_long_is_never_made(atelier: Atelier, monkeypatch: pytest.MonkeyPatch) -> None:
+    await atelier.prompts.save(PromptDraft(name="a", content="{{b}}" * 10_000))
+    monkeypatch.setattr(arguments, "with_values", lambda *_given: pytest.fail("a thousand million characters"))
+    with pytest.raises(LimitError, match="1000000000 characters"):
+        await atelier.prompts.filled("a", {"b": "x" * 100_000})
 
 
 async def test_variables_that_have_no_value_are_named(atelier: Atelier) -> None:

@@ -94,6 +94,7 @@ async def test_what_pip_cannot_do_is_said_with_what_to_do(index: Path, clock: Ma
         ("HTTP error 403 Client Error: Forbidden", "login"),
         ("NameResolutionError: Failed to resolve 'pypi.org'", "Check the network"),
         ("error: externally-managed-environment", "python -m venv"),
+        ("OSError: [Errno 30] Read-only file system: '/opt/lib'", "python -m venv"),
         ("Segmentation fault", "Try it in a terminal: make setup EXTRAS=sentence-transformers"),
     ],
 )
@@ -136,10 +137,12 @@ async def test_a_full_disk_is_said_before_anything_is_downloaded(index: Path, mo
         await installing.install(lambda _line: None)
 
 
-@pytest.mark.parametrize("frozen", [True, False])
-async def test_a_program_without_pip_says_what_to_do_instead(index: Path, monkeypatch: pytest.MonkeyPatch, frozen: bool) -> None:
-    if frozen:
+@pytest.mark.parametrize("why", ["frozen", "no pip", "read only"])
+async def test_a_program_that_cannot_add_packages_says_what_to_do_instead(index: Path, monkeypatch: pytest.MonkeyPatch, why: str) -> None:
+    if why == "frozen":
         monkeypatch.setattr(sys, "frozen", True, raising=False)
+    elif why == "read only":
+        monkeypatch.setattr(installing.os, "access", lambda _path, mode: mode != installing.os.W_OK)
     else:
         monkeypatch.setattr(installing.util, "find_spec", lambda _name: None)
     with pytest.raises(AtelierError, match="Ollama, or run Atelier from its source: make run EXTRAS=sentence-transformers"):

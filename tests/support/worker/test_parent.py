@@ -164,6 +164,41 @@ async def test_what_it_started_ends_with_it(module: Make, tmp_path: Path, how: s
     await until(lambda: gone(child))
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows knows no sessions")
+async def test_what_left_its_session_and_holds_its_answers_open_keeps_nobody_waiting(module: Make, tmp_path: Path) -> None:
+    name, env = module(HEAD + "os.dup2(1, 4)\n" + ECHO + "serve(answer)")
+    worker = await Worker.start(name, env=env)
+    note = tmp_path / "pid"
+    left = f"Path({str(note)!r}).write_text(str(subprocess.Popen(['sleep', '60'], start_new_session=True, pass_fds=(4,)).pid))"
+    asking = asyncio.create_task(worker.ask({"eval": f"{left} and os._exit(7)"}))
+    try:
+        await asyncio.wait([asking], timeout=30)
+        assert asking.done()
+        with pytest.raises(Ended, match="exit status 7"):
+            await asking
+    finally:
+        asking.cancel()
+        await worker.end()
+        os.kill(int(note.read_text()), 9)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="reads a pipe by its number")
+async def test_what_it_said_before_it_ended_is_heard_however_late_somebody_listens(module: Make) -> None:
+    name, env = module()
+    worker = await Worker.start(name, env=env)
+    try:
+        told: list[int] = []
+        asking = worker.replies({"tell": 3, "eval": "list(map(tell, ['x' * 1000] * 6000)) and os._exit(0)"})
+        with pytest.raises(Ended, match="exit status 0"):
+            async for _done, reply in asking:
+                if not told:
+                    await worker.exited_within(0.5)  # it cannot end while nobody reads what does not fit into a pipe
+                told.append(len(str(reply.value)))
+        assert len(told) == 6003
+    finally:
+        await worker.end()
+
+
 PARENT = """
 import asyncio, os, sys
 from atelier_desk.support.worker.environment import environment

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atelier_desk.workspace.skills.arguments import filled, joined, names_of, split, values_of, variables, wants, with_values
+from atelier_desk.workspace.skills.arguments import filled, joined, length_with, names_of, split, values_of, variables, wants, with_values
 
 
 @pytest.mark.parametrize(
@@ -87,6 +87,7 @@ def test_variables_of_a_prompt(text: str, found: list[tuple[str, str | None]]) -
 )
 def test_a_prompt_with_its_values(text: str, values: dict[str, str], out: str) -> None:
     assert with_values(text, values) == out
+    assert length_with(text, values) == len(out)
 
 
 @pytest.mark.parametrize(

@@ -68,3 +68,8 @@ def test_what_is_written_comes_back(description: str, content: str) -> None:
     except AtelierError:
         return
     assert read(write(Prompt(**draft.model_dump())), "other.md").draft == draft
+
+
+@pytest.mark.parametrize(("text", "file"), [("Go", "re\u0301sume\u0301.md"), ("---\nname: re\u0301sume\u0301\n---\nGo", "x.md")])
+def test_a_name_whose_accents_stand_alone_as_in_files_of_macos_keeps_them(text: str, file: str) -> None:
+    assert read(text, file).draft.name == "r\u00e9sum\u00e9"

@@ -40,7 +40,7 @@ class PauseReason(StrEnum):
     """What worked on the run ended: the command that followed it, the program, or by a kill."""
 
 
-Ended = Literal["command", "program", "killed"]
+Ended = Literal["command", "program", "killed", "damaged"]
 """What ended when a run was interrupted."""
 
 

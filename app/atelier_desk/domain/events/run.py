@@ -436,8 +436,8 @@ class RunPaused(Event):
     """The run is held until somebody lets it go on.
 
     Attributes:
-        ended: for an interrupted run, what ended: the ``command`` that followed it (a person ended it), the ``program``, or ``killed``:
-            found by the next process, so that nobody knows how long it worked.
+        ended: for an interrupted run, what ended: the ``command`` that followed it (a person ended it), the ``program``, ``killed``: found
+            by the next process, so that nobody knows how long it worked; or ``damaged``: rows that may forbid something are.
     """
 
     type: Literal["run_paused"] = "run_paused"

@@ -45,7 +45,7 @@ class LiveRuns:
         conversations: what new runs inherit.
         alive: by workflow, the root run that is not over.
         teams: what two of them do to each other.
-        narrow: brings a run that came from its journal, and its team, up to what is forbidden now; called before it is worked on.
+        narrow: brings a run up to what is forbidden now; called before it is worked on.
     """
 
     def __init__(self, env: RunEnvironment, slots: int) -> None:
@@ -374,11 +374,16 @@ class LiveRuns:
     async def _work(self, live: LiveRun, driver: Driver) -> None:
         with correlation(live.handle.current.correlation_id):
             try:
-                if not live.narrowed:
-                    await self.narrow(live)
+                await self.narrow(live)
                 await driver.drive()
             except Exception as error:
                 self._broke(live, error)
+                if isinstance(error, StorageError) and is_damage(error):
+                    live.stopping = True  # until that is settled, nothing sets it going but a person
+                    try:
+                        await self.mark_interrupted([live], "damaged")
+                    finally:
+                        live.stopping = False
             else:
                 self.settled(live)
                 asyncio.get_running_loop().call_soon(self._again, live, live.handle.state)

@@ -363,9 +363,7 @@ class RunManager:
             finally:
                 # Also when whoever sent it no longer waits: it is in the journal.
                 if handle.state is not None:
-                    live = self._runs.add(handle)
-                    await self.narrowing.at_start(live)
-                    self._runs.drive(live)
+                    self._runs.drive(self._runs.add(handle))
         return run_id
 
     # -- what its parts do ---------------------------------------------------------------------------------------------------------

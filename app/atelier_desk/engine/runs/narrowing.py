@@ -40,12 +40,12 @@ class Narrowing:
     def __init__(self, env: RunEnvironment, runs: LiveRuns) -> None:
         self._env = env
         self._runs = runs
-        runs.narrow = self.taken_up
+        runs.narrow = self.at_work
         self._applying: list[_Change] = []
 
     async def apply(self, workflow_id: str = "", *, mode: ApprovalMode | None = None, agent_id: str = "") -> None:
         """Bring runs up to the settings and rules of now: those of a workflow, or all. Returns when it is in the journals of those in
-        memory; others come to it before they are worked on (``taken_up``). Who calls it has stored and announced the change: a turn that
+        memory; others come to it before they are worked on (``at_work``). Who calls it has stored and announced the change: a turn that
         begins from now on goes by it, and one that was just beginning is waited for.
 
         Args:
@@ -68,17 +68,28 @@ class Narrowing:
         finally:
             self._applying.remove(change)
 
-    async def at_start(self, live: LiveRun) -> None:
-        """Bring a turn that has just begun up to the changes that are still being applied: it may have read what counted before them, and
-        its first call could be made before ``apply`` comes to it."""
+    async def at_work(self, live: LiveRun) -> None:
+        """Bring a run that is about to be worked on up to the changes that are still being applied: it may have begun by what counted
+        before them, and its next call could be made before ``apply`` comes to it. One that came from its journal is taken up first.
+
+        Raises:
+            StorageError: ``damaged_row``, as ``before``.
+        """
+        if not live.narrowed:
+            await self._taken_up(live)
         for change in [each for each in self._applying if each.workflow_id in ("", live.handle.workflow_id)]:
             await self._team(live, (await self._env.repos.settings.load()).approvals, change.mode, change.agent_id)
 
     async def before(self, live: LiveRun) -> None:
-        """The same for a run that is about to go on, and for those below it."""
+        """The same for a run that is about to go on by the rules of now, and for those below it.
+
+        Raises:
+            StorageError: ``damaged_row``: a setting or a rule is damaged, and might be what forbids something since the run last worked.
+        """
+        await self._env.repos.settings.refuse_damaged()
         await self._team(live, (await self._env.repos.settings.load()).approvals)
 
-    async def taken_up(self, live: LiveRun) -> None:
+    async def _taken_up(self, live: LiveRun) -> None:
         """The same for a run that came from its journal, and for its team from the top: a sub-agent may do what its parent may. The root
         is in memory before anything is read, so that a change comes to it by ``apply``, or is read here."""
         above = await self._above(live)
@@ -97,7 +108,10 @@ class Narrowing:
 
     async def _team(self, top: LiveRun, chosen: ApprovalSettings, mode: ApprovalMode | None = None, agent_id: str = "") -> None:
         workflow = await self._env.repos.workflows.get(top.handle.workflow_id)
-        for live in (top, *await self._runs.below(top)):
+        told: set[str] = set()
+        # Who is below is looked up again after each: one that began by what its parent might do before is there when its parent was told.
+        while live := next((each for each in (top, *await self._runs.below(top)) if each.handle.run_id not in told), None):
+            told.add(live.handle.run_id)
             above = await self._above(live)
 
             def decide(now: RunState, above: list[LiveRun] = above) -> list[RightsNarrowed] | None:

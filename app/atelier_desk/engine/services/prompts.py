@@ -11,6 +11,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
 from atelier_desk.domain.prompt import Prompt, PromptDraft
 from atelier_desk.domain.skill import Invocation, SkillUse
+from atelier_desk.engine.run.mend import mended
 from atelier_desk.engine.services.common.conflicts import OnConflict
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.i18n import N_, _
@@ -73,7 +74,8 @@ class PromptService:
         if old is None and len(await repo.list()) >= limits.PROMPTS:
             raise LimitError(N_("There are {most} prompts already; more are not kept. Delete one first."), most=limits.PROMPTS)
         now = self._context.clock.now()
-        values = {**draft.model_dump(), "tainted": tainted, "updated_at": now}
+        # What is pasted may hold half a character, which no database takes.
+        values = {**{name: mended(text) for name, text in draft.model_dump().items()}, "tainted": tainted, "updated_at": now}
         prompt = old.model_copy(update=values) if old is not None else Prompt(**values, created_at=now)
         return await self._keep(prompt)
 
@@ -168,8 +170,8 @@ def _filled(prompt: Prompt, values: Mapping[str, str]) -> str:
     if missing := [name for name, default in known.items() if default is None and name not in values]:
         example = " ".join(f"{name}=…" for name in missing)
         raise UsageError(MISSING, code="missing_variables", name=prompt.name, missing=", ".join(missing), example=example)
-    text = arguments.with_values(prompt.content, values)
-    if len(text) > limits.MESSAGE:
+    length = arguments.length_with(prompt.content, values)
+    if length > limits.MESSAGE:
         said = N_("The prompt has {length} characters with its variables filled in; at most {most} are allowed.")
-        raise LimitError(said, length=len(text), most=limits.MESSAGE)
-    return text
+        raise LimitError(said, length=length, most=limits.MESSAGE)
+    return arguments.with_values(prompt.content, values)

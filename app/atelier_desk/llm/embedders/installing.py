@@ -40,7 +40,7 @@ _FAILURES = (
         N_("The package index could not be reached, or a download broke off. Check the network, then install again."),
     ),
     (
-        "externally-managed-environment|Permission denied|Errno 13",
+        "externally-managed-environment|Permission denied|Read-only file system|Errno (13|30)",
         N_("This Python takes no packages. Run Atelier from an environment of its own (python -m venv)."),
     ),
     ("Could not find a version|No matching distribution", N_("This system or Python has no such package. Choose another embedder.")),
@@ -58,8 +58,9 @@ def installed() -> bool:
 
 
 def can_install() -> bool:
-    """Whether this Python can add packages: an installed bundle has no pip."""
-    return not getattr(sys, "frozen", False) and util.find_spec("pip") is not None
+    """Whether this Python can add packages: an installed bundle has no pip, and one that may not be written to would be found out
+    after the whole download."""
+    return not getattr(sys, "frozen", False) and util.find_spec("pip") is not None and os.access(sysconfig.get_path("purelib"), os.W_OK)
 
 
 def missing() -> ProviderError:

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.base import Model
-from atelier_desk.domain.errors import LimitError, NotFoundError
+from atelier_desk.domain.errors import LimitError, NotFoundError, StorageError
 from atelier_desk.i18n import N_
 from atelier_desk.storage import damage, errors
 from atelier_desk.storage.rows import Table, record
@@ -98,9 +98,11 @@ class Repository(Generic[M]):
         """Those that are as they were written. A damaged one is left out of lists, so that it stops nobody; the check-up names it."""
         found = []
         for row in rows:
-            if self.table.is_whole(row):
+            try:
                 found.append(self.table.decode(row))
-            else:
+            except StorageError as error:
+                if error.code != damage.CODE:
+                    raise
                 log.warning("left out: %s", damage.of_row(self.table.name, row).error())
         return found
 

@@ -200,12 +200,11 @@ class _Pipes(asyncio.subprocess.SubprocessStreamProtocol):
         self.exited = asyncio.Event()
         self.printed = bytearray()
         self.printed_all = asyncio.Event()
-        self._pid = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
         assert isinstance(transport, asyncio.SubprocessTransport)
-        self._pid = transport.get_pid()
+        self._process = transport
 
     def pipe_data_received(self, fd: int, data: bytes | str) -> None:
         if fd == 2 and isinstance(data, bytes):
@@ -221,9 +220,21 @@ class _Pipes(asyncio.subprocess.SubprocessStreamProtocol):
 
     def process_exited(self) -> None:
         if sys.platform != "win32":
-            _signal(self._pid)  # what it started: its number is nobody else's yet
+            _signal(self._process.get_pid())  # what it started: its number is nobody else's yet
         self.exited.set()
         super().process_exited()
+        asyncio.get_running_loop().call_later(_LOOK_S, self._let_go)
+
+    def _let_go(self, read: bool = False) -> None:
+        """End its answers where something that left its session holds them open. What it said itself is here then: a pipe that was read
+        from at two looks had been emptied."""
+        pipe = self._process.get_pipe_transport(1)
+        if not isinstance(pipe, asyncio.ReadTransport) or pipe.is_closing():
+            return
+        if read and pipe.is_reading():
+            pipe.close()
+        else:
+            asyncio.get_running_loop().call_later(_LOOK_S, self._let_go, pipe.is_reading())
 
 
 async def ask_once(

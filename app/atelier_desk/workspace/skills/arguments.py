@@ -74,8 +74,18 @@ def variables(text: str) -> tuple[Variable, ...]:
 
 def with_values(text: str, values: Mapping[str, str]) -> str:
     """A prompt with its variables filled in; one without a value or a default stays as it is. Values are not looked through again."""
-    given = {**{each.name: each.default for each in variables(text) if each.default is not None}, **values}
+    given = _given(text, values)
     return _BRACED.sub(lambda match: given.get(match[1], match[0]), text)
+
+
+def length_with(text: str, values: Mapping[str, str]) -> int:
+    """Characters of ``with_values``, without making it: places times values could be any number."""
+    given = _given(text, values)
+    return len(text) + sum(len(given.get(match[1], match[0])) - len(match[0]) for match in _BRACED.finditer(text))
+
+
+def _given(text: str, values: Mapping[str, str]) -> dict[str, str]:
+    return {**{each.name: each.default for each in variables(text) if each.default is not None}, **values}
 
 
 def values_of(arguments: str, names: Sequence[str]) -> dict[str, str]:

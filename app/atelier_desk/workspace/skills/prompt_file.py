@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -73,7 +74,7 @@ def read(text: str, file: str) -> FilePrompt:
 
 def _callable(name: str) -> str:
     """A name that can be called, as near as it gets to one that is written; empty when nothing of it can be."""
-    return re.sub(r"[^\w.]+", "-", name).strip("-.")[: limits.PROMPT_NAME].rstrip("-")
+    return re.sub(r"[^\w.]+", "-", unicodedata.normalize("NFC", name)).strip("-.")[: limits.PROMPT_NAME].rstrip("-")
 
 
 def _own_variables(body: str) -> str:

@@ -1,0 +1,56 @@
+"""What is taken away while a team grows is taken from the sub-agent that begins in that very moment too."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from atelier_desk.workspace.processes import sandbox
+from tests.engine.conftest import Opener
+from tests.engine.runs.test_narrowing import TOUCH, Change, forbid, forbid_here, nothing, plan, take_folder
+from tests.support.teams import leader, scripts, spawn
+
+TOOLS = ("run_command", "UserQuestionTool", "SpawnAgentTool")
+
+
+@pytest.mark.skipif(not sandbox.available(), reason="without a sandbox every command asks")
+@pytest.mark.parametrize("change", [nothing, forbid, forbid_here, take_folder, plan])
+@pytest.mark.parametrize("deep", [False, True])
+async def test_a_sub_agent_whose_start_is_being_written(
+    open_atelier: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Change, deep: bool
+) -> None:
+    (tmp_path / "work").mkdir()
+    last = "Last" if deep else "Helper"
+    models = scripts(
+        Boss=[[spawn("s", "Helper")], "done"],
+        **({"Helper": [[spawn("t", "Last")], "done"]} if deep else {}),
+        **{last: [[TOUCH], "done"]},  # type: ignore[arg-type]
+    )
+    async with open_atelier(model_factory=models) as atelier:
+        journal = atelier.environment.journal
+        reached, go_on = asyncio.Event(), asyncio.Event()
+        real = journal._commit
+
+        async def commit(head: Any, batch: Any, what: Any) -> Any:
+            if not reached.is_set() and any(row.agent_name == last and row.depth for row in what.runs):
+                reached.set()
+                await go_on.wait()
+            return await real(head, batch, what)
+
+        monkeypatch.setattr(journal, "_commit", commit)
+        workflow = await atelier.workflows.create("team", "", (str(tmp_path / "work"),))
+        run_id = await atelier.runs.send(workflow.id, "go", agent=leader(name="Boss", tools=TOOLS))
+        await asyncio.wait_for(reached.wait(), 60)
+        announced = asyncio.Event()
+        stop = atelier.bus.on_changed(lambda _topic, _id: announced.set())
+        changing = asyncio.create_task(change(atelier, workflow.id, run_id))  # type: ignore[arg-type]
+        if change is not nothing:
+            await announced.wait()
+        stop()
+        go_on.set()
+        await changing
+        await atelier.runs.wait(run_id)
+        assert (tmp_path / "work" / "seen").exists() is (change is nothing)
