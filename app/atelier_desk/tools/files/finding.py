@@ -44,7 +44,7 @@ class ListDirectoryTool(FileTool):
 
     name: ClassVar[str] = "list_directory"
     title: ClassVar[str] = N_("List folder")
-    purpose: ClassVar[str] = N_("Lists what a folder holds")
+    purpose: ClassVar[str] = N_("Lists the contents of a folder")
     icon: ClassVar[str] = "folder-open"
     summaries: ClassVar[Mapping[str, str]] = {"": N_("List {path}")}
     done: ClassVar[Mapping[str, str]] = {"": N_("Listed {path}")}
@@ -104,7 +104,7 @@ class GlobFilesTool(FileTool):
 
     name: ClassVar[str] = "glob_files"
     title: ClassVar[str] = N_("Find files")
-    purpose: ClassVar[str] = N_("Finds files by their names")
+    purpose: ClassVar[str] = N_("Finds files by name")
     icon: ClassVar[str] = "search"
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Find {pattern}")}
     done: ClassVar[Mapping[str, str]] = {"": N_("Looked for {pattern}")}
