@@ -38,7 +38,7 @@ PROFILES = (
         ApprovalMode.AUTO,
         "free",
         N_("Free"),
-        N_("Asks only about protected files, installations, repaired arguments and commands of unknown effect. Rules still apply."),
+        N_("Asks only about protected files, installs, repaired arguments, unknown commands."),
         "triangle-alert",
         risky=True,
     ),

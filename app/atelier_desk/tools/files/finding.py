@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
+from atelier_desk.domain.call import Words
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.i18n import N_
 from atelier_desk.threads import in_tool_thread
@@ -59,6 +60,11 @@ class ListDirectoryTool(FileTool):
         example={"path": "src", "recursive": True},
         limits=(f"{ENTRIES} entries",),
     )
+
+    def describe(self, input: ListInput) -> Call:
+        """The folder itself is ``.``, which says nothing to a person."""
+        call = super().describe(input)
+        return replace(call, summary=Words(text=N_("List the folder")), done=N_("Listed the folder")) if input.path == "." else call
 
     async def run(self, input: ListInput, context: ToolContext) -> ToolResult:
         return await in_tool_thread(self._list, input, context)
