@@ -166,8 +166,8 @@ def undo_words(changes: Iterable[Change]) -> str:
 
 
 def changed_words(paths: Sequence[str]) -> str:
-    """``Changed files: a.py, b.py and 3 others``."""
+    """``Changed files: a.py, b.py and 3 others``, or ``Changed file: a.py``."""
     names, others = ", ".join(paths[:NAMED]), len(paths) - NAMED
     if others > 0:
         return ngettext("Changed files: {names} and {n} other", "Changed files: {names} and {n} others", others, names=names)
-    return _("Changed files: {names}", names=names)
+    return ngettext("Changed file: {names}", "Changed files: {names}", len(paths), names=names)

@@ -38,14 +38,14 @@ PROFILES = (
         ApprovalMode.AUTO,
         "free",
         N_("Free"),
-        N_("Asks only about protected files, installations, mended arguments and commands that nobody can see through. Rules hold."),
+        N_("Asks only about protected files, installs, repaired arguments, unknown commands."),
         "triangle-alert",
         risky=True,
     ),
 )
 """The four to choose from, in this order. Source: the specification, "Modes for people"."""
 ASK_ALL = Profile(
-    ApprovalMode.MANUAL, "ask-all", N_("Ask always"), N_("Asks before every call, unless the settings allow low risks."), "shield"
+    ApprovalMode.MANUAL, "ask-all", N_("Ask every time"), N_("Asks before every call, unless the settings allow low risks."), "shield"
 )
 """A stricter Ask, for an agent that is not trusted with anything; offered in forms, and where it is in force."""
 ALL = (*PROFILES[:2], ASK_ALL, *PROFILES[2:])

@@ -33,7 +33,7 @@ def where_words(where: Holds, name: str = "") -> str:
 
 
 REASONS = {
-    "manual": N_("The profile “Ask always” asks before every call."),
+    "manual": N_("The profile “Ask every time” asks before every call."),
     "risk_high": N_("Calls of high risk are always confirmed."),
     "repaired": N_("The model wrote broken arguments that were mended. Check them before they are used."),
     "protected": N_("It changes a file that programs run or agents obey."),

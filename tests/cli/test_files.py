@@ -107,7 +107,7 @@ def test_the_end_of_a_run_names_the_files_it_changed(cli: Cli, project: Path) ->
     write = ToolCall(id="c1", name="write_file", arguments={"path": "docs/b.md", "content": "# B\n"})
     edit = ToolCall(id="c2", name="edit_file", arguments={"path": "docs/b.md", "old_string": "B", "new_string": "C"})
     made = cli("run", "go", "--workspace", str(project), "--on-approval", "allow", steps=[[write], [edit], "done"])
-    assert "Changed files: docs/b.md\n" in made.err
+    assert "Changed file: docs/b.md\n" in made.err
 
 
 def test_a_folder_that_is_gone_is_said_once_in_a_persons_words(cli: Cli, project: Path, workflow: str) -> None:

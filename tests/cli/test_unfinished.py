@@ -96,12 +96,12 @@ def test_notices_have_rounded_numbers_and_words() -> None:
     assert "3\u202fmin 05\u202fs" in said(ChunkType.TOOL_END, tool="x", success=True, duration_ms=185_123, result=None)
     taken = {"denied": ["read_file(.env)"], "asked": ["run_command(make)"], "folders": ["/work"], "stricter": True}
     assert said(ChunkType.RIGHTS_NARROWED, details=taken) == (
-        "From here on: no longer allowed: read_file(.env), run_command(make) without asking, the folder /work, "
+        "No longer allowed from here on: read_file(.env), run_command(make) without asking, the folder /work, "
         "what the permission level asks about"
     )
     set_language("fr")
     try:
-        assert said(ChunkType.RIGHTS_NARROWED, details={"folders": ["/work"]}) == "Désormais, n’est plus autorisé\u00a0: le dossier /work"
+        assert said(ChunkType.RIGHTS_NARROWED, details={"folders": ["/work"]}) == "Désormais non autorisé\u00a0: le dossier /work"
         assert said(ChunkType.RETRY, **wait) == (
             "Nouvel essai du modèle. Tentative 2 après 0,4\u202fs\u00a0: le serveur limite le nombre de requêtes"
         )

@@ -77,7 +77,7 @@ def add_profile_option(who: argparse._ActionsContainer) -> None:
         help=_(
             "what it may do without asking (the agent's own): plan only reads, ask asks before changes, ask-all before every call, "
             "edit may also change files of its folders, free asks only about protected files, installations, what leaves the sandbox, "
-            "arguments that had to be mended and commands that nobody can see through"
+            "repaired arguments and commands of unknown effect"
         ),
     )
 

@@ -276,7 +276,7 @@ def _writable(folder: Path) -> Check:
             message=_("Other users of this machine can look into {path}.", path=folder),
             fix=f"chmod 700 {folder}",
         )
-    return Check(name="data_folder", title=title, status="ok", message=_("{path} is writable and yours alone.", path=folder))
+    return Check(name="data_folder", title=title, status="ok", message=_("{path} is writable and private to you.", path=folder))
 
 
 def _disk(folder: Path) -> Check:
@@ -310,7 +310,9 @@ async def _configuration(atelier: Opened) -> Check:
     title = _("Configuration")
     found = await damaged_configuration(atelier.store.query_all)
     if not found:
-        return Check(name="configuration", title=title, status="ok", message=_("Agents, providers, servers, rules and settings are whole."))
+        return Check(
+            name="configuration", title=title, status="ok", message=_("Agents, providers, servers, rules and settings are intact.")
+        )
     named = " ".join(each.error().localized(_) for each in found[:SHOWN])
     restricts = any(each.table in RESTRICTING for each in found)
     said = _("{rows} No agent begins to work before that is settled: it may be what forbids something.", rows=named) if restricts else named
@@ -352,9 +354,9 @@ async def _database(atelier: Opened, progress: Callable[[int, int], None] | None
         note = (lambda read, before=before: progress(before + read, total)) if progress else None
         rows += await count_by_reading(atelier.store.query_all, table, note)
     facts = {"version": atelier.store.version, "rows": rows}
-    message = _("Schema {version}, {rows} rows, all of them read.", **facts)
+    message = _("Schema {version}, {rows} rows, all readable.", **facts)
     if deep:
-        message = _("Schema {version}, {rows} rows, all of them read; what was said and done is as it was written.", **facts)
+        message = _("Schema {version}, {rows} rows, all readable; the history is intact.", **facts)
     lost = atelier.store.lost_commits
     if lost:
         return Check(
@@ -370,7 +372,7 @@ async def _database(atelier: Opened, progress: Callable[[int, int], None] | None
 async def _reports(atelier: Opened, progress: Callable[[int, int], None] | None) -> Check:
     count, damaged = await atelier.reports.check_all(progress)
     if not damaged:
-        message = ngettext("{n} report, as it was written.", "{n} reports, all as they were written.", count)
+        message = ngettext("{n} report, intact.", "{n} reports, all intact.", count)
         return Check(name="reports", title=_("Reports"), status="ok", message=message)
     return Check(
         name="reports",
@@ -400,7 +402,7 @@ async def _attachments(atelier: Opened, progress: Callable[[int, int], None] | N
 
     found = await damaged_attachments(atelier.store.query_all, Path(atelier.datadir.attachments), NAMING.keys() | {"workflow"}, note)
     if not found:
-        message = ngettext("{n} file, as it was kept.", "{n} files, all as they were kept.", count)
+        message = ngettext("{n} file, intact.", "{n} files, all intact.", count)
         return Check(name="attachments", title=title, status="ok", message=message)
     named = [damaged_attachment(each) for each in found[:SHOWN]]
     more = [_("and {n} more", n=len(found) - SHOWN)] if len(found) > SHOWN else []
@@ -475,7 +477,7 @@ async def _models(atelier: Opened, progress: Callable[[int, int], None] | None) 
                 file=atelier.datadir.models / UNREADABLE,
             ),
         )
-    message = ngettext("{n} model, as it was published.", "{n} models, all as they were published.", len(models))
+    message = ngettext("{n} model, identical to the published one.", "{n} models, all identical to the published ones.", len(models))
     return Check(name="models", title=title, status="ok", message=message)
 
 
@@ -486,7 +488,7 @@ async def _keyring(atelier: Opened) -> Check:
         name="keyring",
         title=_("Keyring"),
         status="warn",
-        message=_("This machine has no keyring; keys are known until the program ends."),
+        message=_("No system keyring found: keys are lost when Atelier closes."),
         fix=_("Install one (GNOME Keyring, KWallet), or name an environment variable: atelier providers add NAME --api-key-env VAR"),
     )
 
@@ -524,7 +526,7 @@ async def _embedder(atelier: Opened, deep: bool) -> Check:
 
 async def _answering(embedder: Embedder) -> Check:
     vectors = await embedder.embed(["Atelier"])
-    message = _("{id} answers with {n} numbers.", id=embedder.id, n=vectors.shape[1])
+    message = _("{id} answers with {n} dimensions.", id=embedder.id, n=vectors.shape[1])
     return Check(name="embedder", title=_("Embedder"), status="ok", message=message)
 
 

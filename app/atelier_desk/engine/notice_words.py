@@ -109,7 +109,7 @@ def narrowed_words(details: Mapping[str, Any]) -> str:
     parts += [_("the folder {path}", path=path) for path in details.get("folders") or ()]
     if details.get("stricter"):
         parts.append(_("what the permission level asks about"))
-    return _("From here on: no longer allowed: {what}", what=", ".join(parts))
+    return _("No longer allowed from here on: {what}", what=", ".join(parts))
 
 
 def misfit_words(problem: str) -> tuple[str, str]:

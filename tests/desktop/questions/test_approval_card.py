@@ -450,6 +450,7 @@ async def test_a_command_is_shown_part_by_part_with_what_it_does_and_where_it_ru
     commands = [
         {"text": "git status", "kind": "reads", "reason": "", "about": "", "safe": True},
         {"text": "make all", "kind": "runs", "reason": "it is not in the table of commands", "about": "make", "safe": False},
+        {"text": "rm -rf build", "kind": "writes", "reason": "it changes files", "about": "rm", "safe": False},
     ]
     details = {"command": "git status && make all > log", "commands": commands, "writes": ["log"], "reason": "", "about": ""}
     request = asks(
@@ -467,6 +468,7 @@ async def test_a_command_is_shown_part_by_part_with_what_it_does_and_where_it_ru
 
     assert said("approval-command-1") == ["git status", "Read-only."]
     assert said("approval-command-2") == ["make all", "Unknown effect. (it is not in the table of commands: make)"]
+    assert said("approval-command-3") == ["rm -rf build", "Changes files (rm)."]
     words = said("approval-details")
     assert "pypi.org" in words
     assert "log" in words

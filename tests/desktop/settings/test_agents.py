@@ -143,7 +143,7 @@ async def test_a_figure_says_what_it_leaves_out_because_it_is_searched_for(page:
     with spoken("fr"):
         note.retranslate()
         assert " ".join(note.text().split("\n")[0].split()) == (
-            "Toutes à la fois : 623 jetons (57 outils sont cherchés au besoin ; 21 076 jetons s’ils étaient tous listés)"
+            "Tous à la fois : 623 jetons (57 outils sont cherchés au besoin ; 21 076 jetons s’ils étaient tous listés)"
         )
         assert "dossier de travail" in note.toolTip()
 

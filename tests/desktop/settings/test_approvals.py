@@ -45,7 +45,7 @@ async def page(window: SettingsWindow, atelier: Engine) -> Any:
 
 async def test_it_explains_the_modes_and_shows_what_is_kept(page: Any, find: Find) -> None:
     texts = [name.text() for name, _about in page._modes]
-    assert texts == ["Plan", "Ask", "Ask always", "Edit", "Free"]
+    assert texts == ["Plan", "Ask", "Ask every time", "Edit", "Free"]
     assert all(about.text() for _name, about in page._modes)
     assert find("approval-flag-sub_agents").isChecked()
     assert not find("approval-flag-tools").isChecked()
@@ -54,7 +54,7 @@ async def test_it_explains_the_modes_and_shows_what_is_kept(page: Any, find: Fin
     assert find("approval-timeout").value() == 0
     assert find("max-depth").value() == 3
     assert find("risk-TodoTool").currentText() == "high"
-    assert find("risk-MemoryTool").currentText() == "tool default (low)"
+    assert find("risk-MemoryTool").currentText() == "default (low)"
     assert find("risk-gone").currentText() == "low"
     words = {each.text() for each in page.findChildren(QLabel)}
     assert {"Tasks", "Memory", "gone"} <= words, "people read words, not identifiers"

@@ -142,7 +142,7 @@ async def test_a_deleted_one_comes_back(page: Any, find: Find, prompts: Prompts)
     for _each in range(2):
         find("prompt-delete").click()
         await settle()
-    assert "There are none yet" in texts(page)
+    assert "No prompts yet" in texts(page)
     assert not find("prompt-delete").isEnabled()
     assert not page.text.isVisible()
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.tools.files.finding import GlobFilesTool, GlobInput
+from atelier_desk.tools.files.finding import GlobFilesTool, GlobInput, ListDirectoryTool, ListInput
 from atelier_desk.tools.services import ToolServices
 from tests.tools.conftest import Calls
 
@@ -201,3 +201,11 @@ async def test_a_match_far_along_a_line_is_found(call: Calls, ws: Path) -> None:
 def test_rules_are_about_the_folder_that_a_pattern_names(pattern: str, cwd: str, about: tuple[str, ...]) -> None:
     tool = GlobFilesTool(ToolServices())
     assert tool.describe(GlobInput(pattern=pattern, cwd=cwd)).subjects.paths == about
+
+
+@pytest.mark.parametrize(("path", "said"), [(".", "Listed the folder"), ("src", "Listed {path}")])
+def test_the_folder_itself_is_named_in_words(path: str, said: str) -> None:
+    call = ListDirectoryTool(ToolServices()).describe(ListInput(path=path))
+    assert call.done == said
+    assert call.summary.text == said.replace("Listed", "List")
+    assert call.subjects.paths == (path,)

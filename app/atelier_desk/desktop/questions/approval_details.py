@@ -122,6 +122,8 @@ def _does(command: dict[str, Any], settings: bool = False) -> str:
     kind = _(_KINDS.get(str(command.get("kind")), ""))
     if settings and command.get("kind") == "reads":
         kind = _("Apart from these settings, it is read-only.")
+    if command.get("kind") == "writes" and command.get("about"):
+        return _("Changes files ({name}).", name=command["about"])  # its reason says the same once more
     because = _reason(command)
     return " ".join(filter(None, (kind, because)))
 

@@ -75,7 +75,7 @@ class RiskTable(QWidget):
         box.setMinimumContentsLength(8)
         for risk in ("", *RISKS):
             box.addItem("", risk)
-        own = (lambda: _("tool default ({risk})", risk=_(WORDS[tool.risk]))) if tool.section else N_("none")
+        own = (lambda: _("default ({risk})", risk=_(WORDS[tool.risk]))) if tool.section else N_("none")
         say(box, name=lambda: _("Risk of {tool}", tool=tool_title(tool.name)), items=[own, *(WORDS[risk] for risk in RISKS)])
         box.activated.connect(lambda _index, tool=tool.name, box=box: self.chosen.emit(tool, box.currentData()))
         name.setBuddy(box)

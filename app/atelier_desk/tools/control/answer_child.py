@@ -28,7 +28,7 @@ class AnswerChildTool(ControlTool):
 
     name: ClassVar[str] = "answer_child"
     title: ClassVar[str] = N_("Answer to a sub-agent")
-    purpose: ClassVar[str] = N_("Answers a sub-agent that waits for it")
+    purpose: ClassVar[str] = N_("Answers a sub-agent that is waiting")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Answer the sub-agent: {message}")}
     done: ClassVar[Mapping[str, str]] = {"": N_("Answered the sub-agent: {message}")}
     effect: ClassVar[Effect] = Effect.INTERACT

@@ -34,7 +34,7 @@ class TaskComplete(ControlTool):
 
     name: ClassVar[str] = "task_complete"
     title: ClassVar[str] = N_("Finish")
-    purpose: ClassVar[str] = N_("Ends its work: done")
+    purpose: ClassVar[str] = N_("Ends its work with a result")
     icon: ClassVar[str] = "check"
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Ends its work")}
     input: ClassVar[Any] = TaskCompleteInput

@@ -35,7 +35,7 @@ class InvokeTool(ControlTool):
     """Run another tool. The engine looks through the call before it runs, so that the journal names the tool that really runs."""
 
     name: ClassVar[str] = "invoke_tool"
-    title: ClassVar[str] = N_("Call of a tool")
+    title: ClassVar[str] = N_("Call a tool")
     purpose: ClassVar[str] = N_("Calls a tool of its list by name")
     icon: ClassVar[str] = "terminal"
     effect: ClassVar[Effect] = Effect.EXECUTE

@@ -30,7 +30,7 @@ class ReadAttachmentTool(ControlTool):
 
     name: ClassVar[str] = "read_attachment"
     title: ClassVar[str] = N_("Read an attachment")
-    purpose: ClassVar[str] = N_("Reads on in what was attached to a message")
+    purpose: ClassVar[str] = N_("Reads more of a file attached to a message")
     icon: ClassVar[str] = "paperclip"
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Read on in {name}")}
     done: ClassVar[Mapping[str, str]] = {"": N_("Read on in {name}")}

@@ -45,7 +45,7 @@ class SearchTools(ControlTool):
     same call gives the same again; what was found is kept in the run, and the definitions go along with the next request."""
 
     name: ClassVar[str] = NAME
-    title: ClassVar[str] = N_("Search of tools")
+    title: ClassVar[str] = N_("Search tools")
     purpose: ClassVar[str] = N_("Finds tools that are too many to list")
     icon: ClassVar[str] = "search"
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Look for tools: {query}")}

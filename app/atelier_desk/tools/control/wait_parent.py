@@ -25,7 +25,7 @@ class WaitParent(ControlTool):
     """Ask the parent; a root run has none."""
 
     name: ClassVar[str] = "wait_parent"
-    title: ClassVar[str] = N_("Question to the agent above")
+    title: ClassVar[str] = N_("Question to the parent agent")
     purpose: ClassVar[str] = N_("Asks the agent that started it")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Ask the agent above: {message}")}
     done: ClassVar[Mapping[str, str]] = {"": N_("Asked the agent above: {message}")}

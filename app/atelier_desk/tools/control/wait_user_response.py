@@ -33,7 +33,7 @@ class WaitUserResponse(ControlTool):
 
     name: ClassVar[str] = "wait_user_response"
     title: ClassVar[str] = N_("Question to you")
-    purpose: ClassVar[str] = N_("Asks you when it cannot find something out")
+    purpose: ClassVar[str] = N_("Asks you for what it cannot find out itself")
     icon: ClassVar[str] = "circle-help"
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Question to you: {question}")}
     done: ClassVar[Mapping[str, str]] = {"": N_("Asked you: {question}")}

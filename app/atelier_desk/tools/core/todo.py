@@ -83,7 +83,7 @@ class TodoTool(DescribedTool):
 
     name: ClassVar[str] = "TodoTool"
     title: ClassVar[str] = N_("Tasks")
-    purpose: ClassVar[str] = N_("Plans its work as tasks that you see and can change")
+    purpose: ClassVar[str] = N_("Plans its work as tasks that you can see and change")
     icon: ClassVar[str] = "list-todo"
     summaries: ClassVar[Mapping[str, str]] = {
         "create": N_("New task: {name}"),

@@ -100,7 +100,7 @@ class EditFileTool(ChangingTool):
 
     name: ClassVar[str] = "edit_file"
     title: ClassVar[str] = N_("Edit file")
-    purpose: ClassVar[str] = N_("Changes parts of files of the workspace")
+    purpose: ClassVar[str] = N_("Changes parts of files in the workspace")
     icon: ClassVar[str] = "pencil"
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Edit {path}")}
     done: ClassVar[Mapping[str, str]] = {"": N_("Edited {path}")}

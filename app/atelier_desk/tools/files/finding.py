@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
+from atelier_desk.domain.call import Words
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.i18n import N_
 from atelier_desk.threads import in_tool_thread
@@ -44,7 +45,7 @@ class ListDirectoryTool(FileTool):
 
     name: ClassVar[str] = "list_directory"
     title: ClassVar[str] = N_("List folder")
-    purpose: ClassVar[str] = N_("Lists what a folder holds")
+    purpose: ClassVar[str] = N_("Lists the contents of a folder")
     icon: ClassVar[str] = "folder-open"
     summaries: ClassVar[Mapping[str, str]] = {"": N_("List {path}")}
     done: ClassVar[Mapping[str, str]] = {"": N_("Listed {path}")}
@@ -59,6 +60,11 @@ class ListDirectoryTool(FileTool):
         example={"path": "src", "recursive": True},
         limits=(f"{ENTRIES} entries",),
     )
+
+    def describe(self, input: ListInput) -> Call:
+        """The folder itself is ``.``, which says nothing to a person."""
+        call = super().describe(input)
+        return replace(call, summary=Words(text=N_("List the folder")), done=N_("Listed the folder")) if input.path == "." else call
 
     async def run(self, input: ListInput, context: ToolContext) -> ToolResult:
         return await in_tool_thread(self._list, input, context)
@@ -104,7 +110,7 @@ class GlobFilesTool(FileTool):
 
     name: ClassVar[str] = "glob_files"
     title: ClassVar[str] = N_("Find files")
-    purpose: ClassVar[str] = N_("Finds files by their names")
+    purpose: ClassVar[str] = N_("Finds files by name")
     icon: ClassVar[str] = "search"
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Find {pattern}")}
     done: ClassVar[Mapping[str, str]] = {"": N_("Looked for {pattern}")}

@@ -37,7 +37,7 @@ class DeletePathTool(ChangingTool):
 
     name: ClassVar[str] = "delete_path"
     title: ClassVar[str] = N_("Delete")
-    purpose: ClassVar[str] = N_("Deletes files and folders, into a trash")
+    purpose: ClassVar[str] = N_("Moves files and folders to the trash")
     icon: ClassVar[str] = "trash-2"
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Delete {path}")}
     done: ClassVar[Mapping[str, str]] = {"": N_("Deleted {path}")}
@@ -97,7 +97,7 @@ class MoveFileTool(ChangingTool):
     """Give a file or folder another name or place."""
 
     name: ClassVar[str] = "move_file"
-    title: ClassVar[str] = N_("Move")
+    title: ClassVar[str] = N_("Move or rename")
     purpose: ClassVar[str] = N_("Moves and renames files and folders")
     icon: ClassVar[str] = "folder"
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Move {source} to {destination}")}
@@ -175,7 +175,7 @@ class CreateDirectoryTool(ChangingTool):
 
     name: ClassVar[str] = "create_directory"
     title: ClassVar[str] = N_("New folder")
-    purpose: ClassVar[str] = N_("Makes folders")
+    purpose: ClassVar[str] = N_("Creates folders")
     icon: ClassVar[str] = "folder"
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Make the folder {path}")}
     done: ClassVar[Mapping[str, str]] = {"": N_("Made the folder {path}")}

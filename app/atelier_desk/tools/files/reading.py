@@ -49,7 +49,7 @@ class ReadFileTool(FileTool):
 
     name: ClassVar[str] = "read_file"
     title: ClassVar[str] = N_("Read file")
-    purpose: ClassVar[str] = N_("Reads files of the workspace")
+    purpose: ClassVar[str] = N_("Reads files in the workspace")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Read {path}")}
     done: ClassVar[Mapping[str, str]] = {"": N_("Looked into {path}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
@@ -183,7 +183,7 @@ class FileExistsTool(FileTool):
 
     name: ClassVar[str] = "file_exists"
     title: ClassVar[str] = N_("File exists")
-    purpose: ClassVar[str] = N_("Says whether a file or folder exists")
+    purpose: ClassVar[str] = N_("Checks whether a file or folder exists")
     icon: ClassVar[str] = "circle-help"
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Look for {path}")}
     done: ClassVar[Mapping[str, str]] = {"": N_("Looked for {path}")}

@@ -35,7 +35,7 @@ class WriteFileTool(ChangingTool):
 
     name: ClassVar[str] = "write_file"
     title: ClassVar[str] = N_("Write file")
-    purpose: ClassVar[str] = N_("Writes whole files of the workspace")
+    purpose: ClassVar[str] = N_("Writes whole files in the workspace")
     icon: ClassVar[str] = "save"
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Write {path}")}
     done: ClassVar[Mapping[str, str]] = {"": N_("Wrote {path}")}

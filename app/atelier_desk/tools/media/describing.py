@@ -30,8 +30,8 @@ class DescribeImage(MediaTool):
     """Asks a model that sees."""
 
     name: ClassVar[str] = "describe_image"
-    title: ClassVar[str] = N_("Describe a picture")
-    purpose: ClassVar[str] = N_("Says what a picture shows, by a model that sees")
+    title: ClassVar[str] = N_("Describe an image")
+    purpose: ClassVar[str] = N_("Describes an image with a vision model")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Describe {path}")}
     done: ClassVar[Mapping[str, str]] = {"": N_("Looked at {path}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}

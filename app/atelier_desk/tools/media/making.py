@@ -111,8 +111,8 @@ class GenerateImage(_ByService):
     """Makes a picture."""
 
     name: ClassVar[str] = "generate_image"
-    title: ClassVar[str] = N_("Make a picture")
-    purpose: ClassVar[str] = N_("Makes pictures from words, by the service that was set up")
+    title: ClassVar[str] = N_("Generate an image")
+    purpose: ClassVar[str] = N_("Generates images from text with the configured service")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Make the picture {output_path}")}
     done: ClassVar[Mapping[str, str]] = {"": N_("Made the picture {output_path}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"output_path": "paths"}
@@ -149,8 +149,8 @@ class GenerateMultiview(_ByService):
     """Makes four pictures of a thing."""
 
     name: ClassVar[str] = "generate_multiview_images"
-    title: ClassVar[str] = N_("Make views of a thing")
-    purpose: ClassVar[str] = N_("Makes pictures of a thing from four sides, by the service that was set up")
+    title: ClassVar[str] = N_("Four views of an object")
+    purpose: ClassVar[str] = N_("Generates images of an object from four sides with the configured service")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Make four views in {output_dir}")}
     done: ClassVar[Mapping[str, str]] = {"": N_("Made four views in {output_dir}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"output_dir": "paths"}
@@ -230,8 +230,8 @@ class Generate3dFromText(_ModelTool):
     """Makes a model from words."""
 
     name: ClassVar[str] = "generate_3d_from_text"
-    title: ClassVar[str] = N_("Make a 3D model from words")
-    purpose: ClassVar[str] = N_("Makes 3D models from words, by the service that was set up")
+    title: ClassVar[str] = N_("Generate a 3D model from text")
+    purpose: ClassVar[str] = N_("Generates 3D models from text with the configured service")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Make the 3D model {output_path}")}
     done: ClassVar[Mapping[str, str]] = {"": N_("Made the 3D model {output_path}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"output_path": "paths"}
@@ -263,8 +263,8 @@ class Generate3dFromImage(_ModelTool):
     """Makes a model from pictures."""
 
     name: ClassVar[str] = "generate_3d_from_image"
-    title: ClassVar[str] = N_("Make a 3D model from pictures")
-    purpose: ClassVar[str] = N_("Makes 3D models from pictures, by the service that was set up")
+    title: ClassVar[str] = N_("Generate a 3D model from images")
+    purpose: ClassVar[str] = N_("Generates 3D models from images with the configured service")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Make the 3D model {output_path}")}
     done: ClassVar[Mapping[str, str]] = {"": N_("Made the 3D model {output_path}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"image_paths": "paths", "output_path": "paths"}

@@ -51,8 +51,8 @@ class ReadImage(MediaTool):
     """Reads the text of a picture, without a network."""
 
     name: ClassVar[str] = "read_image"
-    title: ClassVar[str] = N_("Read text in a picture")
-    purpose: ClassVar[str] = N_("Reads the text of pictures and scans, without a network")
+    title: ClassVar[str] = N_("Read text in an image")
+    purpose: ClassVar[str] = N_("Reads the text of images and scans, without a network")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Read the text in {path}")}
     done: ClassVar[Mapping[str, str]] = {"": N_("Looked for text in {path}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
@@ -105,8 +105,8 @@ class ListImages(MediaTool):
     """Lists pictures."""
 
     name: ClassVar[str] = "list_images"
-    title: ClassVar[str] = N_("List pictures")
-    purpose: ClassVar[str] = N_("Finds the pictures of a folder, with their sizes")
+    title: ClassVar[str] = N_("List images")
+    purpose: ClassVar[str] = N_("Finds the images in a folder, with their sizes")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("List the pictures in {path}")}
     done: ClassVar[Mapping[str, str]] = {"": N_("Listed the pictures in {path}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}

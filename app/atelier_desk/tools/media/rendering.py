@@ -52,8 +52,8 @@ class Render3dAsset(MakingTool):
     """Draws a model of the workspace."""
 
     name: ClassVar[str] = "render_3d_asset"
-    title: ClassVar[str] = N_("Draw a 3D model")
-    purpose: ClassVar[str] = N_("Makes pictures of 3D models, without a graphics card")
+    title: ClassVar[str] = N_("Render a 3D model")
+    purpose: ClassVar[str] = N_("Renders images of 3D models, without a graphics card")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Draw the model {model_path}")}
     done: ClassVar[Mapping[str, str]] = {"": N_("Drew the model {model_path}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"model_path": "paths", "output_dir": "paths"}

@@ -33,7 +33,7 @@ class MemoryTool(DescribedTool):
 
     name: ClassVar[str] = "MemoryTool"
     title: ClassVar[str] = N_("Memory")
-    purpose: ClassVar[str] = N_("Remembers, and finds what was remembered")
+    purpose: ClassVar[str] = N_("Remembers things, and finds what was remembered")
     icon: ClassVar[str] = "brain"
     summaries: ClassVar[Mapping[str, str]] = {
         "add": N_("Remember: {content}"),

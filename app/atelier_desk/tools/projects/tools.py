@@ -127,7 +127,7 @@ class CreateInput(Input):
 class CreateProject(_Changing):
     name: ClassVar[str] = "create_project"
     title: ClassVar[str] = N_("New project")
-    purpose: ClassVar[str] = N_("Makes a project of a folder, without reading it yet")
+    purpose: ClassVar[str] = N_("Creates a project for a folder, without indexing it yet")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Make the project {name} of {path}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
     input: ClassVar[Any] = CreateInput
@@ -194,7 +194,7 @@ class SetupInput(Input):
 class SetupProject(_Changing):
     name: ClassVar[str] = "setup_project"
     title: ClassVar[str] = N_("Set up project")
-    purpose: ClassVar[str] = N_("Makes a project of a folder and reads it")
+    purpose: ClassVar[str] = N_("Creates a project for a folder and indexes it")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Set up the project in {root}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"root": "paths"}
     input: ClassVar[Any] = SetupInput
@@ -264,7 +264,7 @@ class Nothing(Input):
 class ListProjects(ProjectTool):
     name: ClassVar[str] = "list_projects"
     title: ClassVar[str] = N_("List projects")
-    purpose: ClassVar[str] = N_("Says which projects there are")
+    purpose: ClassVar[str] = N_("Lists the existing projects")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("List the projects")}
     idempotent: ClassVar[bool] = True
     input: ClassVar[Any] = Nothing
@@ -301,7 +301,7 @@ class NameInput(Input):
 class SwitchProject(ProjectTool):
     name: ClassVar[str] = "switch_project"
     title: ClassVar[str] = N_("Switch project")
-    purpose: ClassVar[str] = N_("Works with another project from now on")
+    purpose: ClassVar[str] = N_("Switches to another project")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Switch to the project {name}")}
     idempotent: ClassVar[bool] = True
     input: ClassVar[Any] = NameInput
@@ -322,7 +322,7 @@ class SwitchProject(ProjectTool):
 class UnloadProject(_Changing):
     name: ClassVar[str] = "unload_project"
     title: ClassVar[str] = N_("Unload project")
-    purpose: ClassVar[str] = N_("Leaves a project out of searches; nothing is deleted")
+    purpose: ClassVar[str] = N_("Excludes a project from searches; nothing is deleted")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Unload the project {name}")}
     needs_workspace: ClassVar[bool] = False
     input: ClassVar[Any] = NameInput
@@ -350,7 +350,7 @@ class IngestCodeInput(Input):
 class IngestCode(_Changing):
     name: ClassVar[str] = "ingest_code"
     title: ClassVar[str] = N_("Read code")
-    purpose: ClassVar[str] = N_("Reads code of a project into its graph")
+    purpose: ClassVar[str] = N_("Indexes the code of a project")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Read the code in {path} {files}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths", "files": "paths"}
     input: ClassVar[Any] = IngestCodeInput
@@ -379,7 +379,7 @@ class IngestCode(_Changing):
 class IngestDirectory(_Changing):
     name: ClassVar[str] = "ingest_directory"
     title: ClassVar[str] = N_("Read folder")
-    purpose: ClassVar[str] = N_("Reads code, texts and documents of a folder into the graph of its project")
+    purpose: ClassVar[str] = N_("Indexes the code, texts and documents of a folder in its project")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Read the folder {path}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
     input: ClassVar[Any] = PathInput
@@ -403,8 +403,8 @@ class EmbeddingsInput(Input):
 @builtin(order=816)
 class GenerateEmbeddings(_Changing):
     name: ClassVar[str] = "generate_embeddings"
-    title: ClassVar[str] = N_("Make vectors")
-    purpose: ClassVar[str] = N_("Makes the vectors that a project lacks")
+    title: ClassVar[str] = N_("Compute embeddings")
+    purpose: ClassVar[str] = N_("Computes the missing embeddings of a project")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Make the missing vectors")}
     input: ClassVar[Any] = EmbeddingsInput
     about: ClassVar[About] = About(
@@ -430,7 +430,7 @@ class GenerateEmbeddings(_Changing):
 class ForgetPath(_Changing):
     name: ClassVar[str] = "forget_path"
     title: ClassVar[str] = N_("Forget path")
-    purpose: ClassVar[str] = N_("Removes what was read of a file or folder from its project; the files stay")
+    purpose: ClassVar[str] = N_("Removes a file or folder from the index of its project; the files stay")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Forget what was read of {path}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
     input: ClassVar[Any] = ForgetInput

@@ -97,8 +97,8 @@ class SchemaInput(Input):
 @builtin(order=900)
 class GetSchema(RagTool):
     name: ClassVar[str] = "get_schema"
-    title: ClassVar[str] = N_("Look at the graph's schema")
-    purpose: ClassVar[str] = N_("Says which entities, fields and relations there are")
+    title: ClassVar[str] = N_("Read the graph schema")
+    purpose: ClassVar[str] = N_("Lists the entities, fields and relations")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Look up what can be asked")}
     input: ClassVar[Any] = SchemaInput
     about: ClassVar[About] = About(
@@ -238,7 +238,7 @@ class ExploreInput(Input):
 class ExploreRelationships(RagTool):
     name: ClassVar[str] = "explore_relationships"
     title: ClassVar[str] = N_("Explore relations")
-    purpose: ClassVar[str] = N_("Says what calls, imports, contains or inherits what")
+    purpose: ClassVar[str] = N_("Finds what calls, imports, contains or inherits what")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Explore the relations of {entity_id}")}
     input: ClassVar[Any] = ExploreInput
     about: ClassVar[About] = About(

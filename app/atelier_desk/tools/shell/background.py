@@ -55,7 +55,7 @@ class ListInput(Input):
 class ListCommands(_OfCommands):
     name = "list_commands"
     title = N_("Commands")
-    purpose = N_("Lists the commands that run in the background.")
+    purpose = N_("Lists the commands that run in the background")
     input = ListInput
     idempotent = True
     summaries: ClassVar = {"": N_("List the commands")}
@@ -94,7 +94,7 @@ class OutputInput(Input):
 class CommandOutput(_OfCommands):
     name = "command_output"
     title = N_("Output of a command")
-    purpose = N_("Reads what a command printed.")
+    purpose = N_("Reads what a command printed")
     input = OutputInput
     timeout_s = limits.COMMAND_WAIT_MS / 1000 + 10
     summaries: ClassVar = {"": N_("Read the output of {command_id}")}
@@ -138,7 +138,7 @@ class InputInput(Input):
 class CommandInput(_OfCommands):
     name = "command_input"
     title = N_("Input for a command")
-    purpose = N_("Writes to the input of a command in the background.")
+    purpose = N_("Writes to the input of a background command")
     effect = Effect.EXECUTE
     risk = Risk.MEDIUM
     input = InputInput
@@ -178,7 +178,7 @@ class StopInput(Input):
 class CommandStop(_OfCommands):
     name = "command_stop"
     title = N_("Stop a command")
-    purpose = N_("Ends a command in the background and all that it started.")
+    purpose = N_("Stops a background command and everything it started")
     effect = Effect.EXECUTE
     input = StopInput
     idempotent = True

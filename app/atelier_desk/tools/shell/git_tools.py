@@ -51,7 +51,7 @@ class StatusInput(Input):
 class GitStatus(_Git):
     name = "git_status"
     title = N_("Git status")
-    purpose = N_("Says which files of the repository were changed.")
+    purpose = N_("Lists the changed files of the repository")
     input = StatusInput
     summaries: ClassVar = {"": N_("Look at the state of the repository")}
     done: ClassVar = {"": N_("Looked at the state of the repository")}
@@ -111,7 +111,7 @@ class DiffInput(Input):
 class GitDiff(_Git):
     name = "git_diff"
     title = N_("Git diff")
-    purpose = N_("Shows what was changed in the repository.")
+    purpose = N_("Shows the changes in the repository")
     input = DiffInput
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"file": "paths"}
     summaries: ClassVar = {"": N_("Look at the changes {file}")}

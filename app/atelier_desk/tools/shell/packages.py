@@ -43,7 +43,7 @@ class ScriptInput(Input):
 class RunNpmScript(FixedCommand):
     name = "run_npm_script"
     title = N_("Run an npm script")
-    purpose = N_("Runs a script of the project's package.json.")
+    purpose = N_("Runs a script from the project's package.json")
     effect = Effect.EXECUTE
     risk = Risk.MEDIUM
     timeout_s = _SCRIPT_S + limits.COMMAND_ENDS_S
@@ -105,7 +105,7 @@ class InstallInput(Input):
 class InstallPackage(FixedCommand):
     name = "install_package"
     title = N_("Install a package")
-    purpose = N_("Installs a package from a registry; its own scripts may run.")
+    purpose = N_("Installs a package from a registry; its scripts may run")
     section = FILES
     icon = "download"
     effect = Effect.NETWORK

@@ -95,7 +95,7 @@ def _details(judgement: Judgement, folder: str) -> dict[str, Any]:
 class RunCommand(DescribedTool):
     name = "run_command"
     title = N_("Run a command")
-    purpose = N_("Runs a command line in the workflow's folder.")
+    purpose = N_("Runs a command in the workflow's folder")
     icon = "terminal"
     section = SHELL
     effect = Effect.EXECUTE

@@ -23,7 +23,7 @@ class SafeInput(Input):
 class ListSafeCommands(DescribedTool):
     name = "list_safe_commands"
     title = N_("Safe commands")
-    purpose = N_("Lists the commands that run without asking.")
+    purpose = N_("Lists the commands that run without asking")
     icon = "shield"
     section = SHELL
     idempotent = True

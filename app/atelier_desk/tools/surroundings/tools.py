@@ -41,7 +41,7 @@ class _Context(DescribedTool):
 class GetWorkingDirectory(_Context):
     name = "get_working_directory"
     title = N_("Working folder")
-    purpose = N_("Says in which folder the agent works.")
+    purpose = N_("Returns the folder in which the agent works")
     summaries: ClassVar = {"": N_("Look up the working folder")}
     about = About(
         what="Get the folder where relative paths start.",
@@ -59,7 +59,7 @@ class GetWorkingDirectory(_Context):
 class GetEnvironmentInfo(_Context):
     name = "get_environment_info"
     title = N_("Environment")
-    purpose = N_("Says which system and programs there are.")
+    purpose = N_("Lists the system and the installed programs")
     icon = "monitor"
     summaries: ClassVar = {"": N_("Look up the environment")}
     needs_workspace = False
@@ -90,7 +90,7 @@ def _programs(root: Path | None) -> dict[str, str]:
 class GetProjectInfo(_Context):
     name = "get_project_info"
     title = N_("Project")
-    purpose = N_("Says what kind of project the folder holds.")
+    purpose = N_("Detects the type of project in the folder")
     summaries: ClassVar = {"": N_("Look at the project")}
     about = About(
         what="Get the top of the workspace: its entries, the project files among them, names, scripts and whether it is a git repository.",

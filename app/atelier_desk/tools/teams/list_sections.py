@@ -22,7 +22,7 @@ class ListToolSections(TeamTool):
 
     name: ClassVar[str] = "list_tool_sections"
     title: ClassVar[str] = N_("Tool sections")
-    purpose: ClassVar[str] = N_("Looks up which tools there are, by section")
+    purpose: ClassVar[str] = N_("Lists the available tools by section")
     icon: ClassVar[str] = "list"
     reaches_sections: ClassVar[bool] = True
     effect: ClassVar[Effect] = Effect.READ

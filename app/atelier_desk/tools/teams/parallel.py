@@ -37,8 +37,8 @@ class ParallelTasksTool(TeamTool):
     """Run a batch of jobs side by side."""
 
     name: ClassVar[str] = "ParallelTasksTool"
-    title: ClassVar[str] = N_("Side by side")
-    purpose: ClassVar[str] = N_("Lets several of your agents work side by side")
+    title: ClassVar[str] = N_("Parallel agents")
+    purpose: ClassVar[str] = N_("Runs several of your agents in parallel")
     summaries: ClassVar[Mapping[str, str]] = {
         "execute_batch": N_("Have agents work side by side"),
         "join": N_("Wait for the reports"),

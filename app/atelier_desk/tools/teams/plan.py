@@ -101,7 +101,7 @@ class PlanActions(TeamTool):
 
     name: ClassVar[str] = "plan_actions"
     title: ClassVar[str] = N_("Plan")
-    purpose: ClassVar[str] = N_("Carries out a plan of several actions, by tools and agents")
+    purpose: ClassVar[str] = N_("Runs a plan of several steps with tools and agents")
     icon: ClassVar[str] = "list-todo"
     reaches_sections: ClassVar[bool] = True
     input: ClassVar[Any] = PlanActionsInput

@@ -86,7 +86,7 @@ class SpawnAgentTool(TeamTool):
 
     name: ClassVar[str] = "SpawnAgentTool"
     title: ClassVar[str] = N_("Sub-agent")
-    purpose: ClassVar[str] = N_("Starts agents of its own for parts of the work")
+    purpose: ClassVar[str] = N_("Starts sub-agents for parts of the work")
     summaries: ClassVar[Mapping[str, str]] = {
         "spawn": N_("Start the agent {name}"),
         "join": N_("Wait for the reports"),

@@ -49,7 +49,7 @@ class FetchWebPage(WebTool):
 
     name: ClassVar[str] = "fetch_web_page"
     title: ClassVar[str] = N_("Read web page")
-    purpose: ClassVar[str] = N_("Fetches pages of the web as text")
+    purpose: ClassVar[str] = N_("Fetches web pages as text")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Read the page {url}")}
     done: ClassVar[Mapping[str, str]] = {"": N_("Looked into the page {url}")}
     preset: ClassVar[bool] = True

@@ -39,7 +39,7 @@ class IngestWebPage(WebTool):
 
     name: ClassVar[str] = "ingest_web_page"
     title: ClassVar[str] = N_("Add web page to a project")
-    purpose: ClassVar[str] = N_("Fetches pages and keeps them, so that searches find them")
+    purpose: ClassVar[str] = N_("Fetches web pages and indexes them for searches")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Add the page {url} to a project")}
     input: ClassVar[Any] = IngestInput
     about: ClassVar[About] = About(

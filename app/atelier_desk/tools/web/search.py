@@ -27,7 +27,7 @@ class SearchWeb(WebTool):
 
     name: ClassVar[str] = "search_web"
     title: ClassVar[str] = N_("Search the web")
-    purpose: ClassVar[str] = N_("Finds pages of the web by words")
+    purpose: ClassVar[str] = N_("Searches the web for pages")
     icon: ClassVar[str] = "search"
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Search the web for “{query}”")}
     done: ClassVar[Mapping[str, str]] = {"": N_("Searched the web for “{query}”")}

@@ -112,7 +112,7 @@ ABOUT = {
     "git shortlog": N_("Lists commits by author"),
     "git version": N_("Prints the version of git"),
     "cp": N_("Copies files"),
-    "mkdir": N_("Makes folders"),
+    "mkdir": N_("Creates folders"),
     "mv": N_("Moves or renames files"),
     "rm": N_("Deletes files"),
     "rmdir": N_("Deletes empty folders"),

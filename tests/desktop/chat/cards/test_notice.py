@@ -49,5 +49,5 @@ def test_what_a_person_took_from_a_run_is_a_quiet_line(qtbot: QtBot) -> None:
     card = NoticeCard(Entry("n", "notice", run_id="r", topic="rights_narrowed", details=details), TranscriptHost())
     qtbot.addWidget(card)
     texts = [each.text() for each in card.findChildren(QLabel)]
-    assert "From here on: no longer allowed: read_file(.env)" in texts
+    assert "No longer allowed from here on: read_file(.env)" in texts
     assert not card.findChildren(QPushButton)

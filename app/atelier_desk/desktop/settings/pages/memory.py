@@ -103,7 +103,7 @@ class MemoryPage(SettingsPage):
         self.at_end.activated.connect(lambda _index: self._save_at_end())
         about = N_("Sends one short, counted request to the turn's model. Its suggestions wait for your approval at the end of the turn.")
         self.row(asking, self.at_end, N_("Suggest memories with the model"), about)
-        stats = self.section(N_("EXPORT AND IMPORT"))
+        stats = self.section(N_("STORED MEMORIES"))
         self.stats = control(label("", "muted", self, wrap=True), "memory-stats")
         stats.body.addWidget(self.stats)
         move = self.section(N_("EXPORT AND IMPORT"))

@@ -48,8 +48,8 @@ class PromptsPage(SettingsPage):
         """What the form was filled with."""
         self.dialog: PromptForm | None = None
         about = N_(
-            "Texts that you use again and again. Type / and the name in a message to put one in. "
-            "What stands in {{braces}} is asked for: {{name}}, or {{name=default}}."
+            "Texts that you use often. Type / and the name in a message to insert one. "
+            "You are asked for what is in {{braces}}: {{name}}, or {{name=default}}."
         )
         self.column.addWidget(control(label("", "muted", self, wrap=True), "prompts-about", about))
         card = self.section(N_("PROMPTS"))
@@ -93,7 +93,7 @@ class PromptsPage(SettingsPage):
         for said in (self.facts, self.warning):
             said.setTextFormat(Qt.TextFormat.PlainText)
         card.body.addWidget(self.warning)
-        self.row(card, self.name, N_("Name"), N_("Letters, digits, “-”, “_” and “.”, without spaces; /name calls it."), stretch=True)
+        self.row(card, self.name, N_("Name"), N_("Letters, digits, “-”, “_” and “.”, no spaces. Type /name to insert it."), stretch=True)
         self.row(card, self.description, N_("Description"), N_("What it is for, in a line."), stretch=True)
         for widget in (self.text, self.facts):
             card.body.addWidget(widget)
@@ -122,7 +122,7 @@ class PromptsPage(SettingsPage):
         rows = min(max(self.list.count(), 1), ROWS)
         self.list.setFixedHeight(rows * max(self.list.sizeHintForRow(0), theme().px(40)) + 8)
         self.list.setVisible(self.list.count() > 0)
-        none = _("No results") if self._prompts else _("There are none yet. Write one, or import a file of another program.")
+        none = _("No results") if self._prompts else _("No prompts yet. Write one, or import a file from another program.")
         self.nothing.setText("" if self.list.count() else none)
         self.nothing.setVisible(not self.list.count())
         if not any(prompt.id == self._chosen for prompt in self._prompts) and not self._edited():

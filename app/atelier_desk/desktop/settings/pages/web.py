@@ -85,7 +85,7 @@ class WebPage(SettingsPage):
         self.stats = control(label("", "muted", self, wrap=True), "web-stats")
         pages.body.addWidget(self.stats)
         hint = N_("Web pages are cached for a week. Pages of your own network are never cached.")
-        self.clear = self.deed(pages, N_("Clear cache"), hint, N_("Remove"), self._clear, "web-clear")
+        self.clear = self.deed(pages, N_("Clear cache"), hint, N_("Clear"), self._clear, "web-clear")
         note = QWidget(self)
         fill(QVBoxLayout(note), self.busy, margins=(0, 0, 0, 0))
         self.foot(note, self.apply)
