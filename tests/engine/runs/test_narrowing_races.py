@@ -8,9 +8,12 @@ from typing import Any
 
 import pytest
 
+from atelier_desk.domain.agent import ApprovalMode
+from atelier_desk.domain.chat import ToolCall
 from atelier_desk.workspace.processes import sandbox
 from tests.engine.conftest import Opener
 from tests.engine.runs.test_narrowing import TOUCH, Change, forbid, forbid_here, nothing, plan, take_folder
+from tests.support.runs import agent
 from tests.support.teams import leader, scripts, spawn
 
 TOOLS = ("run_command", "UserQuestionTool", "SpawnAgentTool")
@@ -54,3 +57,38 @@ async def test_a_sub_agent_whose_start_is_being_written(
         await changing
         await atelier.runs.wait(run_id)
         assert (tmp_path / "work" / "seen").exists() is (change is nothing)
+
+
+@pytest.mark.skipif(not sandbox.available(), reason="without a sandbox every command asks")
+@pytest.mark.parametrize("stricter", [False, True])
+async def test_a_stored_agent_that_became_stricter_since_it_was_planned(
+    open_atelier: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stricter: bool
+) -> None:
+    (tmp_path / "work").mkdir()
+    to = list[str]()
+    models = scripts(
+        Boss=[
+            lambda _request: [
+                ToolCall(id="d", name="DelegateTaskTool", arguments={"operation": "delegate", "agent_id": to[0], "prompt": "Do it."})
+            ],
+            "done",
+        ],
+        Helper=[[TOUCH], "done"],
+    )
+    async with open_atelier(model_factory=models) as atelier:
+        helper = agent(name="Helper", tools=("run_command",), approval=ApprovalMode.AUTO)
+        stored = await atelier.agents.save(helper)
+        to.append(stored.id)
+        teams = atelier.runs.teams
+        real = teams.start
+
+        async def start(*given: Any) -> None:
+            if stricter:
+                await atelier.agents.save(helper.model_copy(update={"approval": ApprovalMode.PLAN}), stored.id)
+            await real(*given)
+
+        monkeypatch.setattr(teams, "start", start)
+        workflow = await atelier.workflows.create("team", "", (str(tmp_path / "work"),))
+        run_id = await atelier.runs.send(workflow.id, "go", agent=leader(name="Boss", tools=(*TOOLS, "DelegateTaskTool")))
+        await atelier.runs.wait(run_id)
+        assert (tmp_path / "work" / "seen").exists() is not stricter

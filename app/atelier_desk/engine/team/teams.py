@@ -123,7 +123,7 @@ class Teams:
     # -- starting ------------------------------------------------------------------------------------------------------------------
 
     async def start(self, handle: RunHandle, child_ids: Sequence[str]) -> None:
-        plans = {plan.id: plan for plan in handle.current.plans if plan.id in child_ids}
+        plans = {plan.id: await self._as_now(plan) for plan in handle.current.plans if plan.id in child_ids}
         children = {plan.id: RunHandle(run_id=plan.id, workflow_id=handle.workflow_id) for plan in plans.values()}
         journal = self._env.journal
         begun: list[ChildPlan] = []
@@ -138,6 +138,15 @@ class Teams:
                     elif plans[child.run_id] in begun:
                         # It could not be written: who was let through to see whether its agent works again did not get there.
                         self.breakers.release(plans[child.run_id])
+
+    async def _as_now(self, plan: ChildPlan) -> ChildPlan:
+        """A plan with a profile that asks no less than its stored agent's does now: a person may have changed it since it was planned."""
+        try:
+            stored = await self._env.repos.agents.get(plan.agent_id) if plan.agent_id else None
+        except NotFoundError:
+            return plan
+        mode = plan.agent.approval if stored is None else approval_rules.stricter(plan.agent.approval, stored.config.approval)
+        return plan.model_copy(update={"agent": plan.agent.model_copy(update={"approval": mode})})
 
     def _starting(
         self, handle: RunHandle, plans: dict[str, ChildPlan], children: dict[str, RunHandle], begun: list[ChildPlan]
