@@ -145,14 +145,17 @@ class Table(Generic[M]):
         if self.hashed and not has_hash(self.name, row, self.hashed):
             raise damage.damaged_row(self.name, row)
         try:
-            return self._model(row)
+            plain = unpacked(self.name, row)
+        except ValueError as error:
+            raise damage.damaged_row(self.name, row) from error
+        try:
+            return self._model(plain)
         except ValueError as error:
             if not self.hashed:
                 raise
             raise damage.damaged_row(self.name, row) from error
 
     def _model(self, row: Mapping[str, Any]) -> M:
-        row = unpacked(self.name, row)
         values: dict[str, Any] = {} if self._key else {"id": row["id"].id}
         for field in self._fields:
             found = row.get(self.column(field))
