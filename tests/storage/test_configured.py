@@ -193,3 +193,15 @@ async def test_what_cannot_be_read_is_damaged_without_a_hash_too(kept: Repositor
             await kept.settings.refuse_damaged()
     assert [each.row for each in await remove_damaged(kept.store)] == [key(table)]
     await kept.settings.refuse_damaged()
+
+
+@pytest.mark.parametrize("value", ["[1]", '{"flags": 3}', "null"])
+async def test_approvals_that_cannot_be_accepted_let_no_agent_begin_without_a_hash_too(kept: Repositories, value: str) -> None:
+    await kept.settings.save(await kept.settings.load())
+    await kept.store.write(
+        Statement("UPDATE $row SET `value` = $value, hash = NONE", {"row": record("setting", "approvals"), "value": value})
+    )
+    with pytest.raises(StorageError, match="no agent begins"):
+        await kept.settings.refuse_damaged()
+    assert [each.row for each in await remove_damaged(kept.store)] == ["approvals"]
+    await kept.settings.refuse_damaged()

@@ -78,7 +78,7 @@ def retry_words(reason: str, details: Mapping[str, Any], delay: str = "") -> tup
     if reason == LOADING and delay:
         return _("Loading the model"), _("The server has not finished; retrying in {delay}.", delay=delay)
     if reason == LOADING:
-        return _("Loading the model"), _("Loading from disk; the answer follows.")
+        return _("Loading the model"), _("The answer follows once it is loaded.")
     if reason == TOOLS_REFUSED:
         text = _("Tool calls are sent as text (XML) from now on; this is stored for the model. Server message: {message}", message=message)
         return _("The server does not accept tool definitions"), text

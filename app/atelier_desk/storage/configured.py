@@ -6,6 +6,7 @@ import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
+from atelier_desk.domain.approval import ApprovalSettings
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import tables
 from atelier_desk.storage.damage import CODE, CONFIGURATION, Damage, of_row
@@ -17,11 +18,16 @@ _TABLES = {table.name: table for table in (tables.AGENTS, tables.PROVIDERS, tabl
 
 
 def is_whole_setting(row: Mapping[str, Any]) -> bool:
-    """Whether the row of a setting is as it was written; one of an earlier version has no hash, and has to be readable."""
+    """Whether the row of a setting is as it was written; one of an earlier version has no hash, and has to be readable.
+
+    Of the approvals it also has to be a value that this program accepts: they may forbid something, and would count as unset.
+    """
     if row.get("hash") is not None:
         return has_hash("setting", row, SETTING_HASHED)
     try:
-        json.loads(row["value"])
+        value = json.loads(row["value"])
+        if row["id"].id == "approvals":
+            ApprovalSettings.model_validate(value)
     except ValueError:
         return False
     return True

@@ -490,7 +490,7 @@ def test_a_model_that_loads_is_no_failed_attempt() -> None:
     entry.details = {"attempt": 3, "delay_s": 4.0, "reason": "loading"}
     assert notice_words(entry)[3:] == ("Loading the model", "The server has not finished; retrying in 4.0\u202fs.")
     entry.details = {"attempt": 1, "delay_s": 0.0, "reason": "loading"}
-    assert notice_words(entry)[3:] == ("Loading the model", "Loading from disk; the answer follows.")
+    assert notice_words(entry)[3:] == ("Loading the model", "The answer follows once it is loaded.")
     entry.details = {"attempt": 2, "delay_s": 0.5, "reason": "overloaded"}
     assert notice_words(entry)[3:] == ("Trying the model again", "Attempt 2 after 0.5\u202fs: the server is busy")
 
