@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QPaintEvent
+from PySide6.QtWidgets import QPushButton, QSizePolicy, QStyle, QStyleOptionButton, QStylePainter, QWidget
 
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import FlowLayout, Translated, control, say
@@ -20,6 +20,23 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
 
 WHY = N_("Agents follow this file, or programs run it, so it is held outside the folder until you keep or discard it.")
+
+
+class _Name(QPushButton):
+    """A path longer than the row gives way in its middle. It is shortened as it is painted: a text that was set while the layout
+    asks for heights would take away the layout's own figures in the middle of its work.
+    """
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(theme().px(60), super().minimumSizeHint().height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        option = QStyleOptionButton()
+        self.initStyleOption(option)
+        room = self.style().subElementRect(QStyle.SubElement.SE_PushButtonContents, option, self).width()
+        room -= option.iconSize.width() + 4  # as much as a button leaves between its icon and its words
+        option.text = self.fontMetrics().elidedText(option.text, Qt.TextElideMode.ElideMiddle, room)
+        QStylePainter(self).drawControl(QStyle.ControlElement.CE_PushButton, option)
 
 
 class HeldRow(Translated, QWidget):
@@ -53,10 +70,9 @@ class HeldRow(Translated, QWidget):
         )  # fmt: skip
         self.waits = True
         self._kept: bool | None = None
-        self._text = path
-        self.name = control(QPushButton(self), "held-name", on=self.opened.emit, tip=WHY)
+        self.name = control(_Name(self), "held-name", on=self.opened.emit, tip=WHY)
         mark(self.name, "quiet")
-        self.name.setMinimumWidth(theme().px(60))
+        self.name.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.keep = control(QPushButton(self), "held-keep", N_("Keep"), on=lambda: self._answer(True))
         self.discard = control(QPushButton(self), "held-discard", N_("Discard"), on=lambda: self._answer(False))
         say(self.keep, name=lambda: _("Keep {path}", path=path))
@@ -75,30 +91,12 @@ class HeldRow(Translated, QWidget):
         text = _(words, path=self._path)
         icon = "triangle-alert" if self.waits else "trash-2" if self._kept is False else "check"
         self.name.setIcon(theme().icon(icon, "warn" if self.waits else "muted", 14))
-        self._text = text
+        self.name.setText(text.replace("&", "&&"))
         self.name.setAccessibleName(text)
         self.name.setEnabled(self.waits)
         say(self.name, tip=lambda: f"{self._path}\n{_(WHY)}" if self.waits else self._path)
         for button in (self.keep, self.discard):
             button.setVisible(self.waits and self._bridge is not None)
-        self._elide(self.width())
-
-    def _elide(self, width: int) -> None:
-        """A path longer than the row gives way; the buttons go below it before that."""
-        self.name.setText(self._text.replace("&", "&&"))
-        over = self.name.sizeHint().width() - width
-        if over > 0:
-            metrics = self.name.fontMetrics()
-            room = max(metrics.horizontalAdvance(self._text) - over, theme().px(40))
-            self.name.setText(metrics.elidedText(self._text, Qt.TextElideMode.ElideMiddle, room).replace("&", "&&"))
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._elide(event.size().width())
-
-    def heightForWidth(self, width: int) -> int:
-        self._elide(width)
-        return super().heightForWidth(width)
 
     def settle(self) -> None:
         """It was kept or discarded: there is nothing to answer any more."""

@@ -257,6 +257,7 @@ async def test_a_long_path_leaves_room_for_keep_and_discard(qtbot: QtBot) -> Non
     assert row.rect().contains(row.discard.geometry())
     assert row.rect().contains(row.name.geometry())
     assert row.discard.width() >= row.discard.sizeHint().width()
-    assert "…" in row.name.text()
+    assert row.name.width() < row.name.sizeHint().width(), "the path gives way"
+    assert row.name.text() == f"Held: {path}", "shortened as it is painted: no text is set while heights are asked for"
     assert row.name.accessibleName() == f"Held: {path}"
     assert row.name.toolTip().startswith(path)

@@ -1,0 +1,65 @@
+"""What a widget answers to a layout that asks for its size changes nothing.
+
+A text, a limit or a visibility that is set meanwhile invalidates the layout that asks, and QBoxLayout then reads figures that it has
+just thrown away (``QBoxLayoutPrivate::calcHfw`` and ``setDirty`` in Qt's ``qboxlayout.cpp``).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import atelier_desk.desktop
+
+ROOM = Path(atelier_desk.desktop.__file__).parent
+ASKED = {"heightForWidth", "hasHeightForWidth", "sizeHint", "minimumSizeHint", "minimumSize"}
+CHANGES = {"show", "hide", "updateGeometry", "adjustSize", "resize", "addWidget", "invalidate", "setText", "setVisible", "setEnabled",
+           "setFixedHeight", "setFixedWidth", "setFixedSize", "setMinimumWidth", "setMinimumHeight", "setMaximumWidth",
+           "setMaximumHeight", "setIcon", "setPixmap", "setFont", "setStyleSheet", "setContentsMargins", "setSpacing"}  # fmt: skip
+
+
+def called(function: ast.FunctionDef) -> Iterator[tuple[str, bool]]:
+    """The methods that are called inside, and whether on the object itself."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            yield node.func.attr, isinstance(node.func.value, ast.Name) and node.func.value.id == "self"
+
+
+def changing(source: str) -> list[str]:
+    """``Class.method: call`` for what is changed while a size is asked for, by the method or by those of its class that it calls."""
+    found = []
+    for made in (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ClassDef)):
+        methods = {each.name: each for each in made.body if isinstance(each, ast.FunctionDef)}
+        for name in ASKED & set(methods):
+            reached, waiting = set[str](), [name]
+            while waiting:
+                at = waiting.pop()
+                reached.add(at)
+                for call, own in called(methods[at]):
+                    if call in CHANGES:
+                        found.append(f"{made.name}.{name}: {call}")
+                    elif own and call in methods and call not in reached:
+                        waiting.append(call)
+    return found
+
+
+def test_nothing_is_changed_while_a_size_is_asked_for() -> None:
+    found = {str(path.relative_to(ROOM)): changing(path.read_text(encoding="utf-8")) for path in sorted(ROOM.rglob("*.py"))}
+    assert {path: calls for path, calls in found.items() if calls} == {}
+
+
+@pytest.mark.parametrize("body", ["self.name.setText(str(width))", "self._fit(width)"])
+def test_a_change_is_seen_where_it_is_made_and_where_it_is_called(body: str) -> None:
+    source = f"""
+class Row(QWidget):
+    def heightForWidth(self, width):
+        {body}
+        return 1
+
+    def _fit(self, width):
+        self.name.setText(str(width))
+"""
+    assert changing(source) == ["Row.heightForWidth: setText"]
