@@ -79,7 +79,7 @@ async def test_a_skill_is_told_taken_up_and_stays(open_atelier: Opener, home: Pa
         parts = {part.kind: part for part in (await atelier.inspector.request(run_id, second.seq)).parts}
         assert parts["skills"].estimate > 40
         await turn(atelier, workflow.id)
-        assert "stand in the conversation already" in str(result(model, 3)["message"])
+        assert "are in the run already" in str(result(model, 3)["message"])
 
 
 async def test_a_skill_that_changed_is_given_again(open_atelier: Opener, home: Path) -> None:

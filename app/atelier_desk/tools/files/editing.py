@@ -65,11 +65,11 @@ class EditInput(Input):
     )
     start_line: int | None = Field(default=None, ge=1, description="First line to replace, from 1.")
     end_line: int | None = Field(default=None, ge=1, description="Last line to replace, itself included.")
-    expected: str | None = Field(default=None, max_length=TEXT, description="The text of these lines as it is now.")
+    expected: str | None = Field(default=None, max_length=TEXT, description="These lines as they are now; the last line end may be left out.")
     cell: str | None = Field(
         default=None, max_length=200, description="A notebook's cell, by id or number from 0; new_string is its whole source."
     )
-    append: str | None = Field(default=None, max_length=TEXT, description="Text for the end of the file.")
+    append: str | None = Field(default=None, max_length=TEXT, description="Lines for the end of the file, on a line of their own.")
     patch: str | None = Field(default=None, max_length=TEXT, description=PATCH)
 
     @model_validator(mode="after")

@@ -36,7 +36,7 @@ class Add(Input):
         description="user_pref: what the user likes; knowledge: a fact; decision: what was decided and why; context: of use for days only."
     )
     content: str = Field(min_length=1, max_length=limits.MEMORY_CONTENT, description="One fact a memory, understandable by itself.")
-    metadata: Metadata = Field(default=Metadata(), description="priority, agent_source, tags.")
+    metadata: Metadata = Field(default=Metadata(), description="tags: as tags; agent_source.")
     tags: Tags = Field(default=[], description='Keywords to filter by later, such as ["style", "french"].')
     scope: Literal["workflow", "general"] | None = Field(
         default=None,

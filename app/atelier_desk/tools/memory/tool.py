@@ -66,7 +66,7 @@ class MemoryTool(DescribedTool):
     input: ClassVar[Any] = inputs.MemoryInput
     rest_hint: ClassVar[str] = "Use get with offset for one long memory, list with mode compact, or a lower limit."
     about: ClassVar[About] = About(
-        what="Remembers facts beyond this conversation and finds them again by meaning and by words.",
+        what="Remembers facts for later and finds them again by meaning and by words.",
         when="the user states a preference or a decision, a fact will be needed later, or before asking what they may have told already.",
         when_not="the fact is only for this answer, is a secret (password, key), or is a task (TodoTool) or a long text (ReportTool).",
         operations={

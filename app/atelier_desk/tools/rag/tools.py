@@ -167,7 +167,7 @@ class QueryEntities(RagTool):
         },
         limits=(
             f"fields: {', '.join(FIELDS)}; type of a Scope: class, function, method, interface, enum, struct, constant …; lines: how many; "
-            "qualified: such as Store.save; parent: an id",
+            "qualified: such as Store.save; language: such as python; parent: an id",
             f"operators: {', '.join(OPERATORS)}",
             f"{MOST} results",
         ),

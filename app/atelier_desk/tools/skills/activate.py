@@ -46,7 +46,7 @@ class ActivateSkillTool(DescribedTool):
     about: ClassVar[About] = About(
         what="Gives the instructions of a skill from the catalogue of skills, and the names of its files.",
         when="the task fits a skill's description, before you begin with it.",
-        when_not="its instructions stand in the conversation already, or no skill fits.",
+        when_not="its instructions are in the run already, or no skill fits.",
         example={"name": "release-notes"},
     )
 
@@ -56,7 +56,7 @@ class ActivateSkillTool(DescribedTool):
         opened = await self.services.skills.activate(input.name.strip().removeprefix("/"), [str(root) for root in context.roots])
         use = opened.use
         if use in context.skills:
-            return ToolResult.ok(skill=use.name, message="Its instructions stand in the conversation already, and have not changed. Go on.")
+            return ToolResult.ok(skill=use.name, message="Its instructions are in the run already and have not changed. Continue.")
         from xml.sax.saxutils import quoteattr  # brings urllib.request, which a list of tools has no use for
 
         # A frame that the text could close by itself would be none.

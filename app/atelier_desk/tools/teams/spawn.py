@@ -48,7 +48,7 @@ class Spawn(Input):
     tools: list[ToolName] | None = Field(
         default=None,
         max_length=limits.LIST_DEFAULT,
-        description="The only tools it may use, by name, out of yours; left out: all of yours.",
+        description="The only tools it may use, by name, out of yours; [] for none; left out: all of yours.",
     )
     mcp_servers: list[ToolName] | None = Field(
         default=None,
