@@ -324,18 +324,17 @@ class Program(QObject):
     # -- crash ------------------------------------------------------------------------------------------------------------------
     def _show_crash(self, text: str, path: str) -> None:
         """Tell the person, keep the draft, offer to copy the report."""
-        from PySide6.QtWidgets import QMessageBox
+        from atelier_desk.desktop.widgets.message_box import MessageBox
 
         self.window.chat.keep_draft()
-        box = QMessageBox(self.window)
-        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        box = MessageBox(self.window, "crash")
         box.setIconPixmap(theme().pixmap("triangle-alert", "err", theme().px(32), box.devicePixelRatioF()))
         box.setWindowTitle(_("Something went wrong"))
         box.setText(_("An unexpected error occurred. Your draft was saved."))
         box.setInformativeText(_("A report was saved to {path}.", path=path) if path else "")
         box.setDetailedText(text)
-        copy = box.addButton(_("Copy report"), QMessageBox.ButtonRole.ActionRole)
-        box.addButton(_("Close"), QMessageBox.ButtonRole.RejectRole)
+        copy = box.addButton(_("Copy report"), MessageBox.ButtonRole.ActionRole)
+        box.addButton(_("Close"), MessageBox.ButtonRole.RejectRole)
         copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(text))
         box.open()
 

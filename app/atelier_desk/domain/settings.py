@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import PurePath
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
@@ -174,6 +175,10 @@ class Settings(Model):
         if media:
             changed["media"] = self.media.model_copy(update=media)
         return self.model_copy(update=changed) if changed else self
+
+    def trusts(self, folder: PurePath) -> bool | None:
+        """What was decided of a folder, links followed, or of the nearest one above; None when nobody was asked."""
+        return next((self.folder_trust[str(each)] for each in (folder, *folder.parents) if str(each) in self.folder_trust), None)
 
     def with_rules(self, rules: Iterable[PermissionRule]) -> Settings:
         """These settings with other standing rules: those are stored on their own."""

@@ -107,6 +107,7 @@ def narrowed_words(details: Mapping[str, Any]) -> str:
     parts = [*map(str, details.get("denied") or ())]
     parts += [_("{rule} without asking", rule=rule) for rule in details.get("asked") or ()]
     parts += [_("the folder {path}", path=path) for path in details.get("folders") or ()]
+    parts += [_("instructions and skills of {path}", path=path) for path in details.get("untrusted") or ()]
     if details.get("stricter"):
         parts.append(_("what the permission level asks about"))
     return _("No longer allowed from here on: {what}", what=", ".join(parts))

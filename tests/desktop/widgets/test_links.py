@@ -47,6 +47,19 @@ def test_a_click_shows_the_address_and_opens_it_on_the_second(qtbot: QtBot, open
     menu.close()
 
 
+@pytest.mark.parametrize("address", ["mailto:me@example.com", "http://www.example.com"])
+def test_an_address_that_no_program_takes_is_copied(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: False)
+    view = shown(qtbot, ProseBlock)
+    view.anchorClicked.emit(QUrl(address))
+    menu = view.findChild(QMenu, "link-menu")
+    assert isinstance(menu, QMenu)
+    assert entry(menu, "link-address").text() == address
+    entry(menu, "link-open").trigger()
+    assert QGuiApplication.clipboard().text() == address.removeprefix("mailto:")
+    menu.close()
+
+
 @pytest.mark.parametrize("address", ["file:///etc/passwd", "javascript:alert(1)", "data:text/html,x", "smb://host/share", "relative.html"])
 def test_other_schemes_do_nothing(qtbot: QtBot, opened: list[str], address: str) -> None:
     view = shown(qtbot, ProseBlock)

@@ -273,6 +273,7 @@ def test_the_conversation_says_what_was_taken_and_from_where_on() -> None:
         rules=(PermissionRule(text="read_file(.env)", action=Action.DENY), PermissionRule(text="git_push", action=Action.ASK)),
         withdrawn=(allowed.id,),
         folders=("/x",),
+        untrusted=("/y",),
     )
     script.add(body)
     out = project(script.events[-1], before, script.state, Totals())
@@ -280,7 +281,7 @@ def test_the_conversation_says_what_was_taken_and_from_where_on() -> None:
     [said] = out.said
     assert (row.kind, row.id) == ("rights_narrowed", said.message_id)
     assert said.details == row.details == {
-        "denied": ["read_file(.env)"], "asked": ["git_push", "run_command(make)"], "folders": ["/x"], "stricter": False
+        "denied": ["read_file(.env)"], "asked": ["git_push", "run_command(make)"], "folders": ["/x"], "untrusted": ["/y"], "stricter": False
     }  # fmt: skip
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
 import pytest
 
 from atelier_desk.domain.agent import ApprovalMode
-from atelier_desk.domain.chat import ToolCall
-from atelier_desk.domain.errors import ConflictError, NotFoundError, UsageError
+from atelier_desk.domain.chat import ChatRequest, ToolCall
+from atelier_desk.domain.errors import ConflictError, NotFoundError, ToolError, UsageError
 from atelier_desk.domain.events.run import ToolCallStarted
 from atelier_desk.domain.skill import SkillUse
 from atelier_desk.domain.workflow import RunStatus
@@ -108,10 +109,15 @@ async def test_without_skills_there_is_no_tool_and_no_word_of_them(open_atelier:
 async def test_skills_of_a_folder_are_used_only_while_it_is_trusted(open_atelier: Opener, home: Path, project: Path) -> None:
     write(project, "evil")
 
-    async def untrust(atelier: Atelier) -> None:
-        await atelier.files.trust(str(project), False)
+    gate, asked = asyncio.Event(), asyncio.Event()
+    gate.set()
 
-    model = ScriptedModel(["one", "two", [take_up("evil")], "three"])
+    def take_up_evil(_request: ChatRequest) -> list[ToolCall]:
+        gate.clear()
+        asked.set()
+        return [take_up("evil")]
+
+    model = ScriptedModel(["one", "two", take_up_evil, "three"], gate=gate)
     async with open_atelier(model) as atelier:
         workflow = await atelier.workflows.create("W", workspace=(str(project),))
         rows = await atelier.skills.list((str(project),))
@@ -121,18 +127,18 @@ async def test_skills_of_a_folder_are_used_only_while_it_is_trusted(open_atelier
         await atelier.files.trust(str(project), True)
         await turn(atelier, workflow.id)
         assert "- evil: Does evil." in model.requests[1].messages[0].content
-        # The folder is trusted no more while a turn is under way that was told of the skill.
-        stored = atelier.environment.skills.catalogue
-
-        async def then_untrusted(folders: object) -> object:
-            found = await stored(folders)  # type: ignore[arg-type]
-            await untrust(atelier)
-            return found
-
-        atelier.environment.skills.catalogue = then_untrusted  # type: ignore[method-assign, assignment]
-        await turn(atelier, workflow.id)
+        # The folder is trusted no more while the model, told of the skill, is answering.
+        run_id = await atelier.runs.send(workflow.id, "Go", agent=agent())
+        await asked.wait()
+        await atelier.files.trust(str(project), False)
+        gate.set()
+        await atelier.runs.wait(run_id)
         assert "- evil: Does evil." in model.requests[2].messages[0].content
-        assert result(model, 3)["code"] == "not_trusted"
+        assert result(model, 3)["code"] == "not_enabled", "no skill is left that it could take up"
+        with pytest.raises(ToolError) as refused:
+            await atelier.skills.activate("evil", [str(project)])
+        assert refused.value.code == "not_trusted"
+        assert "evil" not in model.requests[3].messages[0].content
 
 
 async def test_a_project_wins_over_the_user_and_an_unusable_one_hides_none(open_atelier: Opener, home: Path, project: Path) -> None:

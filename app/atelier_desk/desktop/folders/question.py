@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QMessageBox, QPushButton, QWidget
+from PySide6.QtWidgets import QMessageBox, QWidget
 
-from atelier_desk.desktop.theme import mark
+from atelier_desk.desktop.widgets.message_box import MessageBox
 from atelier_desk.i18n import _, ngettext
 
 _NAMED = 5
@@ -20,10 +19,7 @@ def ask_trust(parent: QWidget, folders: Sequence[str], found: Sequence[str], the
     Args:
         found: the files with instructions that are in the folders now.
     """
-    box = QMessageBox(parent)
-    box.setObjectName("trust-question")
-    box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    box.setTextFormat(Qt.TextFormat.PlainText)
+    box = MessageBox(parent, "trust-question")
     named = ngettext("Do you trust {folders}?", "Do you trust these folders?\n{folders}", len(folders), folders="\n".join(folders))
     box.setText(named)
     box.setInformativeText(
@@ -38,12 +34,10 @@ def ask_trust(parent: QWidget, folders: Sequence[str], found: Sequence[str], the
             )
         )
     )
-    yes, no = QPushButton(_("Trust"), box), QPushButton(_("Do not trust"), box)
-    for button, name, role in ((yes, "trust-yes", QMessageBox.ButtonRole.YesRole), (no, "trust-no", QMessageBox.ButtonRole.NoRole)):
-        button.setObjectName(name)
-        box.addButton(button, role)
+    yes = box.add(_("Trust"), "trust-yes", QMessageBox.ButtonRole.YesRole)
+    no = box.add(_("Do not trust"), "trust-no", QMessageBox.ButtonRole.NoRole, "primary")  # Enter presses it: the safe answer looks like it
+    for button in (yes, no):
         button.clicked.connect(lambda _on=False, answer=button is yes: then(answer))
-    mark(no, "primary")  # Enter presses it: the safe answer looks like it
     # Neither button: closing decides nothing.
     leave = box.addButton(QMessageBox.StandardButton.Cancel)
     leave.hide()

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QMessageBox, QProgressDialog, QPushButton, QWidget
+from PySide6.QtWidgets import QMessageBox, QProgressDialog, QWidget
 from shiboken6 import isValid
 
 from atelier_desk.desktop.settings.files import confirm
-from atelier_desk.desktop.theme import mark
+from atelier_desk.desktop.widgets.message_box import MessageBox
 from atelier_desk.domain.change import portions
 from atelier_desk.domain.errors import ConflictError
-from atelier_desk.domain.text import visible
 from atelier_desk.file_words import NAMED, changed_words, path_words, undo_words
 from atelier_desk.i18n import _, ngettext
 from atelier_desk.tools import failure_words
@@ -117,21 +115,13 @@ def left_words(left: Sequence[UndoneChange]) -> list[str]:
 
 def tell_left(parent: QWidget, left: Sequence[UndoneChange], *, some: bool, anyway: Callable[[], object] | None = None) -> QMessageBox:
     """``undo-both``: what was not undone and why. With ``anyway`` both ways are offered; ``some``: other changes were undone."""
-    box = QMessageBox(parent)
-    box.setObjectName("undo-both")
-    box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    box.setTextFormat(Qt.TextFormat.PlainText)
+    box = MessageBox(parent, "undo-both")
     box.setText(_("Some changes were not undone.") if some else _("Nothing was undone."))
-    box.setInformativeText(visible("\n\n".join(left_words(left))))
-    leave = QPushButton(_("Keep as is") if anyway is not None else _("Close"), box)
-    leave.setObjectName("undo-leave")
+    box.setInformativeText("\n\n".join(left_words(left)))
     if anyway is not None:
-        forced = QPushButton(_("Undo anyway"), box)
-        forced.setObjectName("undo-anyway")
-        mark(forced, "danger")
-        box.addButton(forced, QMessageBox.ButtonRole.DestructiveRole)
+        forced = box.add(_("Undo anyway"), "undo-anyway", QMessageBox.ButtonRole.DestructiveRole, "danger")
         forced.clicked.connect(lambda *_on: anyway())
-    box.addButton(leave, QMessageBox.ButtonRole.RejectRole)
+    leave = box.add(_("Keep as is") if anyway is not None else _("Close"), "undo-leave", QMessageBox.ButtonRole.RejectRole)
     box.setDefaultButton(leave)
     box.setEscapeButton(leave)
     box.open()

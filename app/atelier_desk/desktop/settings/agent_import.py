@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QMessageBox, QPushButton, QWidget
+from PySide6.QtWidgets import QMessageBox, QWidget
 
-from atelier_desk.desktop.theme import mark
-from atelier_desk.domain.text import visible
+from atelier_desk.desktop.widgets.message_box import MessageBox
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -23,20 +21,14 @@ _MOST = 12
 def ask_import(parent: QWidget, read: ForeignAgent, then: Callable[[], object]) -> QMessageBox:
     """``agent-import``: whether the agent is to be stored as it was read; Cancel stores nothing."""
     config = read.config
-    box = QMessageBox(parent)
-    box.setObjectName("agent-import")
-    box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    box.setTextFormat(Qt.TextFormat.PlainText)
+    box = MessageBox(parent, "agent-import")
     box.setText(_("Import the agent “{name}”?", name=config.name))
     tools = ", ".join(config.tools) or _("none")
     notes = [note.localized(_) for note in read.notes]
     shown = [f"• {note}" for note in notes[:_MOST]] + (["…"] if len(notes) > _MOST else [])
     lines = [_("Model: {name}", name=config.model), _("Tools: {tools}", tools=tools), "", *shown]
-    box.setInformativeText(visible("\n".join(lines)))
-    yes = QPushButton(_("Import"), box)
-    yes.setObjectName("agent-import-yes")
-    mark(yes, "primary")
-    box.addButton(yes, QMessageBox.ButtonRole.AcceptRole)
+    box.setInformativeText("\n".join(lines))
+    yes = box.add(_("Import"), "agent-import-yes", QMessageBox.ButtonRole.AcceptRole, "primary")
     box.addButton(QMessageBox.StandardButton.Cancel)
     box.setDefaultButton(yes)
     yes.clicked.connect(lambda *_: then())

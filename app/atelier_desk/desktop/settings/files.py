@@ -7,14 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFileDialog, QMessageBox, QPushButton, QWidget
+from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
 from atelier_desk.desktop.file_dialog import dress
 from atelier_desk.desktop.start_folder import remember_folder, start_folder
-from atelier_desk.desktop.theme import mark
+from atelier_desk.desktop.widgets.message_box import MessageBox
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import UsageError
-from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_
 
 
@@ -93,14 +92,10 @@ def _begin(path: Path, most: int) -> bytes:
 
 def confirm(parent: QWidget, text: str, details: str, action: str, then: Callable[[], object]) -> QMessageBox:
     """Ask before something that cannot be undone; ``action`` names the button that does it, Cancel is the default."""
-    box = QMessageBox(parent)
-    box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    box.setText(visible(text))
-    box.setInformativeText(visible(details))
-    yes = QPushButton(action, box)
-    yes.setObjectName("confirm-yes")
-    mark(yes, "danger")
-    box.addButton(yes, QMessageBox.ButtonRole.DestructiveRole)
+    box = MessageBox(parent, "confirm")
+    box.setText(text)
+    box.setInformativeText(details)
+    yes = box.add(action, "confirm-yes", QMessageBox.ButtonRole.DestructiveRole, "danger")
     box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Cancel))
     yes.clicked.connect(lambda *_: then())
     box.open()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QPoint, Qt, QUrl
 from PySide6.QtGui import QCursor, QDesktopServices, QGuiApplication
-from PySide6.QtWidgets import QMenu, QTextBrowser
+from PySide6.QtWidgets import QMenu, QTextBrowser, QToolTip
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.i18n import _
@@ -31,12 +31,20 @@ def follow(url: QUrl, text: QTextBrowser) -> None:
     where.setEnabled(False)
     opens = menu.addAction(theme().icon("external-link"), _("Write an email") if url.scheme() == "mailto" else _("Open in the browser"))
     opens.setObjectName("link-open")
-    opens.triggered.connect(lambda *_: QDesktopServices.openUrl(url))
+    opens.triggered.connect(lambda *_: _open(url, text))
     copies = menu.addAction(theme().icon("copy"), _("Copy address"))
     copies.setObjectName("link-copy")
-    copies.triggered.connect(lambda *_: QGuiApplication.clipboard().setText(address))
+    copies.triggered.connect(lambda *_: QGuiApplication.clipboard().setText(address.removeprefix("mailto:")))
     menu.popup(_place(text))
     menu.setActiveAction(opens)
+
+
+def _open(url: QUrl, text: QTextBrowser) -> None:
+    """Where no program takes it, the address is copied, so that it can be used elsewhere."""
+    if QDesktopServices.openUrl(url):
+        return
+    QGuiApplication.clipboard().setText(url.toString(QUrl.ComponentFormattingOption.FullyEncoded).removeprefix("mailto:"))
+    QToolTip.showText(_place(text), _("No program could open it. The address was copied."), text)
 
 
 def _place(text: QTextBrowser) -> QPoint:

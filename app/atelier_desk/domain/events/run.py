@@ -120,6 +120,7 @@ class RunStarted(Event):
         trusted: those of the ``workspace`` folders that the person trusts.
         instructions: what the trusted folders say to agents, as it was when the turn began.
         skills: the skills there were when the turn began.
+        skills_withdrawn: folders of skills in the conversation it goes on with, which may be used no more.
         attachments: texts that went with the messages of a sub-agent's parent, which it may read; their ``text`` is empty.
         approvals: which calls need a person's yes, as the settings were when the run started; a sub-agent's are at least as strict as its
             parent's.
@@ -145,6 +146,7 @@ class RunStarted(Event):
     trusted: tuple[str, ...] = ()
     instructions: tuple[FolderInstructions, ...] = ()
     skills: tuple[SkillFacts, ...] = ()
+    skills_withdrawn: tuple[str, ...] = ()
     attachments: tuple[Attachment, ...] = ()
     tainted: tuple[str, ...] = ()
 
@@ -461,6 +463,8 @@ class RightsNarrowed(Event):
         rules: new ones that forbid or ask.
         withdrawn: ids of rules that allowed something and stand no longer.
         folders: those of the workspace that were taken away.
+        untrusted: those that the person trusts no more: their instructions and skills count no longer, and were read from outside.
+        skills_withdrawn: the folders of skills that may be used no more, as the run names them.
         mode, settings: what is asked about from now on, where that is more; ``settings`` without rules.
     """
 
@@ -469,6 +473,8 @@ class RightsNarrowed(Event):
     rules: tuple[PermissionRule, ...] = ()
     withdrawn: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
+    untrusted: tuple[str, ...] = ()
+    skills_withdrawn: tuple[str, ...] = ()
     mode: ApprovalMode | None = None
     settings: ApprovalSettings | None = None
 

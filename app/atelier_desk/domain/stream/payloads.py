@@ -437,8 +437,8 @@ class Retry(Notice, chunk=ChunkType.RETRY):
 
 
 class RightsNarrowed(Notice, chunk=ChunkType.RIGHTS_NARROWED):
-    """A person took something from the run; ``details``: ``denied`` and ``asked`` rules in their own words, ``folders``, and ``stricter``
-    when more is asked about by the permission level or the settings."""
+    """A person took something from the run; ``details``: ``denied`` and ``asked`` rules in their own words, ``folders``, ``untrusted``
+    ones, and ``stricter`` when more is asked about by the permission level or the settings."""
 
 
 class Nudge(Notice, chunk=ChunkType.NUDGE):

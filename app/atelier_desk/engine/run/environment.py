@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -48,6 +48,10 @@ class Skills(Protocol):
         """Those that models may take up now."""
         ...
 
+    async def withdrawn(self, uses: Iterable[str], folders: Sequence[str]) -> tuple[str, ...]:
+        """Those of the folders of skills that may not be used any more, as they are named and with links followed."""
+        ...
+
     async def invoked(self, content: str, folders: Sequence[str]) -> Invocation | None:
         """What a message calls with ``/name``."""
         ...
@@ -57,6 +61,9 @@ class NoSkills:
     """There are none."""
 
     async def catalogue(self, folders: Sequence[str]) -> tuple[SkillFacts, ...]:
+        return ()
+
+    async def withdrawn(self, uses: Iterable[str], folders: Sequence[str]) -> tuple[str, ...]:
         return ()
 
     async def invoked(self, content: str, folders: Sequence[str]) -> Invocation | None:

@@ -28,6 +28,7 @@ from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.marked_files import read_at_start
 from atelier_desk.engine.run.mend import mended
 from atelier_desk.engine.run.permissions import really
+from atelier_desk.engine.run.reducer.state import uncalled, used_folders
 from atelier_desk.engine.runs.answering import Answering
 from atelier_desk.engine.runs.attaching import Attaching
 from atelier_desk.engine.runs.beside import BesideRequests
@@ -336,9 +337,12 @@ class RunManager:
         # A rule against another agent counts too: it may become a sub-agent, which is told the same.
         trusted, instructions = await self._env.folder_instructions(row.workspace, approvals.rules)
         skills = await self._env.skills.catalogue(row.workspace)
+        before = await self._runs.conversations.before(previous)
+        uses = used_folders(before.history, (message, *then, *after))
+        lost = await self._env.skills.withdrawn(uses, row.workspace) if uses else ()
+        message, *waiting = (uncalled(each, lost) for each in (message, *then, *after))
         marks = self._env.marks
         marked = await in_tool_thread(read_at_start, marks, instructions, skills) if marks else ()
-        before = await self._runs.conversations.before(previous)
         self._env.journal.learn(row)
         handle = RunHandle(run_id=run_id, workflow_id=row.id, history=before.history)
         started = RunStarted(
@@ -354,12 +358,13 @@ class RunManager:
             trusted=trusted,
             instructions=instructions,
             skills=skills,
+            skills_withdrawn=lost,
             # Whatever branch it is on: reports, files and commands are the workflow's.
             tainted=taint.merged(before.tainted, row.tainted, await self._env.journal.tainted(row.id), marked),
         )
         with self._runs.expect(run_id):
             try:
-                await self._env.journal.append(handle, started, message, *then, *after, rename=_rename(row, message.content))
+                await self._env.journal.append(handle, started, message, *waiting, rename=_rename(row, message.content))
             finally:
                 # Also when whoever sent it no longer waits: it is in the journal.
                 if handle.state is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import logging
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -186,8 +186,8 @@ class FileService:
         """By folder, what was decided of it or of the nearest folder above; None when nobody was asked."""
         if not folders:
             return {}
-        decided = (await self._context.settings.get()).folder_trust
-        return await in_tool_thread(lambda: {folder: _decided(Path(folder).resolve(), decided) for folder in folders})
+        settings = await self._context.settings.get()
+        return await in_tool_thread(lambda: {folder: settings.trusts(Path(folder).resolve()) for folder in folders})
 
     async def missing(self, folders: Sequence[str]) -> tuple[str, ...]:
         """Those of the folders that are not there at this moment: moved away, deleted, or on a disk that is not connected.
@@ -321,10 +321,6 @@ def _telling(root: ConfinedRoot) -> builtins.list[str]:
     from atelier_desk.workspace.skills.find import in_project
 
     return [*paths(root), *(found.path for found in in_project(root))]
-
-
-def _decided(folder: Path, decided: Mapping[str, bool]) -> bool | None:
-    return next((decided[str(each)] for each in (folder, *folder.parents) if str(each) in decided), None)
 
 
 _SHOWN = 2 * 1024 * 1024

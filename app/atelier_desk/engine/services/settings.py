@@ -113,7 +113,7 @@ class SettingsService:
             self._context.maker.settings = now.media
             self._context.seer.model = now.media.sees
         self._context.runs.inactivity_s = new.inactivity_s
-        if new.approvals != old.approvals:
+        if (new.approvals, new.folder_trust) != (old.approvals, old.folder_trust):
             await self._context.runs.narrowing.apply()
         self._context.runs.stop_repetition = new.stop_repetition
         if now.embedder != was.embedder:

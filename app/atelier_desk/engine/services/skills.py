@@ -7,7 +7,7 @@ import logging
 import os
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -134,6 +134,27 @@ class SkillService:
             for row in rows
             if row.usable and row.found.text is not None and row.found.kind == "skill" and row.found.text.by_model
         )
+
+    async def withdrawn(self, uses: Iterable[str], folders: Sequence[str]) -> tuple[str, ...]:
+        """Those of the folders of skills, as they are named and with links followed, that lie neither in a place of the user nor in a
+        trusted one of ``folders``. What was taken up there stays when its file is gone."""
+        settings = await self._context.settings.get()
+        try:
+            mine = [row.found.folder for row in await self.list()]
+        except (AtelierError, OSError):
+            log.warning("skills could not be listed", exc_info=True)
+            mine = []
+
+        def look() -> tuple[str, ...]:
+            real = os.path.realpath
+            trusted = [each for each in map(real, folders) if settings.trusts(Path(each))]
+            places = list(map(real, (*(find.home() / each for each in find.USER), *mine)))
+            where = ((path, real(path)) for path in uses)
+            gone = (each for each in where if not _within(each[1], places))
+            gone = (each for each in gone if not (_within(each[1], trusted) and settings.trusts(Path(each[1]))))
+            return tuple(dict.fromkeys(path for both in gone for path in both))
+
+        return await in_tool_thread(look)
 
     async def show(self, name: str, folders: Sequence[str] = ()) -> Shown:
         """One of them, by its name or its file; the one that is used before others.
@@ -269,6 +290,10 @@ class SkillService:
         mine = find.of_user(self._root(str(home)))
         files = {each.file for each in mine}
         return [*(each for each in out if each.file not in files), *mine]
+
+
+def _within(path: str, folders: Iterable[str]) -> bool:
+    return any(Path(path).is_relative_to(folder) for folder in folders)
 
 
 def _told(said: Text) -> str:

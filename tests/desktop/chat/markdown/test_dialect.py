@@ -31,6 +31,13 @@ def code(blocks: list[Block]) -> list[str]:
         ("见https://example.com/路径。后文", "https://example.com/%E8%B7%AF%E5%BE%84"),
         ("访问https://example.com查看", "https://example.com"),
         ("http://[::1]:8080/x.", "http://[::1]:8080/x"),
+        ("see www.example.com.", "http://www.example.com"),
+        ("(WWW.example.com:80/a_(b)?c#d)", "http://WWW.example.com:80/a_(b)?c#d"),
+        ("见www.example.com。后文", "http://www.example.com"),
+        ("Write to a.b+c@d-e.example.org.", "mailto:a.b+c@d-e.example.org"),
+        ("_me@example.com_", "mailto:me@example.com"),
+        ("| a |\n|---|\n| <br>me@example.com: |", "mailto:me@example.com"),
+        ("mailto:me@example.com", "mailto:me@example.com"),
     ],
 )
 def test_a_bare_address_is_a_link(text: str, address: str) -> None:
@@ -38,16 +45,26 @@ def test_a_bare_address_is_a_link(text: str, address: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["README.md and main.py", "`https://example.com`", "ftp://example.com", "xhttps://example.com", "file:///etc", "https://"]
+    "text",
+    [
+        *("README.md and main.py", "`https://example.com`", "ftp://example.com", "xhttps://example.com", "file:///etc", "https://"),
+        *("awww.example.com", "www.", "www..com", "file://www.example.com", "www.a.b_c", "`www.example.com`"),
+        *("react@18.2.0 @types/node@20.1", "git@example.com:team/app.git", "a@b", "a@b.c@d.e", "a.b-c_@a.b-", "a@b.c_"),
+    ],
 )
 def test_what_is_no_web_address_is_none(text: str) -> None:
     assert not [each for kind, each in inline(text) if kind == "link_open"]
 
 
-def test_a_link_keeps_its_own_address() -> None:
-    assert [each for kind, each in inline("[https://bank.example](https://evil.example)") if kind == "link_open"] == [
-        "https://evil.example"
-    ]
+@pytest.mark.parametrize("words", ["https://bank.example", "www.bank.example", "me@bank.example"])
+def test_a_link_keeps_its_own_address(words: str) -> None:
+    assert [each for kind, each in inline(f"[{words}](https://evil.example)") if kind == "link_open"] == ["https://evil.example"]
+
+
+def test_only_the_address_is_the_link_and_no_word_is_lost() -> None:
+    found = inline("a **www.example.com**, b@example.org and c@example.org!")
+    words = ["a ", "www.example.com", ", ", "b@example.org", " and ", "c@example.org", "!"]
+    assert [each for kind, each in found if kind == "text" and each] == words
 
 
 @pytest.mark.parametrize(

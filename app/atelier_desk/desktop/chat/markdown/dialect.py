@@ -45,17 +45,22 @@ def parser() -> MarkdownIt:
     made.inline.ruler.before("html_inline", "line_break", _line_break)
     made.block.ruler.at("fence", _fence, {"alt": ["paragraph", "reference", "blockquote", "list"]})
     made.block.ruler.before("reference", "footnote", _footnote, {"alt": ["paragraph"]})
+    made.core.ruler.push("addresses", _addresses)
     made.core.ruler.push("alerts", _alerts)
     return made
 
 
 # -- addresses ----------------------------------------------------------------------------------------------------------------
-_ADDRESS = re.compile(
-    r"https?://(?:[\w.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?"
-    r"(?:[/?#][^\s<>\"`{}|\\^、。，；：！？（）「」『』【】《》〈〉“”‘’]*)?",
+_PATH = r"(?::\d{1,5})?(?:[/?#][^\s<>\"`{}|\\^、。，；：！？（）「」『』【】《》〈〉“”‘’]*)?"
+_ADDRESS = re.compile(rf"https?://(?:[\w.-]+|\[[0-9a-f:.]+\]){_PATH}", re.ASCII | re.IGNORECASE)
+"""The host in ASCII: Chinese and Japanese text follows an address without a blank, and its punctuation ends one."""
+_SHORT = re.compile(
+    rf"(?<![\w.@:/+-])(?:(?P<host>www(?:\.[a-z0-9_-]+)*\.[a-z0-9-]+(?!\.?[\w-]){_PATH})"
+    r"|(?:mailto:)?[a-z0-9._+-]+@[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.[a-z][a-z0-9-]*(?<!-)(?![\w@-]|:\S))",
     re.ASCII | re.IGNORECASE,
 )
-"""The host in ASCII: Chinese and Japanese text follows an address without a blank, and its punctuation ends one."""
+"""GFM's extended autolinks, but the end of an e-mail's host begins with a letter (``react@18.2.0`` is a version), and no colon with a path
+follows it (``git@example.com:team/app.git``)."""
 _TAIL = ".,;:!?'*_~"
 
 
@@ -68,12 +73,42 @@ class _Addresses:
 
     def match_at_start(self, text: str) -> _Address | None:
         found = _ADDRESS.match(text)
-        if found is None:
-            return None
-        url = found[0]
-        while url[-1] in _TAIL or any(url.endswith(end) and url.count(end) > url.count(begin) for begin, end in ("()", "[]")):
-            url = url[:-1]
-        return _Address(url)
+        return None if found is None else _Address(_without_tail(found[0]))
+
+
+def _without_tail(url: str) -> str:
+    while url[-1] in _TAIL or any(url.endswith(end) and url.count(end) > url.count(begin) for begin, end in ("()", "[]")):
+        url = url[:-1]
+    return url
+
+
+def _addresses(state: StateCore) -> None:
+    """Addresses without a scheme become links, as GitHub's do: ``www.`` and those of e-mail, but for the ones of ``_SHORT``."""
+    for inline in state.tokens:
+        if inline.type != "inline" or not ("@" in inline.content or "www." in inline.content.lower()):
+            continue
+        made: list[Token] = []
+        depth = 0
+        for token in inline.children or []:
+            depth += token.nesting if token.type.startswith("link_") else 0
+            made += [token] if depth or token.type != "text" else _linked(state.md, token)
+        inline.children = made
+
+
+def _linked(md: MarkdownIt, token: Token) -> list[Token]:
+    """A text token cut at its addresses."""
+    made, done = [], 0
+    for found in _SHORT.finditer(token.content):
+        shown = _without_tail(found[0])
+        url = md.normalizeLink(("http://" if found["host"] else "" if shown[:7].lower() == "mailto:" else "mailto:") + shown)
+        link = Token("link_open", "a", 1, attrs={"href": url}, markup="linkify", info="auto", level=token.level)
+        end = Token("link_close", "a", -1, markup="linkify", info="auto", level=token.level)
+        words = (Token("text", "", 0, content=shown, level=token.level + 1),)
+        before = token.content[done : found.start()]
+        made += [*([Token("text", "", 0, content=before, level=token.level)] if before else ()), link, *words, end]
+        done = found.start() + len(shown)
+    rest = token.content[done:]
+    return [*made, Token("text", "", 0, content=rest, level=token.level)] if made and rest else made or [token]
 
 
 # -- emphasis -----------------------------------------------------------------------------------------------------------------

@@ -177,6 +177,7 @@ def _rights_narrowed(at: In, body: RightsNarrowed, out: Projection) -> None:
         "denied": [rule.text for rule in body.rules if rule.action is Action.DENY],
         "asked": list(dict.fromkeys([*(rule.text for rule in body.rules if rule.action is not Action.DENY), *withdrawn])),
         "folders": list(body.folders),
+        "untrusted": list(body.untrusted),
         "stricter": body.mode is not None or body.settings is not None,
     }
     row = notice(at, "rights_narrowed", **details)

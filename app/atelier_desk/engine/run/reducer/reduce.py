@@ -50,7 +50,17 @@ from atelier_desk.engine.run import team
 from atelier_desk.engine.run.reducer import reduce_server, reduce_team  # noqa: F401 - they register their parts
 from atelier_desk.engine.run.reducer.evolve import evolve
 from atelier_desk.engine.run.reducer.handlers import handlers, on, origin_of, runnable_calls, with_call
-from atelier_desk.engine.run.reducer.state import CallState, Ending, Entry, EntryKind, RunState, TaskMark, model_key, user_entry
+from atelier_desk.engine.run.reducer.state import (
+    CallState,
+    Ending,
+    Entry,
+    EntryKind,
+    RunState,
+    TaskMark,
+    model_key,
+    user_entry,
+    without_skills,
+)
 from atelier_desk.policy import loop_guard
 from atelier_desk.policy.permissions import taint
 
@@ -154,7 +164,7 @@ def _started(event: RunEvent, body: RunStarted, history: tuple[Entry, ...]) -> R
         started_at=event.time,
         last_seq=event.seq,
         last_time=event.time,
-        history=history,
+        history=without_skills(history, body.skills_withdrawn) if body.skills_withdrawn else history,
         steps=0 if body.mode == "stepping" else None,
     )
 
@@ -337,6 +347,7 @@ def _tool_finished(state: RunState, body: ToolCallFinished, event: RunEvent) -> 
         origin=origin_of(event),
         skill=body.skill,
     )
+    [entry] = without_skills((entry,), state.skills_withdrawn)
     state = team.handed_over(team.told(state, call), body)
     if body.state is not None:
         # Calls that share a state may run side by side: each adds what it knows.

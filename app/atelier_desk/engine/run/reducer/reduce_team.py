@@ -32,9 +32,10 @@ from atelier_desk.domain.team import ChildStatus
 from atelier_desk.engine.run import team
 from atelier_desk.engine.run.reducer.evolve import evolve
 from atelier_desk.engine.run.reducer.handlers import on, with_call
-from atelier_desk.engine.run.reducer.state import RunState
+from atelier_desk.engine.run.reducer.state import RunState, uncalled, without_skills
 from atelier_desk.engine.run.request import compaction
 from atelier_desk.policy.approvals import stricter, stricter_settings
+from atelier_desk.policy.permissions import taint
 
 
 @on(ContextCompacted)
@@ -108,6 +109,7 @@ def _approval_asked_again(state: RunState, body: ApprovalAskedAgain, event: RunE
 @on(RightsNarrowed)
 def _rights_narrowed(state: RunState, body: RightsNarrowed, event: RunEvent) -> RunState:
     held, gone = state.approvals, set(body.withdrawn)
+    silent, lost = {*body.folders, *body.untrusted}, set(body.skills_withdrawn)
     # Of the event nothing is taken that would allow more: a workflow may come with a file.
     forbid = (rule for rule in body.rules if rule.action is not Action.ALLOW)
     rules = (*(rule for rule in held.rules if rule.action is not Action.ALLOW or rule.id not in gone), *forbid)
@@ -124,7 +126,15 @@ def _rights_narrowed(state: RunState, body: RightsNarrowed, event: RunEvent) -> 
         approvals=policy,
         granted=tuple(rule for rule in state.granted if rule.id not in gone),
         workspace=tuple(each for each in state.workspace if each not in body.folders),
-        trusted=tuple(each for each in state.trusted if each not in body.folders),
+        trusted=tuple(each for each in state.trusted if each not in silent),
+        instructions=tuple(each for each in state.instructions if each.folder not in silent),
+        skills=tuple(each for each in state.skills if each.folder not in lost),
+        skills_withdrawn=state.skills_withdrawn | lost,
+        history=without_skills(state.history, lost),
+        entries=without_skills(state.entries, lost),
+        queued=tuple(uncalled(each, lost) for each in state.queued),
+        silent=tuple(uncalled(each, lost) for each in state.silent),
+        tainted=taint.merged(state.tainted, body.untrusted),
         calls=tuple(replace(call, narrowed=call.narrowed or call.intent is not None) for call in state.calls),
     )
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -197,6 +198,7 @@ class RunState:
         failed: the model could not be reached; a resume tries again.
         handed_down: texts attached to its parent's messages.
         lineage: the runs above this one, the root first.
+        skills_withdrawn: the folders of skills that may be used no more, also by a call that began before.
         approvals: which calls need a person's yes; ``requests`` wait for it, ``granted`` are rules that came with a yes.
         tainted: what it read from outside, itself or through what it goes on with: the first few, each once.
         sources: the pages of the web that a sub-agent's calls read or found, for its report.
@@ -229,6 +231,7 @@ class RunState:
     trusted: tuple[str, ...] = ()
     instructions: tuple[FolderInstructions, ...] = ()
     skills: tuple[SkillFacts, ...] = ()
+    skills_withdrawn: frozenset[str] = frozenset()
     handed_down: tuple[Attachment, ...] = ()
     lineage: tuple[Ancestor, ...] = ()
     max_depth: int = 3
@@ -428,9 +431,44 @@ def framed(word: str, content: str, **facts: str) -> str:
     return f"<{word}{said}>\n{content.rstrip()}\n</{word}>"
 
 
+def without_skills(entries: Iterable[Entry], folders: Collection[str]) -> tuple[Entry, ...]:
+    """Entries without the instructions of the skills in these folders: words stand in their place, in what summaries stand for, too."""
+    return tuple(_without_skill(entry, folders) for entry in entries)
+
+
+def _without_skill(entry: Entry, folders: Collection[str]) -> Entry:
+    if entry.replaced:
+        return replace(entry, replaced=without_skills(entry.replaced, folders))
+    if entry.skill is None or entry.skill.folder not in folders:
+        return entry
+    gone = f"The instructions of the skill {entry.skill.name} were taken out: it may not be used here any more. Do not follow them."
+    if entry.kind is EntryKind.RESULT:
+        text = json.dumps({"success": False, "error": gone}, ensure_ascii=False)
+        return replace(entry, text=text, full="", cut=False, cut_by="", skill=None)
+    own = (entry.full or entry.text).partition(f"\n\n{_CALLED.format(kind='skill', name=entry.skill.name)}")[0]
+    return replace(entry, text=f"{own}\n\n[{gone}]", full="", cut=False, cut_by="", skill=None)
+
+
+def used_folders(entries: Iterable[Entry], messages: Iterable[UserMessage] = ()) -> tuple[str, ...]:
+    """The folders of skills whose instructions stand in the entries, or in what they stand for, or go with the messages, each once."""
+    found = [each.invoked.use.folder for each in messages if each.invoked is not None]
+    for entry in entries:
+        found += [entry.skill.folder] if entry.skill is not None else used_folders(entry.replaced)
+    return tuple(dict.fromkeys(filter(None, found)))
+
+
+def uncalled(message: UserMessage, folders: Collection[str]) -> UserMessage:
+    """A message without the instructions of a skill that it calls in one of these folders."""
+    calls = message.invoked is not None and message.invoked.use.folder in folders
+    return message.model_copy(update={"invoked": None}) if calls else message
+
+
+_CALLED = "[The user called the {kind} {name} with this message."
+
+
 def _called(invoked: Invocation) -> str:
     """What a person called, as the model reads it. Nothing in it was run before: it says what is to be done, not what may be."""
-    note = f"[The user called the {invoked.kind} {invoked.use.name} with this message. Its instructions, arguments filled in:]"
+    note = f"{_CALLED.format(kind=invoked.kind, name=invoked.use.name)} Its instructions, arguments filled in:]"
     return f"{note}\n{framed('called', invoked.text, name=invoked.use.name, folder=invoked.use.folder)}"
 
 

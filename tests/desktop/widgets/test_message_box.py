@@ -1,0 +1,88 @@
+"""Message boxes show texts from elsewhere: whole words at the edge, every character, and never more than a screen holds."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+from PySide6.QtGui import QFontMetrics
+from PySide6.QtWidgets import QApplication, QLabel, QWidget
+from pytestqt.qtbot import QtBot
+
+import atelier_desk.desktop
+from atelier_desk.desktop.settings.files import confirm
+from atelier_desk.desktop.widgets.message_box import LINES, MOST, MessageBox
+
+APP = Path(atelier_desk.desktop.__file__).parent
+
+
+@pytest.fixture
+def parent(qtbot: QtBot) -> QWidget:
+    made = QWidget()
+    qtbot.addWidget(made)
+    return made
+
+
+@pytest.fixture
+def box(parent: QWidget) -> MessageBox:
+    return MessageBox(parent, "test-box")
+
+
+TEXTS = {
+    "one word": "x" * 200_000,
+    "blanks that do not break": "x\u202f" * 100_000,
+    "a path": "/" + "/".join(["some-folder"] * 60),
+    "marks": "e\u0301" * 5_000,
+    "lines": "line\n" * 40_000,
+    "words": "some words " * 20_000,
+}
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
+def test_any_text_fits_on_the_screen_and_no_word_is_cut_off(box: MessageBox, text: str) -> None:
+    box.setText(text)
+    box.setInformativeText(text)
+    box.setDetailedText(text)
+    for shown in (box.text(), box.informativeText()):
+        assert len(shown) <= MOST + 3
+        assert shown.count("\n") <= LINES
+    for label in box.findChildren(QLabel):
+        metrics = QFontMetrics(label.font())
+        widest = max((metrics.horizontalAdvance(word) for word in label.text().replace("\u200b", " ").split()), default=0)
+        assert widest <= 420, "Qt gives a text at least 500 pixels, and cuts off a word that is wider"
+    box.show()
+    QApplication.processEvents()
+    assert box.height() <= 1100
+
+
+def test_short_texts_and_the_ends_of_long_ones_are_as_they_were(box: MessageBox) -> None:
+    path = "/home/somebody/" + "long-folder-name/" * 10 + "file.txt"
+    box.setText(path)
+    assert box.text() == path
+    box.setInformativeText("begin " + "word " * 2_000 + "end")
+    assert (box.informativeText()[:6], box.informativeText()[-4:]) == ("begin ", " end")
+
+
+def test_a_mark_stays_with_its_letter(box: MessageBox) -> None:
+    box.setText("e\u0301" * 60)
+    [label] = [each for each in box.findChildren(QLabel) if each.objectName() == "qt_msgbox_label"]
+    assert "\u200b" in label.text()
+    assert "\u200b\u0301" not in label.text()
+
+
+def test_nothing_is_hidden_and_nothing_is_markup(box: MessageBox, parent: QWidget) -> None:
+    box.setText("<b>report\u202etxt.sh</b> \u200b")
+    assert box.text() == "<b>report⟨U+202E⟩txt.sh</b> ⟨U+200B⟩"
+    asked = confirm(parent, "<img src='http://example.com/x'>", "<b>details</b>", "Do it", lambda: None)
+    assert {label.textFormat() for label in (box, asked)} == {box.textFormat()}
+    assert "<b>details</b>" in asked.informativeText()
+
+
+def test_every_message_box_is_one_of_these() -> None:
+    made = []
+    for file in APP.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("QMessageBox") and "Button" not in ast.unparse(node.func):
+                made.append(f"{file.name}: {ast.unparse(node)}")
+    assert made == []
