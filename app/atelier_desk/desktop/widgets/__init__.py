@@ -7,7 +7,7 @@ from atelier_desk.desktop.widgets.empty import EmptyState
 from atelier_desk.desktop.widgets.flow import FlowLayout
 from atelier_desk.desktop.widgets.spinner import Spinner
 from atelier_desk.desktop.widgets.toast import Toast, ToastHost
-from atelier_desk.desktop.widgets.words import control, say
+from atelier_desk.desktop.widgets.words import bind, control, say
 
 __all__ = [
     "Card",
@@ -22,6 +22,7 @@ __all__ = [
     "Toast",
     "ToastHost",
     "Translated",
+    "bind",
     "control",
     "fill",
     "label",

@@ -1,20 +1,21 @@
-"""Texts bound to their widgets: said once where a widget is made, set then and again whenever the language changes.
+"""What widgets show follows language, theme and scale: it is bound once where a widget is made.
 
 ``say`` binds texts, ``control`` does so for a widget that was just made, with its object name, its style variant and what a click does.
+``bind`` binds anything else: icons, lengths, and views that are filled with data.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
 from typing import Self, TypedDict, TypeVar, Unpack
-from weakref import WeakSet
+from weakref import WeakKeyDictionary
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QAbstractButton, QLabel, QWidget
 from shiboken6 import isValid
 
-from atelier_desk.desktop.theme import mark
+from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.domain.text import visible
 from atelier_desk.i18n import _
 
@@ -58,7 +59,8 @@ SETTERS = {
     "name": "setAccessibleName",
     "about": "setAccessibleDescription",
 }
-_bound: WeakSet[QWidget | QAction] = WeakSet()
+_bound: WeakKeyDictionary[QObject, None] = WeakKeyDictionary()
+"""Whatever has something bound, from the first to the last: a widget comes after those it is made of."""
 
 
 def say(widget: W, text: Text | None = None, **said: Unpack[Said]) -> W:
@@ -70,7 +72,7 @@ def say(widget: W, text: Text | None = None, **said: Unpack[Said]) -> W:
     kept.update(said)
     if text is not None:
         kept["text"] = text
-    _bound.add(widget)
+    _bound[widget] = None
     _say(widget, {*said, *(["text"] if text is not None else [])} or kept.keys())
     return widget
 
@@ -96,11 +98,46 @@ def control(
     return say(widget, text, **said) if said or text is not None else widget
 
 
+def bind(show: Callable[..., object], *values: object) -> None:
+    """Call a method of a widget now, and again whenever the language, the theme or the scale changes while the widget lives.
+
+    ``bind(self._fill)`` for a view that is filled with data, ``bind(button.setIcon, lambda: theme().icon("plus"))`` for one property,
+    ``bind(tabs.setTabText, 0, lambda: _("Code"))`` with values that stay: functions give the value of the moment, all else is passed as
+    it is. Bound again with the same values that stay, a method takes the other functions instead.
+    Bound methods follow all bound texts, in the order of their widgets. A widget is not kept alive: of its method the name is kept; a
+    function that needs a widget is kept by that widget alone.
+
+    Args:
+        show: a method of any ``QObject``; no plain function, for nobody would know how long it holds.
+    """
+    owner: QObject = show.__self__  # type: ignore[attr-defined]
+    name = show.__name__
+    owner.__dict__.setdefault("_binds", {})[name, *(each for each in values if not callable(each))] = values
+    _bound[owner] = None
+    _show(owner, name, values)
+
+
 def say_again() -> None:
-    """Set every bound text in the language of the moment."""
-    for widget in list(_bound):
-        if isValid(widget):
-            _say(widget, SETTERS.keys() | {"items"})
+    """Set every bound text in the language of the moment, then all else that is bound."""
+    for each in list(_bound):
+        if "_words" in each.__dict__ and isValid(each):
+            _say(each, SETTERS.keys() | {"items"})  # type: ignore[arg-type]
+    show_again()
+
+
+def show_again() -> None:
+    """Call every bound method, as after a change of the theme."""
+    for each in list(_bound):
+        for (name, *_same), values in list(each.__dict__.get("_binds", {}).items()):
+            if isValid(each):
+                _show(each, name, values)
+
+
+theme().changed.connect(show_again)
+
+
+def _show(owner: QObject, name: str, values: Sequence[object]) -> None:
+    getattr(owner, name)(*(value() if callable(value) else value for value in values))
 
 
 def text_of(text: Text) -> str:
