@@ -23,10 +23,19 @@ class View(QWidget):
         super().__init__(parent)
         self.label = say(QLabel(self), N_("Close"))
         self.filled: list[tuple[str, str, str, float]] = []
+        self.of: list[str] = []
         bind(self._fill)
+        bind(self._of_language, on="language")
+        bind(self._of_look, on="look")
 
     def _fill(self) -> None:
         self.filled.append((self.label.text(), language(), theme().tokens.name, theme().scale))
+
+    def _of_language(self) -> None:
+        self.of.append(language())
+
+    def _of_look(self) -> None:
+        self.of.append(theme().tokens.name)
 
 
 def test_a_view_is_filled_now_and_after_each_change(qtbot: QtBot) -> None:
@@ -45,6 +54,7 @@ def test_a_view_is_filled_now_and_after_each_change(qtbot: QtBot) -> None:
         ("Fermer", "fr", "dark", 1.0),
         ("Close", "en", "dark", 1.0),
     ]
+    assert view.of == ["en", "light", "fr", "dark", "dark", "dark", "en"]
 
 
 def test_one_property_of_any_widget_is_bound(qtbot: QtBot) -> None:

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from atelier_desk.desktop.widgets.basic import Card, ElidedLabel, IconButton, Line, Pill, PlainLabel, Translated, fill, label, show_pixmap
+from atelier_desk.desktop.widgets.basic import (
+    Card,
+    ElidedLabel,
+    IconButton,
+    Line,
+    Pill,
+    PlainLabel,
+    Translated,
+    fill,
+    label,
+    show_pixmap,
+    tint,
+)
 from atelier_desk.desktop.widgets.empty import EmptyState
 from atelier_desk.desktop.widgets.flow import FlowLayout
 from atelier_desk.desktop.widgets.spinner import Spinner
@@ -28,4 +40,5 @@ __all__ = [
     "label",
     "say",
     "show_pixmap",
+    "tint",
 ]

@@ -7,7 +7,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
-from typing import Self, TypedDict, TypeVar, Unpack
+from functools import partial
+from typing import Literal, Self, TypedDict, TypeVar, Unpack
 from weakref import WeakKeyDictionary
 
 from PySide6.QtCore import QObject, Qt
@@ -23,6 +24,7 @@ W = TypeVar("W", bound=QWidget | QAction)
 V = TypeVar("V", bound=QWidget)
 Text = str | Callable[[], str]
 """An English ``N_`` string, or a function that gives the text in the language of the moment."""
+Change = Literal["any", "language", "look"]
 
 
 class Sentence(str):
@@ -59,6 +61,8 @@ SETTERS = {
     "name": "setAccessibleName",
     "about": "setAccessibleDescription",
 }
+TEXTS, METHODS = "bound texts", "bound methods"
+"""Where an object keeps them; no attribute of its class can be called that."""
 _bound: WeakKeyDictionary[QObject, None] = WeakKeyDictionary()
 """Whatever has something bound, from the first to the last: a widget comes after those it is made of."""
 
@@ -68,7 +72,7 @@ def say(widget: W, text: Text | None = None, **said: Unpack[Said]) -> W:
 
     Whatever is no label and has no accessible name of its own takes its text as one, else its placeholder, title or tool tip.
     """
-    kept: dict[str, object] = widget.__dict__.setdefault("_words", {})
+    kept: dict[str, object] = widget.__dict__.setdefault(TEXTS, {})
     kept.update(said)
     if text is not None:
         kept["text"] = text
@@ -98,7 +102,7 @@ def control(
     return say(widget, text, **said) if said or text is not None else widget
 
 
-def bind(show: Callable[..., object], *values: object) -> None:
+def bind(show: Callable[..., object], *values: object, on: Change = "any") -> None:
     """Call a method of a widget now, and again whenever the language, the theme or the scale changes while the widget lives.
 
     ``bind(self._fill)`` for a view that is filled with data, ``bind(button.setIcon, lambda: theme().icon("plus"))`` for one property,
@@ -109,31 +113,32 @@ def bind(show: Callable[..., object], *values: object) -> None:
 
     Args:
         show: a method of any ``QObject``; no plain function, for nobody would know how long it holds.
+        on: the changes that matter, where the work is long or a list would lose its place: of the ``"language"``, or of the ``"look"``
+            (theme or scale).
     """
     owner: QObject = show.__self__  # type: ignore[attr-defined]
     name = show.__name__
-    owner.__dict__.setdefault("_binds", {})[name, *(each for each in values if not callable(each))] = values
+    owner.__dict__.setdefault(METHODS, {})[name, *(each for each in values if not callable(each))] = on, values
     _bound[owner] = None
     _show(owner, name, values)
 
 
 def say_again() -> None:
-    """Set every bound text in the language of the moment, then all else that is bound."""
+    """Set every bound text in the language of the moment, then call what else is bound to it."""
     for each in list(_bound):
-        if "_words" in each.__dict__ and isValid(each):
+        if TEXTS in each.__dict__ and isValid(each):
             _say(each, SETTERS.keys() | {"items"})  # type: ignore[arg-type]
-    show_again()
+    _show_again("language")
 
 
-def show_again() -> None:
-    """Call every bound method, as after a change of the theme."""
+def _show_again(change: Change) -> None:
     for each in list(_bound):
-        for (name, *_same), values in list(each.__dict__.get("_binds", {}).items()):
-            if isValid(each):
+        for (name, *_same), (on, values) in list(each.__dict__.get(METHODS, {}).items()):
+            if on in (change, "any") and isValid(each):
                 _show(each, name, values)
 
 
-theme().changed.connect(show_again)
+theme().changed.connect(partial(_show_again, "look"))
 
 
 def _show(owner: QObject, name: str, values: Sequence[object]) -> None:
@@ -153,7 +158,7 @@ def made(text: str) -> Text:
 
 
 def _say(widget: QWidget | QAction, parts: Set[str]) -> None:
-    kept = widget.__dict__["_words"]
+    kept = widget.__dict__[TEXTS]
     for part, setter in SETTERS.items():
         if part in parts and part in kept:
             text = visible(text_of(kept[part]))
