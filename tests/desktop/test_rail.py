@@ -207,16 +207,16 @@ async def test_what_waits_is_counted_on_the_tab_of_its_pane(window: MainWindow, 
     def tabs() -> set[str]:
         return {bar.tabText(place) for bar in window.findChildren(QTabBar) for place in range(bar.count())}
 
-    qtbot.waitUntil(lambda: "Questions" in tabs())
-    window.rail.panes["questions"].waiting.emit(2)
-    assert "Questions · 2" in tabs()
+    qtbot.waitUntil(lambda: "Reports" in tabs())
+    window.rail.panes["reports"].waiting.emit(2)
+    assert "Reports · 2" in tabs()
     switch_language("fr")
     try:
-        assert "Questions · 2" in tabs()
+        assert "Rapports · 2" in tabs()
     finally:
         switch_language("en")
-    window.rail.panes["questions"].waiting.emit(0)
-    assert "Questions" in tabs()
+    window.rail.panes["reports"].waiting.emit(0)
+    assert "Reports" in tabs()
 
 
 async def test_a_layout_of_a_low_window_is_stacked_again_where_there_is_more_room(window: MainWindow, qtbot: QtBot) -> None:

@@ -14,6 +14,7 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMenu, QWidget
 
 from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import say
 from atelier_desk.i18n import N_, _
 
 Early = Literal["", "now", "later"]
@@ -92,8 +93,7 @@ class ActionRegistry(QObject):
         order.insert(order.index(after) + 1 if after else len(order), spec.name)
         known = self._entries | {spec.name: (spec, made)}
         self._entries = {name: known[name] for name in order}
-        self._dress(spec, made)
-        return made
+        return say(made, spec.text)
 
     def hold(self) -> None:
         """From now on nothing is done that needs the engine, until ``release``."""
@@ -142,14 +142,6 @@ class ActionRegistry(QObject):
         for spec, made in self:  # icons are drawn when a menu is first shown, not while the program starts
             if spec.icon:
                 made.setIcon(theme().icon(spec.icon))
-
-    def retranslate(self) -> None:
-        for spec, made in self:
-            self._dress(spec, made)
-
-    @staticmethod
-    def _dress(spec: ActionSpec, made: QAction) -> None:
-        made.setText(_(spec.text))
 
 
 def registry_of(widget: QWidget) -> ActionRegistry | None:

@@ -18,7 +18,7 @@ from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_it
 from atelier_desk.desktop.settings.files import confirm
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Translated, control, fill, label, say
+from atelier_desk.desktop.widgets import bind, control, fill, label, say
 from atelier_desk.desktop.widgets.format import moment
 from atelier_desk.domain import limits
 from atelier_desk.domain.base import utc_now
@@ -65,7 +65,7 @@ def of_memory(memory: DeletedMemory) -> Deleted:
     return Deleted(memory.id, " ".join(memory.content.split()), what, "brain", memory.deleted_at)
 
 
-class DeletedDialog(Translated, QDialog):
+class DeletedDialog(QDialog):
     """``deleted-dialog`` with ``deleted-list``; several may be chosen. Enter brings back, Delete deletes for good after a question.
 
     Signals:
@@ -108,14 +108,10 @@ class DeletedDialog(Translated, QDialog):
         self._again = Soon(self, AGAIN_MS, self.reload)
         bridge.changed.connect(self._on_changed)
         self.resize(theme().px(620), theme().px(480))
-        self._enable()
-        self.retranslate()
+        say(self, title=N_("Recently deleted"))
+        bind(self._fill, on="language")
         self.list.setFocus()
         self.reload()
-
-    def retranslate(self) -> None:
-        self.setWindowTitle(_("Recently deleted"))
-        self._fill()
 
     def reload(self) -> None:
         """Read what there is."""

@@ -13,7 +13,7 @@ from atelier_desk.desktop.questions.markdown_view import MarkdownView
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.icons import app_icon
-from atelier_desk.desktop.widgets import ElidedLabel, Translated, control, fill, label, say
+from atelier_desk.desktop.widgets import ElidedLabel, control, fill, label, say
 from atelier_desk.domain import limits
 from atelier_desk.i18n import N_, _
 
@@ -37,7 +37,7 @@ ENDS = {
 }
 
 
-class QuickAsk(Translated, QWidget):
+class QuickAsk(QWidget):
     """``quick-ask`` with ``quick-field``, ``quick-answer``, ``quick-status``, ``quick-stop`` and ``quick-open``. Esc puts it away.
 
     Signals:
@@ -62,7 +62,7 @@ class QuickAsk(Translated, QWidget):
         self.field = control(QLineEdit(self), "quick-field", hint=N_("Ask something… (Enter sends)"), name=N_("Your question"))
         self.field.setMaxLength(limits.MESSAGE)
         self.field.returnPressed.connect(self.send)
-        self.who = control(ElidedLabel("", self), look="small")
+        self.who = control(ElidedLabel("", self), "", self._answering, look="small")
         self.answer = control(MarkdownView(self), "quick-answer", name=N_("Answer"))
         self.status = control(label("", "small", self, wrap=True), "quick-status")
         self.stop = control(QPushButton(self), "quick-stop", N_("Stop"), on=self.cancel)
@@ -73,7 +73,6 @@ class QuickAsk(Translated, QWidget):
         bridge.stream_event.connect(self._on_stream)
         say(self, title=N_("Quick ask"))
         self._rest()
-        self.retranslate()
 
     def popup(self) -> None:
         """Bring it to the front with the keyboard in its field."""
@@ -168,7 +167,7 @@ class QuickAsk(Translated, QWidget):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self.retranslate()
+        say(self.who)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape:
@@ -176,6 +175,6 @@ class QuickAsk(Translated, QWidget):
         else:
             super().keyPressEvent(event)
 
-    def retranslate(self) -> None:
+    def _answering(self) -> str:
         agent, (_provider, model) = self._choices.agent, self._choices.model
-        self.who.setText(_("{agent} · {model}", agent=agent.config.name, model=model) if agent is not None else "")
+        return _("{agent} · {model}", agent=agent.config.name, model=model) if agent is not None else ""

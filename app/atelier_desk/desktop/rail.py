@@ -15,7 +15,7 @@ from atelier_desk.desktop.panes.registry import PaneEntry, PaneHost, Place, pane
 from atelier_desk.desktop.side_drawer import SideDrawer
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Translated, control, fill, say
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, control, fill, say
 from atelier_desk.desktop.widgets.tab_stops import entrance
 from atelier_desk.figures import number
 from atelier_desk.i18n import _
@@ -47,18 +47,19 @@ FOLD_MS = 400
 """How long a pane is empty before it folds: what is being read is there by then."""
 
 
-class _DockTitle(Translated, QWidget):
+class _DockTitle(QWidget):
     """The bar a pane is dragged by: a thin strip while it is docked, because the pane shows its own heading; a title when it floats."""
 
     def __init__(self, dock: QDockWidget, entry: PaneEntry) -> None:
         super().__init__(dock)
-        self._dock, self._title = dock, entry.title
+        self._dock = dock
         mark(self, "side")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self._text = control(ElidedLabel("", self), look="small")
+        self._text = control(ElidedLabel("", self), "", entry.title, look="small")
         fill(QHBoxLayout(self), (self._text, 1), margins=(12, 0, 12, 0))
-        dock.topLevelChanged.connect(lambda *_: self.retranslate())
-        self.retranslate()
+        say(self, tip=lambda: _("Drag to move {pane}", pane=_(entry.title)))
+        dock.topLevelChanged.connect(self._on_floating)
+        self._on_floating(dock.isFloating())
 
     def sizeHint(self) -> QSize:
         return QSize(80, theme().px(26) if self._dock.isFloating() else GRIP)
@@ -66,30 +67,25 @@ class _DockTitle(Translated, QWidget):
     def minimumSizeHint(self) -> QSize:
         return QSize(60, self.sizeHint().height())
 
-    def retranslate(self) -> None:
-        self._text.setVisible(self._dock.isFloating())
-        self._text.setText(_(self._title))
-        self.setToolTip(_("Drag to move {pane}", pane=_(self._title)))
+    def _on_floating(self, on: bool) -> None:
+        self._text.setVisible(on)
         self.updateGeometry()
 
 
-class _DockButtons(Translated, QWidget):
+class _DockButtons(QWidget):
     """Tear off and hide, at the right of a pane's heading."""
 
     def __init__(self, dock: QDockWidget, entry: PaneEntry) -> None:
         super().__init__()
-        self._dock, self._title = dock, entry.title
         self._float = control(IconButton("external-link", parent=self, size=12), f"float-{entry.name}", on=lambda: tear_off(dock))
         self._close = control(IconButton("x", parent=self, size=12), f"hide-{entry.name}")
         fill(QHBoxLayout(self), self._float, self._close, margins=(0, 0, 0, 0), spacing=0)
         self._close.clicked.connect(dock.close)
-        dock.topLevelChanged.connect(lambda *_: self.retranslate())
-        self.retranslate()
-
-    def retranslate(self) -> None:
-        title = _(self._title)
-        self._float.describe(_("Dock {pane}", pane=title) if self._dock.isFloating() else _("Open {pane} in a window", pane=title))
-        self._close.describe(_("Hide {pane}", pane=title))
+        self._float.describe(
+            lambda: _("Dock {pane}", pane=_(entry.title)) if dock.isFloating() else _("Open {pane} in a window", pane=_(entry.title))
+        )
+        self._close.describe(lambda: _("Hide {pane}", pane=_(entry.title)))
+        dock.topLevelChanged.connect(lambda *_on: say(self._float))
 
 
 def tear_off(dock: QDockWidget) -> None:

@@ -7,11 +7,30 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Card, Translated, control, fill, label
-from atelier_desk.i18n import _
+from atelier_desk.desktop.widgets import Card, bind, control, fill, label, say
+from atelier_desk.i18n import N_, _
+
+TITLES = {
+    "locked": N_("Another program is using your data"),
+    "newer_schema": N_("Your data was written by a newer Atelier"),
+    "missing_manifest": N_("Part of your data is missing"),
+    "damaged": N_("Your data is damaged"),
+    "disk_full": N_("The disk is full"),
+    "file_too_large": N_("A database file has reached a size limit"),
+    "read_only": N_("Your data folder cannot be written to"),
+}
+ADVICE = {
+    "locked": N_("Close the other program, then try again. Nothing was changed."),
+    "newer_schema": N_("Install the latest version of Atelier, then try again. Nothing was changed."),
+    "missing_manifest": N_("Nothing was changed. Restore the folder from a copy, or restore a backup."),
+    "damaged": N_("Nothing was changed. Backups are in the folder “backups” of your data folder."),
+    "disk_full": N_("Free some space, then try again. Nothing was lost."),
+    "file_too_large": N_("Raise the file size limit, then try again. Nothing was lost."),
+    "read_only": N_("Make the folder writable, or start Atelier with --data-dir and another folder."),
+}
 
 
-class StartupErrorPage(Translated, QWidget):
+class StartupErrorPage(QWidget):
     """A card in the middle of the window.
 
     Signals:
@@ -36,9 +55,9 @@ class StartupErrorPage(Translated, QWidget):
         self._folder = label("", "mono", self._card, wrap=True)
         for shown in (self._text, self._advice, self._folder):
             shown.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard)
-        self.retry = control(QPushButton(self._card), "startup-retry", look="primary")
-        self.copy = control(QPushButton(self._card), "startup-copy", on=lambda: QGuiApplication.clipboard().setText(self.details()))
-        self.quit = control(QPushButton(self._card), "startup-quit")
+        self.retry = control(QPushButton(self._card), "startup-retry", N_("Try again"), look="primary")
+        self.copy = control(QPushButton(self._card), "startup-copy", N_("Copy details"), on=self._copy)
+        self.quit = control(QPushButton(self._card), "startup-quit", N_("Quit"))
         head = fill(QHBoxLayout(), (self._icon, 0, Qt.AlignmentFlag.AlignTop), (self._title, 1), spacing=12)
         row = fill(QHBoxLayout(), self.copy, 1, self.quit, self.retry)
         fill(self._card.body, head, self._text, self._advice, self._folder)
@@ -50,8 +69,18 @@ class StartupErrorPage(Translated, QWidget):
 
     def show_error(self, error: BaseException, data_dir: str) -> None:
         self._error, self._data_dir = error, data_dir
-        self.retranslate()
+        code = str(getattr(error, "code", ""))
+        localized = getattr(error, "localized", None)
+        say(self._title, TITLES.get(code, N_("Atelier could not open your data")))
+        say(self._text, lambda: localized(_) if localized is not None else str(error))
+        say(self._advice, ADVICE.get(code, N_("Try again. If the problem persists, copy the details and report them.")))
+        self._folder.setText(data_dir)
+        self._folder.setVisible(bool(data_dir))
+        bind(self._fit)
         self.retry.setFocus()
+
+    def _copy(self) -> None:
+        QGuiApplication.clipboard().setText(self.details())
 
     def details(self) -> str:
         """What a person can send to somebody who helps."""
@@ -63,35 +92,7 @@ class StartupErrorPage(Translated, QWidget):
         trace = "".join(traceback.format_exception(self._error)) if self._error is not None else ""
         return f"Atelier {__version__}\n{platform.platform()} Python {platform.python_version()}\n{self._data_dir}\n\n{trace}"
 
-    def retranslate(self) -> None:
-        code = str(getattr(self._error, "code", ""))
-        titles = {
-            "locked": _("Another program is using your data"),
-            "newer_schema": _("Your data was written by a newer Atelier"),
-            "missing_manifest": _("Part of your data is missing"),
-            "damaged": _("Your data is damaged"),
-            "disk_full": _("The disk is full"),
-            "file_too_large": _("A database file has reached a size limit"),
-            "read_only": _("Your data folder cannot be written to"),
-        }
-        advice = {
-            "locked": _("Close the other program, then try again. Nothing was changed."),
-            "newer_schema": _("Install the latest version of Atelier, then try again. Nothing was changed."),
-            "missing_manifest": _("Nothing was changed. Restore the folder from a copy, or restore a backup."),
-            "damaged": _("Nothing was changed. Backups are in the folder “backups” of your data folder."),
-            "disk_full": _("Free some space, then try again. Nothing was lost."),
-            "file_too_large": _("Raise the file size limit, then try again. Nothing was lost."),
-            "read_only": _("Make the folder writable, or start Atelier with --data-dir and another folder."),
-        }
+    def _fit(self) -> None:
         self._icon.setPixmap(theme().pixmap("triangle-alert", "err", theme().px(22), self.devicePixelRatioF()))
-        self._title.setText(titles.get(code, _("Atelier could not open your data")))
-        localized = getattr(self._error, "localized", None)
-        self._text.setText(localized(_) if localized is not None else str(self._error or ""))
-        self._advice.setText(advice.get(code, _("Try again. If the problem persists, copy the details and report them.")))
-        self._folder.setText(self._data_dir)
-        self._folder.setVisible(bool(self._data_dir))
-        self.retry.setText(_("Try again"))
-        self.copy.setText(_("Copy details"))
-        self.quit.setText(_("Quit"))
         # A layout that centres it asks for its usual height, whatever its texts need at this width.
         self._card.setMinimumHeight(self._card.heightForWidth(self._card.width()))

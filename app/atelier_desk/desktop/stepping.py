@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QToolButton, QWidget
 
 from atelier_desk.desktop.questions.approval_wording import bare_tool
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Translated, control, fill, label, say
-from atelier_desk.desktop.widgets.basic import native_keys
+from atelier_desk.desktop.widgets import bind, control, fill, label, say, tint
 from atelier_desk.domain.stream.payloads import RunStatusChanged, WorkflowComplete
 from atelier_desk.domain.text import visible
 from atelier_desk.domain.workflow import RunMode
@@ -33,7 +33,7 @@ Act = Callable[[str], Coroutine[Any, Any, object]]
 NEXT_KEY, RUN_ON_KEY = "F10", "F5"
 
 
-class StepBar(Translated, QFrame):
+class StepBar(QFrame):
     """``step-bar`` with ``step-next`` and ``step-run-on``. Shown while a run of the workflow in view waits for a step, or is paused.
 
     Signals:
@@ -62,15 +62,17 @@ class StepBar(Translated, QFrame):
         self._text = control(label("", "muted", self, wrap=True), "step-text")
         self.next = control(QPushButton(self), "step-next", look="primary", on=self.take_step)
         self.on = control(QPushButton(self), "step-run-on", look="ghost", on=self.run_on)
-        for button in (self.next, self.on):
+        for button, text, key in ((self.next, N_("Next step"), NEXT_KEY), (self.on, N_("Continue"), RUN_ON_KEY)):
+            say(button, partial(_padded, text), name=text, tip=text, keys=key)
             button.setCursor(Qt.CursorShape.PointingHandCursor)
         fill(QHBoxLayout(self), self._icon, (self._text, 1), self.on, self.next, margins=(14, 6, 6, 6), spacing=8)
         self._look = Soon(self, LOOK_MS, self.look)
         bridge.stream_event.connect(self._on_stream)
-        theme().changed.connect(self._dress)
         self.hide()
-        self._dress()
-        self.retranslate()
+        bind(self._icon.setPixmap, lambda: theme().pixmap("footprints", "accent", theme().px(16), self.devicePixelRatioF()))
+        tint(self.next, "step-forward", "on_accent", 14)
+        tint(self.on, "play", "text", 14)
+        bind(self._say)
 
     # -- what waits -----------------------------------------------------------------------------------------------------------
     def set_workflow(self, workflow_id: str) -> None:
@@ -189,19 +191,6 @@ class StepBar(Translated, QFrame):
         self._text.setText(text)
         self.setAccessibleName(visible(text))
 
-    def _dress(self) -> None:
-        self._icon.setPixmap(theme().pixmap("footprints", "accent", theme().px(16), self.devicePixelRatioF()))
-        for button, icon, role in ((self.next, "step-forward", "on_accent"), (self.on, "play", "text")):
-            button.setIcon(theme().icon(icon, role))  # type: ignore[arg-type]
-            button.setIconSize(QSize(theme().px(14), theme().px(14)))
-
-    def retranslate(self) -> None:
-        for button, text, key in ((self.next, _("Next step"), NEXT_KEY), (self.on, _("Continue"), RUN_ON_KEY)):
-            button.setText(" " + text)
-            button.setAccessibleName(text)
-            button.setToolTip(f"{text} ({native_keys(key)})")
-        self._say()
-
 
 class StepToggle(QToolButton):
     """``step-toggle``: stands in the header while step mode is on; a click switches it off.
@@ -221,8 +210,7 @@ class StepToggle(QToolButton):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.hide()
         self.clicked.connect(lambda *_: self.off_wanted.emit())
-        theme().changed.connect(self._dress)
-        self._dress()
+        tint(self, "footprints", "accent", 13)
         say(
             self,
             lambda: " " + _("Step mode"),
@@ -230,9 +218,10 @@ class StepToggle(QToolButton):
             tip=N_("Step mode is on: runs pause before each step. Click to turn it off."),
         )
 
-    def _dress(self) -> None:
-        self.setIcon(theme().icon("footprints", "accent"))
-        self.setIconSize(QSize(theme().px(13), theme().px(13)))
+
+def _padded(text: str) -> str:
+    """With room after the icon."""
+    return " " + _(text)
 
 
 def short_next(step: WaitingStep) -> str:

@@ -21,7 +21,7 @@ from atelier_desk.desktop.start_folder import remember_folder, start_folder
 from atelier_desk.desktop.tab_order import step
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.icons import app_icon
-from atelier_desk.desktop.widgets import ToastHost, Translated, control, say
+from atelier_desk.desktop.widgets import ToastHost, bind, control, say
 from atelier_desk.desktop.widgets.enter import EnterPresses
 from atelier_desk.desktop.window_actions import WindowActions
 from atelier_desk.i18n import N_, _
@@ -46,7 +46,7 @@ def first_view(workflows: Sequence[Workflow], last: str) -> str:
     return newest.get(WorkflowStatus.RUNNING) or (last if last in known else waiting)
 
 
-class MainWindow(Translated, WindowActions):
+class MainWindow(WindowActions):
     """``main-window``. Shown before the engine is open; ``start`` is called when it is."""
 
     def __init__(self, bridge: Bridge) -> None:
@@ -80,9 +80,9 @@ class MainWindow(Translated, WindowActions):
         self.resize(QSize(1360, 860).boundedTo(self.screen().availableSize()))
         self._size_columns()
         self._sized_for = theme().scale
-        theme().changed.connect(self._on_theme)
+        bind(self._on_theme)
         say(self, name=N_("Atelier, main window"))
-        self.retranslate()
+        self.setWindowTitle("Atelier")
 
     def _connect(self) -> None:
         self.sidebar.new_wanted.connect(self.actions_["new-workflow"].trigger)
@@ -330,13 +330,6 @@ class MainWindow(Translated, WindowActions):
         event.accept()
         self.chat.keep_draft()
         self.closing.emit()
-
-    def retranslate(self) -> None:
-        self.setWindowTitle("Atelier")
-        self.actions_.retranslate()
-        self.side.retranslate()
-        if self.presenter is not None:
-            self.presenter.retranslate()
 
 
 def _text(data: QByteArray) -> str:

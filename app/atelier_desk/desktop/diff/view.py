@@ -17,15 +17,15 @@ from atelier_desk.desktop.chat.search.highlight import SLICE_S, colour_of, with_
 from atelier_desk.desktop.diff.rows import Row, blocks, rows, sides
 from atelier_desk.desktop.diff.text import DiffText, Span
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Line, Translated, fill
-from atelier_desk.i18n import _
+from atelier_desk.desktop.widgets import Line, bind, fill, say
+from atelier_desk.i18n import N_
 
 Mode = Literal["inline", "side"]
 NARROW = 560
 """Logical pixels at 100 % below which two sides have no room: then one column is shown, whatever was chosen."""
 
 
-class DiffView(Translated, QWidget):
+class DiffView(QWidget):
     """``diff-view``: one diff.
 
     ``show_diff`` gives it the text, ``set_mode`` chooses. In a pane it scrolls by itself; made with ``scrolls=False`` it is as high as its
@@ -64,9 +64,12 @@ class DiffView(Translated, QWidget):
             shortcut = QShortcut(QKeySequence(keys), self)
             shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
             shortcut.activated.connect(lambda step=step: self.go(step))
-        theme().changed.connect(self._on_theme)
+        bind(self._on_theme, on="look")
         self._lay_out()
-        self.retranslate()
+        say(self.inline, name=N_("Changes"))
+        say(self.left, name=N_("Before"))
+        say(self.right, name=N_("After"))
+        bind(self._write, on="language")
 
     # what is shown ----------------------------------------------------------------------------------------------------------------
 
@@ -137,10 +140,7 @@ class DiffView(Translated, QWidget):
         self.setFixedHeight(height)
         return height
 
-    def retranslate(self) -> None:
-        self.inline.setAccessibleName(_("Changes"))
-        self.left.setAccessibleName(_("Before"))
-        self.right.setAccessibleName(_("After"))
+    def _write(self) -> None:
         self._fill()
         self._colour_all()
 

@@ -10,14 +10,14 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from atelier_desk.desktop.folders.desk import FolderDesk
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Translated, say
+from atelier_desk.desktop.widgets import bind, say
 from atelier_desk.desktop.widgets.picker import Picker
 from atelier_desk.domain.text import visible
 from atelier_desk.file_words import GONE, trust_words
 from atelier_desk.i18n import _, ngettext
 
 
-class FolderButton(Translated, Picker):
+class FolderButton(Picker):
     """``workflow-folders``: the first folder's name and how many more there are; with none, an icon to grant one."""
 
     def __init__(self, desk: FolderDesk, parent: QWidget) -> None:
@@ -25,9 +25,8 @@ class FolderButton(Translated, Picker):
         self.setObjectName("workflow-folders")
         mark(self, "picker")
         self._desk = desk
-        desk.changed.connect(self.retranslate)
-        theme().changed.connect(self.retranslate)
-        self.retranslate()
+        desk.changed.connect(self._show)
+        bind(self._show)
 
     def open(self) -> None:
         """Show the menu; with no folder, ask for one at once."""
@@ -62,7 +61,7 @@ class FolderButton(Translated, Picker):
         menu.addAction(theme().icon("plus", "muted"), _("Grant a folder…"), self._desk.ask)
         menu.popup(self.mapToGlobal(QPoint(0, self.height())))
 
-    def retranslate(self) -> None:
+    def _show(self) -> None:
         folders = self._desk.folders
         open_ = [folder for folder in folders if not self._desk.trusted.get(folder)]
         missing = [folder for folder in folders if folder in self._desk.missing]

@@ -9,7 +9,7 @@ from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QPushButton, QSizePolicy, QStyle, QStyleOptionButton, QStylePainter, QWidget
 
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import FlowLayout, Translated, control, say
+from atelier_desk.desktop.widgets import FlowLayout, bind, control, say
 from atelier_desk.domain.errors import AtelierError, NotFoundError
 from atelier_desk.i18n import N_, _
 from atelier_desk.tools import failure_words
@@ -39,7 +39,7 @@ class _Name(QPushButton):
         QStylePainter(self).drawControl(QStyle.ControlElement.CE_PushButton, option)
 
 
-class HeldRow(Translated, QWidget):
+class HeldRow(QWidget):
     """``held-row``.
 
     Args:
@@ -80,10 +80,9 @@ class HeldRow(Translated, QWidget):
         row = FlowLayout(self, 6)
         for part in (self.name, self.keep, self.discard):
             row.addWidget(part)
-        theme().changed.connect(self.retranslate)
-        self.retranslate()
+        bind(self._show)
 
-    def retranslate(self) -> None:
+    def _show(self) -> None:
         words = N_("New version held: {path}") if self._replaces else N_("Held: {path}")
         if not self.waits:
             answered = N_("Kept: {path}") if self._kept else N_("Discarded: {path}")
@@ -102,7 +101,7 @@ class HeldRow(Translated, QWidget):
         """It was kept or discarded: there is nothing to answer any more."""
         if self.waits:
             self.waits = False
-            self.retranslate()
+            self._show()
             self.answered.emit()
 
     def _answer(self, keeps: bool) -> None:

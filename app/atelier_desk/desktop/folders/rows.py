@@ -9,12 +9,12 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout
 
 from atelier_desk.desktop.folders.desk import FolderDesk
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Translated, control, fill, say
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, control, fill, say
 from atelier_desk.file_words import GONE, trust_words
 from atelier_desk.i18n import N_, _
 
 
-class FolderRows(Translated, QWidget):
+class FolderRows(QWidget):
     """``folder-rows``: hidden while there are none."""
 
     def __init__(self, desk: FolderDesk, parent: QWidget) -> None:
@@ -22,11 +22,10 @@ class FolderRows(Translated, QWidget):
         self.setObjectName("folder-rows")
         self._desk = desk
         self._column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=0)
-        desk.changed.connect(self.retranslate)
-        theme().changed.connect(self.retranslate)
-        self.retranslate()
+        desk.changed.connect(self._fill)
+        bind(self._fill)
 
-    def retranslate(self) -> None:
+    def _fill(self) -> None:
         while (item := self._column.takeAt(0)) is not None:
             if (row := item.widget()) is not None:
                 row.hide()

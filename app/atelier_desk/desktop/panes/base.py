@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QSpacerItem, QVBoxLayout
 from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, IconButton, Toast, ToastHost, Translated, control, fill, label, say
+from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, IconButton, Toast, ToastHost, bind, control, fill, label, say
 from atelier_desk.domain.stream.event import StreamEvent, Topic
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def _host(widget: QWidget) -> ToastHost:
     return host
 
 
-class Pane(Translated, QWidget):
+class Pane(QWidget):
     """Base of the panes. ``set_workflow`` and ``on_stream`` are called by the window; ``topics`` are the changes that reload it.
 
     A pane shows nothing of another workflow: ``workflow_id`` is empty until the first ``set_workflow``.
@@ -88,8 +88,7 @@ class Pane(Translated, QWidget):
         self.frame.addWidget(self._body, 1)
         self._empty: EmptyState | None = None
         self._folds = False
-        theme().changed.connect(self._size_heading)
-        self._size_heading()
+        bind(self._size_heading)
 
     # what subclasses fill in ------------------------------------------------------------------------------------------------------
 

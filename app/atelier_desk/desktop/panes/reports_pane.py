@@ -15,7 +15,7 @@ from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_it
 from atelier_desk.desktop.panes.wording import ago, number, size
 from atelier_desk.desktop.questions.markdown_view import MarkdownView
 from atelier_desk.desktop.settings.files import ask_save
-from atelier_desk.desktop.widgets import Card, ElidedLabel, EmptyState, IconButton, control, fill, label, say
+from atelier_desk.desktop.widgets import Card, ElidedLabel, EmptyState, IconButton, bind, control, fill, label, say
 from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import StorageError
@@ -70,7 +70,7 @@ class ReportsPane(Pane):
         self.add_key("Ctrl+S", self.save, self._reader)
         say(self.list, name=N_("Reports"))
         say(self.view, name=N_("Report"))
-        self.retranslate()
+        bind(self._show, on="language")
 
     def _build_reader(self) -> QWidget:
         self._reader = QWidget(self)
@@ -154,9 +154,6 @@ class ReportsPane(Pane):
             self._stack.setCurrentWidget(self._reader)
         else:
             self._stack.setCurrentWidget(self.list if count else self.empty)
-
-    def retranslate(self) -> None:
-        self._show()
 
     # doing --------------------------------------------------------------------------------------------------------------------------
 

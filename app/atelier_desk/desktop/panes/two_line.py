@@ -10,6 +10,7 @@ from atelier_desk.desktop.panes.rows import paint_ground, quiet
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets.steady import OverlayBar
+from atelier_desk.desktop.widgets.words import bind
 from atelier_desk.domain.text import visible
 
 _Index = QModelIndex | QPersistentModelIndex
@@ -96,4 +97,4 @@ def dress_list(view: QListWidget) -> None:
     view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
     view.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
     OverlayBar(view)
-    theme().changed.connect(view.scheduleDelayedItemsLayout)
+    bind(view.scheduleDelayedItemsLayout)

@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor, QFontMetrics, QHelpEvent, QPainter, QPainterPa
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Translated, say
+from atelier_desk.desktop.widgets import bind, say
 from atelier_desk.figures import NARROW, number
 from atelier_desk.i18n import _, ngettext
 from atelier_desk.project_words import language_word
@@ -32,7 +32,7 @@ def share_word(count: int, total: int) -> str:
     return f"<{NARROW}1{NARROW}%" if percent < 1 else f"{number(round(percent))}{NARROW}%"
 
 
-class LanguageBar(Translated, QWidget):
+class LanguageBar(QWidget):
     """``language-bar``: the parts to scale, beneath them their names and shares on as many lines as they need."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -43,7 +43,7 @@ class LanguageBar(Translated, QWidget):
         policy = self.sizePolicy()
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
-        theme().changed.connect(self.updateGeometry)
+        bind(self.updateGeometry)
         say(self, name=self._spoken)
 
     def show_languages(self, languages: Mapping[str, int]) -> None:

@@ -13,13 +13,13 @@ from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_it
 from atelier_desk.desktop.panes.wording import ago
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.theme.manager import Role
-from atelier_desk.desktop.widgets import Translated, say
+from atelier_desk.desktop.widgets import bind, say
 from atelier_desk.domain.project import IngestStage, IngestState, Project
 from atelier_desk.i18n import N_, _
 from atelier_desk.project_words import RUNNING, state_word
 
 
-class ProjectList(Translated, QListWidget):
+class ProjectList(QListWidget):
     """``project-list``.
 
     Signals:
@@ -37,6 +37,7 @@ class ProjectList(Translated, QListWidget):
         dress_list(self)
         self.projects: Sequence[Project] = ()
         self.states: Mapping[str, IngestState] = {}
+        bind(self._fill, on="language")
         self.currentItemChanged.connect(lambda *_items: self.project_chosen.emit(self.chosen))
         say(self, name=N_("Projects"))
 
@@ -52,6 +53,12 @@ class ProjectList(Translated, QListWidget):
             return
         chosen = self.chosen
         self.projects, self.states = tuple(projects), dict(states)
+        self._fill()
+        if self.chosen != chosen:
+            self.project_chosen.emit(self.chosen)
+
+    def _fill(self) -> None:
+        chosen, projects = self.chosen, self.projects
         self.blockSignals(True)
         self.clear()
         for project in projects:
@@ -59,8 +66,6 @@ class ProjectList(Translated, QListWidget):
             two_line_item(self, project.id, project.name, self._facts(project), icon, role)
         self.blockSignals(False)
         self.choose(chosen if any(each.id == chosen for each in projects) else projects[0].id if projects else "")
-        if self.chosen != chosen:
-            self.project_chosen.emit(self.chosen)
 
     def choose(self, project_id: str) -> None:
         """Select a project."""
@@ -87,7 +92,3 @@ class ProjectList(Translated, QListWidget):
         at = menu_place(self, event)
         if at is not None:
             self.menu_wanted.emit(at)
-
-    def retranslate(self) -> None:
-        projects, self.projects = self.projects, ()
-        self.show_projects(projects, self.states)

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import FlowLayout, Translated, control, fill, label, say
+from atelier_desk.desktop.widgets import FlowLayout, bind, control, fill, label, say
 from atelier_desk.desktop.widgets.basic import show_pixmap
 from atelier_desk.i18n import N_, _
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.folders.desk import FolderDesk
 
 
-class OfferBar(Translated, QFrame):
+class OfferBar(QFrame):
     """``project-offer``.
 
     Signals:
@@ -49,9 +49,8 @@ class OfferBar(Translated, QFrame):
         words = fill(QHBoxLayout(), (self._icon, 0, Qt.AlignmentFlag.AlignTop), (self._text, 1), spacing=8)
         fill(QVBoxLayout(self), words, buttons, margins=(14, 8, 10, 8), spacing=6)
         desk.changed.connect(self.look)
-        theme().changed.connect(self._dress)
         self.hide()
-        self._dress()
+        bind(self._dress)
 
     def look(self) -> None:
         """See whether one of the folders in view is to be offered."""

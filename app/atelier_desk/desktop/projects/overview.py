@@ -14,7 +14,7 @@ from atelier_desk.desktop.projects.problems import ProblemList
 from atelier_desk.desktop.projects.progress import IngestProgress
 from atelier_desk.desktop.settings.page import Row
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Card, ElidedLabel, FlowLayout, IconButton, Translated, control, fill, label, say
+from atelier_desk.desktop.widgets import Card, ElidedLabel, FlowLayout, IconButton, bind, control, fill, label, say
 from atelier_desk.desktop.widgets.steady import SteadyWidth
 from atelier_desk.domain.project import FileProblem, IngestState, Project, ProjectStatistics
 from atelier_desk.i18n import N_, _
@@ -36,7 +36,7 @@ SWITCHES = (
 )
 
 
-class OverviewPage(Translated, QWidget):
+class OverviewPage(QWidget):
     """``project-overview``.
 
     Attributes:
@@ -87,8 +87,8 @@ class OverviewPage(Translated, QWidget):
         self.problems.allowed.connect(self.allowed)
         self.progress.pause_wanted.connect(self.pause_wanted)
         self.progress.resume_wanted.connect(lambda: self.read_wanted.emit(False))
-        theme().changed.connect(self._restyle)
-        self._restyle()
+        bind(self._inner.setMaximumWidth, lambda: theme().px(COLUMN))
+        bind(self._say)
 
     def _build_head(self) -> QVBoxLayout:
         self.name = control(ElidedLabel("", self), "project-title", look="title")
@@ -195,12 +195,6 @@ class OverviewPage(Translated, QWidget):
         text.setText(words)
         text.setVisible(bool(words))
 
-    def retranslate(self) -> None:
-        self._say()
-
     def _show(self) -> None:
         if self.project is not None and self.project.root:
             QDesktopServices.openUrl(QUrl.fromLocalFile(self.project.root))
-
-    def _restyle(self) -> None:
-        self._inner.setMaximumWidth(theme().px(COLUMN))

@@ -10,8 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QListWidget, QPushButton, QVBoxLayout
 
 from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.panes.two_line import dress_list, two_line_item
-from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Translated, control, fill, label, say
+from atelier_desk.desktop.widgets import bind, control, fill, label, say
 from atelier_desk.domain.project import FileProblem
 from atelier_desk.i18n import N_, _, ngettext
 
@@ -19,7 +18,7 @@ ROWS = 6
 """Most that are shown without scrolling."""
 
 
-class ProblemList(Translated, QWidget):
+class ProblemList(QWidget):
     """``project-problems``; hidden while there are none. Ctrl+C copies the chosen rows, the button all of them.
 
     What a person let in though it looks like a secret is listed too, to be left out again.
@@ -52,7 +51,8 @@ class ProblemList(Translated, QWidget):
         self.list.addAction(self._copy)
         buttons = fill(QHBoxLayout(), self.allow, self.copy_all, 1, spacing=6)
         fill(QVBoxLayout(self), self.words, self.list, buttons, margins=(0, 0, 0, 0), spacing=6)
-        theme().changed.connect(self._size)
+        bind(self._size)
+        bind(self._fill, on="language")
         self.hide()
 
     def show_problems(self, problems: Sequence[FileProblem], total: int, readable: Sequence[str] = ()) -> None:
@@ -117,6 +117,3 @@ class ProblemList(Translated, QWidget):
         if chosen:
             QGuiApplication.clipboard().setText("\n".join(chosen))
             toast(self, ngettext("{n} line copied", "{n} lines copied", len(chosen)))
-
-    def retranslate(self) -> None:
-        self._fill()

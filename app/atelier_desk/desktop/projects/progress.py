@@ -6,13 +6,13 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import ElidedLabel, Spinner, Translated, control, fill, label, say
+from atelier_desk.desktop.widgets import ElidedLabel, Spinner, control, fill, label, say
 from atelier_desk.domain.project import IngestStage, IngestState
 from atelier_desk.i18n import N_
 from atelier_desk.project_words import RUNNING, state_word
 
 
-class IngestProgress(Translated, QWidget):
+class IngestProgress(QWidget):
     """``ingest-progress``; hidden where nothing was read since the program began.
 
     Signals:

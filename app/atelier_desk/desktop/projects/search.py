@@ -15,7 +15,7 @@ from atelier_desk.desktop.projects.looks import KIND_ICONS
 from atelier_desk.desktop.projects.result_rows import FOUND, NEEDLE, ResultDelegate, spoken
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import EmptyState, Translated, control, fill, label, say
+from atelier_desk.desktop.widgets import EmptyState, bind, control, fill, label, say
 from atelier_desk.desktop.widgets.inputs import ComboBox, SearchField
 from atelier_desk.desktop.widgets.steady import OverlayBar
 from atelier_desk.domain.project import Entity, EntityKind, Found, Project
@@ -32,7 +32,7 @@ MOST = 50
 """Results that are shown."""
 
 
-class SearchPage(Translated, QWidget):
+class SearchPage(QWidget):
     """``project-search-page``. Enter opens the source, Ctrl+Enter the graph; Down goes from the field into the list.
 
     Signals:
@@ -82,9 +82,9 @@ class SearchPage(Translated, QWidget):
         self._soon = Soon(self, DELAY_MS, self.search)
         self.field.textChanged.connect(lambda *_text: self._soon.start())
         self.where.currentIndexChanged.connect(lambda *_row: self.search())
-        theme().changed.connect(self._restyle)
+        bind(self.list.scheduleDelayedItemsLayout)
         self._say_kinds()
-        self._show_state()
+        bind(self._fill, on="language")
 
     # -- which ------------------------------------------------------------------------------------------------------------------
 
@@ -255,9 +255,3 @@ class SearchPage(Translated, QWidget):
                 self.search()
                 return True
         return super().eventFilter(watched, event)
-
-    def _restyle(self) -> None:
-        self.list.scheduleDelayedItemsLayout()
-
-    def retranslate(self) -> None:
-        self._fill()

@@ -27,7 +27,7 @@ from atelier_desk.desktop.settings.files import confirm
 from atelier_desk.desktop.settings.window import fitting
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import EmptyState, Line, Translated, control, fill, label, say
+from atelier_desk.desktop.widgets import EmptyState, Line, bind, control, fill, label, say, tint
 from atelier_desk.desktop.widgets.enter import EnterPresses
 from atelier_desk.desktop.widgets.words import text_of
 from atelier_desk.domain.project import Entity, FileProblem, IngestState, Project, ProjectStatistics
@@ -47,7 +47,7 @@ COUNT_S = 2.0
 TABS = (N_("Overview"), N_("Search"), N_("Graph"), N_("Source"))
 
 
-class ProjectsWindow(Translated, QWidget):
+class ProjectsWindow(QWidget):
     """``projects-window``. Ctrl+1 to Ctrl+4 are its pages, Ctrl+F the search or, in a source, find, Ctrl+N a new project, Esc closes."""
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
@@ -83,7 +83,6 @@ class ProjectsWindow(Translated, QWidget):
         self._connect()
         self._soon = Soon(self, RELOAD_MS, self.reload)
         say(self, title=N_("Projects"))
-        self.retranslate()
 
     # -- building ---------------------------------------------------------------------------------------------------------------
 
@@ -92,13 +91,14 @@ class ProjectsWindow(Translated, QWidget):
         side.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         side.setMinimumWidth(150)
         self.new = control(QPushButton(side), "project-new", lambda: " " + _("New project"), on=self.new_project)
+        tint(self.new, "plus", "text")
         self.list = ProjectList(side)
         heading = control(label("", "heading", side), "", N_("PROJECTS"))
         fill(QVBoxLayout(side), self.new, heading, (self.list, 1), margins=(12, 14, 12, 12), spacing=10)
         self.tabs = control(QTabBar(self), "project-tabs", name=N_("Pages of the project"))
         self.tabs.setExpanding(False)
-        for _words in TABS:
-            self.tabs.addTab("")
+        for words in TABS:
+            bind(self.tabs.setTabText, self.tabs.addTab(""), partial(text_of, words))
         self.pages = QStackedWidget(self)
         for page in (self.overview, self.search, self.graph, self.code):
             self.pages.addWidget(page)
@@ -134,8 +134,6 @@ class ProjectsWindow(Translated, QWidget):
         self.graph.source_wanted.connect(self.open_source)
         self.code.graph_wanted.connect(self.open_graph)
         self.bridge.changed.connect(self._on_changed)
-        theme().changed.connect(self._restyle)
-        self._restyle()
         keys: dict[str, Callable[[], object]] = {"Ctrl+N": self.new_project, "Esc": self._escape}
         keys |= {"F3": partial(self.code.finder.step, 1), "Shift+F3": partial(self.code.finder.step, -1)}
         keys |= {f"Ctrl+{row + 1}": partial(self.tabs.setCurrentIndex, row) for row in range(len(TABS))}
@@ -412,10 +410,3 @@ class ProjectsWindow(Translated, QWidget):
         menu.addSeparator()
         menu.addAction(look.icon("trash-2"), _("Delete…"), self.delete)
         menu.popup(at)
-
-    def _restyle(self) -> None:
-        self.new.setIcon(theme().icon("plus", "text"))
-
-    def retranslate(self) -> None:
-        for row, words in enumerate(TABS):
-            self.tabs.setTabText(row, text_of(words))

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.panes.wording import number
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import fill
+from atelier_desk.desktop.widgets import bind, fill
 from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.domain import limits
 from atelier_desk.i18n import _
@@ -67,8 +67,7 @@ class AnswerField(QWidget):
         self.editor.textChanged.connect(self._text_changed)
         self.editor.resized.connect(self._cut_placeholder)
         self.editor.document().documentLayout().documentSizeChanged.connect(self._grow)
-        theme().changed.connect(self._grow)
-        self._grow()
+        bind(self._grow)
 
     def text(self) -> str:
         return self.editor.toPlainText()

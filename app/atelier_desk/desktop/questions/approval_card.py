@@ -25,14 +25,14 @@ from atelier_desk.desktop.questions.arguments_view import ArgumentsView
 from atelier_desk.desktop.questions.body import Body
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Translated, control, fill, label, say
+from atelier_desk.desktop.widgets import bind, control, fill, label, say, tint
 from atelier_desk.desktop.widgets.tab_stops import tab_stops
 from atelier_desk.desktop.widgets.words import made
 from atelier_desk.domain import limits
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalScope, ApprovalStatus
 from atelier_desk.domain.errors import AtelierError, ToolError
 from atelier_desk.domain.text import visible
-from atelier_desk.i18n import _
+from atelier_desk.i18n import N_, _
 from atelier_desk.tools import failure_words
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ PREVIEW_MS = 300
 """After a change of the arguments the diff is asked for anew, once."""
 
 
-class ApprovalCard(Translated, QFrame):
+class ApprovalCard(QFrame):
     """``approval-card`` for one request; a plain widget.
 
     ``fit(width)`` gives it the height it wants at that width and returns it; a card in an ordinary layout fits itself when it is resized.
@@ -79,11 +79,10 @@ class ApprovalCard(Translated, QFrame):
         for button in (self.arguments.fold, self.arguments.copy, self.arguments.edit, self.head.show_button):
             button.installEventFilter(self)
         self._take_draft()
-        self.retranslate()
+        bind(self._show, on="language")
         self.desk.updated.connect(self._updated)
         self.desk.draft_changed.connect(self._draft_changed)
-        theme().changed.connect(self._dress)
-        self._dress()
+        bind(self._dress)
         self.desk.watch(self, self.request)
         self._look_at_changes()
 
@@ -108,7 +107,13 @@ class ApprovalCard(Translated, QFrame):
         loosen(self._error)
         self._column.addWidget(self._error)
         self.reason = AnswerField(1, self, limit=limits.APPROVAL_NOTE, most=3)
-        self.reason.editor.setObjectName("approval-reason")
+        control(
+            self.reason.editor,
+            "approval-reason",
+            name=N_("Reason for rejecting; the agent sees it"),
+            about=N_("Ctrl+Enter rejects with this reason"),
+        )
+        bind(self.reason.set_placeholder, lambda: _("Reason for rejecting (optional)"))
         self.reason.changed.connect(self._note_changed)
         self._column.addWidget(self.reason)
         self._column.addLayout(self._footer())
@@ -132,11 +137,20 @@ class ApprovalCard(Translated, QFrame):
         return body
 
     def _footer(self) -> QBoxLayout:
-        self._reject = control(QPushButton(self), on=self.reject)
-        self._approve = control(QPushButton(self), look="primary", on=self.approve)
-        self._more = control(QPushButton(self), look="primary", on=self._open_menu)
-        for button, name in ((self._reject, "approval-reject"), (self._approve, "approval-approve"), (self._more, "approval-scope")):
-            button.setObjectName(name)
+        self._reject = control(
+            QPushButton(self), "approval-reject", N_("Reject"), tip=N_("Do not let the agent do this (R)"), on=self.reject
+        )
+        self._approve = control(QPushButton(self), "approval-approve", look="primary", on=self.approve)
+        self._more = control(
+            QPushButton(self),
+            "approval-scope",
+            look="primary",
+            name=N_("More options"),
+            tip=lambda: _("More options") if wording.is_kept(self.request) else _("Allow more than this call"),
+            on=self._open_menu,
+        )
+        tint(self._more, "chevron-down", "on_accent", 14)
+        for button in (self._reject, self._approve, self._more):
             button.setAutoDefault(False)
         pair = self._pair = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         pair.setSpacing(2)
@@ -158,7 +172,7 @@ class ApprovalCard(Translated, QFrame):
         mark(self, "approval" if self._open else "card")
         if request.status is not ApprovalStatus.PENDING and self.arguments.editing:
             self.arguments.undo()
-        self.retranslate()
+        self._show()
         self._refit()
         if was is ApprovalStatus.PENDING and request.status is not was:
             self.decided.emit(request.status.value)
@@ -166,7 +180,7 @@ class ApprovalCard(Translated, QFrame):
     def set_where(self, workflow: str) -> None:
         """The workflow's name, shown where the card does not stand in its conversation; empty shows none."""
         self._where = workflow
-        self.retranslate()
+        self._show()
 
     def limit_height(self, pixels: int | None) -> None:
         """The tallest it may get, for example what its view has; None takes the usual."""
@@ -367,8 +381,6 @@ class ApprovalCard(Translated, QFrame):
             self._refit()
 
     def _dress(self) -> None:
-        self._more.setIcon(theme().icon("chevron-down", "on_accent", 14))
-        self._more.setIconSize(QSize(theme().px(14), theme().px(14)))
         self._more.setFixedWidth(theme().px(34))
         self._refit()
 
@@ -397,7 +409,7 @@ class ApprovalCard(Translated, QFrame):
         at = editor.mapTo(self._body, editor.cursorRect().center())
         self._area.ensureVisible(at.x(), at.y(), 0, theme().px(24))
 
-    def retranslate(self) -> None:
+    def _show(self) -> None:
         request = self.request
         self.head.show_request(request, self._where)
         why = wording.why(request)
@@ -407,14 +419,7 @@ class ApprovalCard(Translated, QFrame):
         line = wording.lineage(request.lineage, wording.agent_name(request))
         self.setAccessibleName(visible(wording.title(request)))
         self.setAccessibleDescription(visible(". ".join(filter(None, (wording.risk(request)[0], why, line)))))
-        self.reason.set_placeholder(_("Reason for rejecting (optional)"))
-        self.reason.editor.setAccessibleName(_("Reason for rejecting; the agent sees it"))
-        self._reject.setText(_("Reject"))
-        self._reject.setAccessibleName(_("Reject"))
-        self.reason.editor.setAccessibleDescription(_("Ctrl+Enter rejects with this reason"))
-        self._reject.setToolTip(_("Do not let the agent do this (R)"))
-        self._more.setAccessibleName(_("More options"))
-        self._more.setToolTip(_("More options") if wording.is_kept(request) else _("Allow more than this call"))
+        say(self._more)
         for widget in (self.reason, self._reject, self._approve, self._more, self.arguments.edit):
             widget.setVisible(self._open)
         self._show_time()

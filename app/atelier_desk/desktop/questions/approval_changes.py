@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.diff.view import DiffView
 from atelier_desk.desktop.panes.wording import number
-from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Translated, control, fill, label
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, control, fill, label
 from atelier_desk.domain import limits
 from atelier_desk.domain.parts import FileChange
 from atelier_desk.figures import size
@@ -18,7 +18,7 @@ LINES = 400
 """Lines of a diff that a card shows; the arguments have the rest."""
 
 
-class ApprovalChanges(Translated, QWidget):
+class ApprovalChanges(QWidget):
     """``approval-changes``: each file with its diff, ``approval-diff-side`` to show both sides; hidden while there is none.
 
     ``fit(width)`` lays the diffs out, they are as high as their text.
@@ -36,6 +36,7 @@ class ApprovalChanges(Translated, QWidget):
         self.side.hide()
         self._column = fill(QVBoxLayout(self), self._problem, margins=(0, 0, 0, 0), spacing=6)
         self._width = 0
+        bind(self._build, on="language")
         self.hide()
 
     def show_changes(self, changes: Sequence[FileChange], problem: str = "") -> None:
@@ -52,9 +53,6 @@ class ApprovalChanges(Translated, QWidget):
         self._width = width
         for diff in self.diffs:
             diff.fit(width)
-
-    def retranslate(self) -> None:
-        self._build()
 
     def _build(self) -> None:
         self.side.setParent(self)

@@ -7,12 +7,12 @@ from typing import Any
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.panes.wording import number
-from atelier_desk.desktop.widgets import Card, Translated, control, fill, label
+from atelier_desk.desktop.widgets import Card, bind, control, fill, label
 from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.i18n import N_, _
 
 
-class ApprovalDetails(Translated, QWidget):
+class ApprovalDetails(QWidget):
     """``approval-details``; ``there`` is false when the request has nothing of the kind."""
 
     def __init__(self, request: ApprovalRequest, parent: QWidget | None = None) -> None:
@@ -21,9 +21,9 @@ class ApprovalDetails(Translated, QWidget):
         self._column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=6)
         self._details, self._subjects = request.details, request.subjects
         self._settings = request.reason == "repository"
-        self.retranslate()
+        bind(self._build, on="language")
 
-    def retranslate(self) -> None:
+    def _build(self) -> None:
         """Build everything anew: it is a few labels."""
         while (item := self._column.takeAt(0)) is not None:
             if (widget := item.widget()) is not None:

@@ -9,9 +9,9 @@ from atelier_desk.desktop.panes.wording import ago
 from atelier_desk.desktop.questions import approval_wording as wording
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.manager import Role
-from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Pill, control, fill, label
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Pill, bind, control, fill, label
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalStatus, OnTimeout
-from atelier_desk.i18n import _
+from atelier_desk.i18n import N_
 
 SOON_S = 15
 """Remaining seconds from which the time is shown as a warning."""
@@ -44,15 +44,16 @@ class ApprovalHeader(QWidget):
         for text in (self._title, self._call, self._lineage):
             loosen(text)
         self._place = control(ElidedLabel("", self), look="small")
-        self.show_button = control(IconButton("message-square", parent=self, size=13), "approval-show", on=lambda: self.show_wanted.emit())
+        self.show_button = control(
+            IconButton("message-square", N_("Show the workflow"), self, size=13), "approval-show", on=lambda: self.show_wanted.emit()
+        )
         self._risk = Pill("", "", self)
         self._time = Pill("", "", self)
         self._state = Pill("", "", self)
         for pill, name in ((self._risk, "approval-risk"), (self._time, "approval-time"), (self._state, "approval-state")):
             pill.setObjectName(name)
         self._lay_out()
-        theme().changed.connect(self._dress)
-        self._dress()
+        bind(self._dress)
 
     def _lay_out(self) -> None:
         pills = self._pills = QBoxLayout(QBoxLayout.Direction.LeftToRight)
@@ -81,7 +82,6 @@ class ApprovalHeader(QWidget):
         self._place.setText(f"{where} · {ago(request.created_at)}")
         self._place.setVisible(bool(where))
         self.show_button.setVisible(bool(where))
-        self.show_button.describe(_("Show the workflow"))
         self._waits = request.status is ApprovalStatus.PENDING
         self._risk.show_state(*wording.risk(request))
         self._state.show_state(*wording.state(request))

@@ -14,9 +14,9 @@ from atelier_desk.desktop.panes.wording import number
 from atelier_desk.desktop.questions.argument_check import parse, pretty
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Translated, control, fill, label
+from atelier_desk.desktop.widgets import bind, control, fill, label, say
 from atelier_desk.desktop.widgets.wrapping import TextField
-from atelier_desk.i18n import _
+from atelier_desk.i18n import N_, _
 
 SHOWN_CHARS = 20_000
 """Characters the view shows; copying and editing have all of them."""
@@ -48,7 +48,7 @@ class _Text(TextField):
             super().keyPressEvent(event)
 
 
-class ArgumentsView(Translated, QWidget):
+class ArgumentsView(QWidget):
     """``approval-arguments`` with ``approval-arguments-fold``, ``-copy``, ``approval-edit`` and ``approval-arguments-error``.
 
     Signals: ``edited`` after each change of the text or of its state, ``height_changed`` when it needs another height,
@@ -66,24 +66,39 @@ class ArgumentsView(Translated, QWidget):
         self._original, self._check = arguments, check
         self._opened, self._editing = opened, False
         self._problem, self._checking = "", False
+        self._hidden = 0
         self._number = 0
         self._jobs = Jobs(self, self._say)
         self._build()
         self._timer = Soon(self, CHECK_MS, lambda: self._jobs.start(self._run_check(), "check"))
         self._show_original()
-        theme().changed.connect(self._show_state)
-        self._show_state()
+        bind(self._show_state)
 
     def _build(self) -> None:
-        self.fold = control(QPushButton(self), on=lambda: self.set_opened(not self._opened))
-        self.copy = control(QPushButton(self), on=self._copy)
-        self.edit = control(QPushButton(self), on=lambda: self.undo() if self._editing else self.begin())
-        for button, name in ((self.fold, "approval-arguments-fold"), (self.copy, "approval-arguments-copy"), (self.edit, "approval-edit")):
-            button.setObjectName(name)
-            mark(button, "fold" if button is self.fold else "quiet")
-        self.text = _Text(self)
-        self.text.setObjectName("approval-arguments")
-        self._cut = label("", "small", self, wrap=True)
+        self.fold = control(
+            QPushButton(self),
+            "approval-arguments-fold",
+            N_("Arguments"),
+            look="fold",
+            name=lambda: _("Hide the arguments") if self._opened else _("Show the arguments"),
+            on=lambda: self.set_opened(not self._opened),
+        )
+        self.copy = control(
+            QPushButton(self), "approval-arguments-copy", N_("Copy"), look="quiet", name=N_("Copy the arguments"), on=self._copy
+        )
+        self.edit = control(
+            QPushButton(self),
+            "approval-edit",
+            lambda: _("Undo changes") if self._editing else _("Edit"),
+            look="quiet",
+            name=lambda: _("Undo changes to the arguments") if self._editing else _("Edit the arguments"),
+            on=lambda: self.undo() if self._editing else self.begin(),
+        )
+        self.text = control(_Text(self), "approval-arguments", name=N_("Arguments as JSON"))
+        self._cut = say(
+            label("", "small", self, wrap=True),
+            lambda: _("{n} more characters; copy or edit to see them all", n=number(self._hidden)),
+        )
         self._error = control(label("", "error", self, wrap=True), "approval-arguments-error")
         pair = fill(QHBoxLayout(), 1, self.copy, self.edit, spacing=0)
         head = self._head = QBoxLayout(QBoxLayout.Direction.LeftToRight)
@@ -205,7 +220,7 @@ class ArgumentsView(Translated, QWidget):
     def _copy(self) -> None:
         QGuiApplication.clipboard().setText(self.text.toPlainText() if self._editing else pretty(self._original))
         self.copy.setText(_("Copied"))
-        QTimer.singleShot(_COPIED_MS, self, self.retranslate)
+        QTimer.singleShot(_COPIED_MS, self, lambda: say(self.copy))
 
     # looks --------------------------------------------------------------------------------------------------------------------------
 
@@ -214,7 +229,11 @@ class ArgumentsView(Translated, QWidget):
         self.text.setVisible(self._opened)
         self._cut.setVisible(self._opened and not self._editing and self._hidden > 0)
         self._error.setVisible(self._opened and bool(self._problem))
-        self.retranslate()
+        self.fold.setIcon(theme().icon("chevron-down" if self._opened else "chevron-right"))
+        self.fold.setIconSize(QSize(theme().px(14), theme().px(14)))
+        for part in (self.fold, self.edit, self._cut):
+            say(part)
+        self._arrange()
         self._grow()
 
     def _grow(self) -> None:
@@ -237,16 +256,3 @@ class ArgumentsView(Translated, QWidget):
         needed = sum(button.sizeHint().width() for button in (self.fold, self.copy, self.edit))
         across, down = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom
         self._head.setDirection(across if needed <= self.width() else down)
-
-    def retranslate(self) -> None:
-        self.fold.setText(_("Arguments"))
-        self.fold.setIcon(theme().icon("chevron-down" if self._opened else "chevron-right"))
-        self.fold.setIconSize(QSize(theme().px(14), theme().px(14)))
-        self._arrange()
-        self.fold.setAccessibleName(_("Hide the arguments") if self._opened else _("Show the arguments"))
-        self.copy.setText(_("Copy"))
-        self.copy.setAccessibleName(_("Copy the arguments"))
-        self.edit.setText(_("Undo changes") if self._editing else _("Edit"))
-        self.edit.setAccessibleName(_("Undo changes to the arguments") if self._editing else _("Edit the arguments"))
-        self.text.setAccessibleName(_("Arguments as JSON"))
-        self._cut.setText(_("{n} more characters; copy or edit to see them all", n=number(self._hidden)))

@@ -6,7 +6,7 @@ window and with it the other workflows, which must stay usable.
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, Qt, QTimer, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QShowEvent
 from PySide6.QtWidgets import (
     QApplication,
@@ -31,12 +31,12 @@ from atelier_desk.desktop.questions.option_card import OptionCard
 from atelier_desk.desktop.questions.queue import Place
 from atelier_desk.desktop.questions.server_request import ServerRequest
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Card, ElidedLabel, Pill, PlainLabel, control, fill, label, say
+from atelier_desk.desktop.widgets import Card, ElidedLabel, Pill, PlainLabel, bind, control, fill, label, say
 from atelier_desk.desktop.widgets.words import made
 from atelier_desk.domain import limits
 from atelier_desk.domain.question import DECLINE, QuestionAnswer, QuestionType, UserQuestion
 from atelier_desk.domain.text import visible
-from atelier_desk.i18n import _
+from atelier_desk.i18n import N_, _
 
 WIDTH = 520
 HINT_ROOM = 96
@@ -60,15 +60,16 @@ class QuestionDialog(QDialog):
         self.setWindowFlags(Qt.WindowType.Widget)
         self.question = question
         self._place = place
-        self._remaining_s: float | None = None
         self._busy = False
         self._closing = False
         self.setObjectName("user-question-modal")
         self.setStyleSheet("QDialog#user-question-modal { background: transparent; }")
         self._build()
         self._restore(draft)
-        self.retranslate()
-        self._check()
+        say(self, title=self._heading, name=self._heading, about=lambda: ". ".join(filter(None, (self._from(), question.spec.question))))
+        self.set_place(place)
+        self.set_remaining(None)
+        bind(self._check, on="language")
 
     # building ---------------------------------------------------------------------------------------------------------------------
 
@@ -76,8 +77,8 @@ class QuestionDialog(QDialog):
         self._card = control(QFrame(self), look="card-raised")
         fill(QVBoxLayout(self), self._card, margins=(0, 0, 0, 0))
         column = self._column = fill(QVBoxLayout(self._card), self._header(), margins=(24, 20, 24, 20), spacing=12)
-        self._lineage = control(label("", "small", self, wrap=True), "question-lineage")
-        self._lineage.setVisible(bool(self.question.lineage))
+        self._lineage = control(label("", "small", self, wrap=True), "question-lineage", self._from)
+        self._lineage.setVisible(bool(self._from()))
         column.addWidget(self._lineage)
         self._body = control(QScrollArea(self), "question-scroll")
         self._body.setWidgetResizable(True)
@@ -95,11 +96,11 @@ class QuestionDialog(QDialog):
     def _header(self) -> QBoxLayout:
         row = self._top = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         row.setSpacing(8)
-        self._title = control(PlainLabel("", self), "question-title", look="title")
+        self._title = control(PlainLabel("", self), "question-title", self._heading, look="title")
         self._title.setWordWrap(True)
         self._time = control(Pill("", "", self), "question-time")
         self._time.hide()
-        self._count = control(Pill("", "warn", self), "question-place")
+        self._count = control(Pill("", "warn", self), "question-place", self._counted)
         pills = fill(QHBoxLayout(), self._time, self._count, 1, spacing=8)
         fill(row, (self._title, 1), pills)
         return row
@@ -109,7 +110,7 @@ class QuestionDialog(QDialog):
         content = self._content = Body(self)
         mark(content, "plain")
         content.relaid.connect(self._refit)
-        self._text = control(PlainLabel(spec.question, content), "question-text")
+        self._text = control(PlainLabel(spec.question, content), "question-text", name=N_("Question"))
         self._text.setTextFormat(Qt.TextFormat.PlainText)
         self._text.setWordWrap(True)
         self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard)
@@ -118,11 +119,10 @@ class QuestionDialog(QDialog):
         column = fill(QVBoxLayout(content), self._text, margins=(0, 0, 0, 0), spacing=10)
         self.context: MarkdownView | None = None
         if spec.context:
-            self._context_caption = control(label("", "small", content), "question-context-caption")
-            column.addWidget(self._context_caption)
+            column.addWidget(control(label("", "small", content), "question-context-caption", N_("Context")))
             box = Card(content, "card-sunken")
             self.context = MarkdownView(box, fit_height=True)
-            self.context.setObjectName("question-context")
+            control(self.context, "question-context", name=N_("Context of the question"))
             self.context.set_text(spec.context)
             box.body.addWidget(self.context)
             column.addWidget(box)
@@ -143,9 +143,12 @@ class QuestionDialog(QDialog):
         elif spec.question_type is not QuestionType.CHECKBOX:
             self.answer = AnswerField(3 if spec.question_type is QuestionType.TEXT else 1, content)
             self.answer.changed.connect(self._check)
-            self._answer_caption = control(label("", "small", content), "question-answer-caption")
-            self._answer_caption.setBuddy(self.answer.editor)
-            fill(column, self._answer_caption, self.answer)
+            default = N_("Your answer") if spec.question_type is QuestionType.TEXT else N_("Another answer or details…")
+            bind(self.answer.set_placeholder, lambda: visible(spec.text_placeholder or _(default)))
+            say(self.answer.editor, name=N_("Your response"))
+            caption = control(label("", "small", content), "question-answer-caption", N_("Your response"))
+            caption.setBuddy(self.answer.editor)
+            fill(column, caption, self.answer)
         column.addStretch(1)
         return content
 
@@ -153,21 +156,27 @@ class QuestionDialog(QDialog):
         row = self._bottom = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         row.setSpacing(8)
         self._hint = control(ElidedLabel("", self), look="muted")
-        self._skip = control(QPushButton(self), on=self._press_skip)
-        self._decline = control(QPushButton(self), on=self._press_decline)
-        self._decline.setVisible(self.request is not None)
-        self._later = control(QPushButton(self), on=self.reject)
-        self._submit = control(QPushButton(self), on=self._press_submit)
-        for button, name, variant in (
-            (self._skip, "question-skip", "ghost"),
-            (self._decline, "question-decline", ""),
-            (self._later, "question-later", ""),
-            (self._submit, "question-submit", "primary"),
-        ):
-            button.setObjectName(name)
+        served = self.request is not None
+        self._skip = control(
+            QPushButton(self),
+            "question-skip",
+            N_("Cancel") if served else N_("Skip"),
+            tip=N_("Cancel without answering") if served else N_("Tell the agent that you will not answer"),
+            look="ghost",
+            on=self._press_skip,
+        )
+        self._decline = control(
+            QPushButton(self), "question-decline", N_("Decline"), tip=N_("Decline the server's request"), on=self._press_decline
+        )
+        self._decline.setVisible(served)
+        self._later = control(
+            QPushButton(self), "question-later", N_("Later"), tip=N_("Keep the question in the inbox (Esc)"), on=self.reject
+        )
+        words = {QuestionType.FORM: N_("Send"), QuestionType.URL: N_("Open the page"), QuestionType.SAMPLING: N_("Allow")}
+        submit = words.get(self.question.spec.question_type, N_("Answer"))
+        self._submit = control(QPushButton(self), "question-submit", submit, look="primary", on=self._press_submit)
+        for button in (self._skip, self._decline, self._later, self._submit):
             button.setAutoDefault(False)
-            if variant:
-                mark(button, variant)
         buttons = self._buttons = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         buttons.setSpacing(8)
         pair = self._pair = fill(QHBoxLayout(), self._later, self._decline, self._submit, spacing=8)
@@ -196,17 +205,16 @@ class QuestionDialog(QDialog):
     def set_place(self, place: Place) -> None:
         """Its place in the workflow's line changed: another question was asked."""
         self._place = place
-        self._count.setText(_("question {number} / {total}", number=place.number, total=place.total))
+        say(self._count)
         self._count.setVisible(place.total > 1)  # the only one needs no number
 
     def set_remaining(self, seconds: float | None) -> None:
         """Seconds left to answer; None when the question waits for ever."""
-        self._remaining_s = seconds
         self._time.setVisible(seconds is not None)
         if seconds is not None:
             whole = max(0, round(seconds))
-            clock = f"{whole // 60}:{whole % 60:02d}"
-            self._time.show_state(_("{time} left", time=clock), "err" if whole <= _SOON_S else "")
+            say(self._time, lambda: _("{time} left", time=f"{whole // 60}:{whole % 60:02d}"))
+            self._time.set_kind("err" if whole <= _SOON_S else "")
 
     def set_busy(self, busy: bool) -> None:
         """While the engine takes the answer nothing can be changed or sent twice."""
@@ -279,53 +287,21 @@ class QuestionDialog(QDialog):
         """Fit once the layouts have settled."""
         QTimer.singleShot(0, self, self.fit)
 
-    def retranslate(self) -> None:
-        """Set every text again in the current language."""
-        agent = self.question.agent_name or _("The agent")
-        title = _("{agent} has a question", agent=agent)
-        asker = self.question.spec.asker
-        if asker is not None:
-            title = _("The server “{server}” has a question", server=asker.server)
-        self._title.setText(title)
-        self._lineage.setText(approval_wording.lineage(self.question.lineage, agent))
-        self.setWindowTitle(title)
-        self.setAccessibleName(title)
-        self.setAccessibleDescription(visible(". ".join(filter(None, (self._lineage.text(), self.question.spec.question)))))
-        self._text.setAccessibleName(_("Question"))
-        if self.context is not None:
-            self._context_caption.setText(_("Context"))
-            self.context.setAccessibleName(_("Context of the question"))
-        if self.answer is not None:
-            text_only = self.question.spec.question_type is QuestionType.TEXT
-            default = _("Your answer") if text_only else _("Another answer or details…")
-            self.answer.set_placeholder(visible(self.question.spec.text_placeholder or default))
-            self._answer_caption.setText(_("Your response"))
-            self.answer.editor.setAccessibleName(_("Your response"))
-        self._skip.setText(_("Skip"))
-        self._skip.setToolTip(_("Tell the agent that you will not answer"))
-        self._later.setText(_("Later"))
-        self._later.setToolTip(_("Keep the question in the inbox (Esc)"))
-        self._submit.setText(_("Answer"))
-        if self.request is not None:
-            self._retranslate_for_server(agent)
-        for button in self._all_buttons():
-            button.setAccessibleName(button.text())
-        self.set_place(self._place)
-        self.set_remaining(self._remaining_s)
-        self._check()
+    def _agent(self) -> str:
+        return self.question.agent_name or _("The agent")
 
-    def _retranslate_for_server(self, agent: str) -> None:
-        assert self.request is not None
-        self.request.retranslate()
-        self._lineage.setVisible(True)
-        if not self.question.lineage:
-            self._lineage.setText(_("During a call by {agent}", agent=agent))
-        words = {QuestionType.FORM: _("Send"), QuestionType.URL: _("Open the page"), QuestionType.SAMPLING: _("Allow")}
-        self._submit.setText(words[self.question.spec.question_type])
-        self._decline.setText(_("Decline"))
-        self._decline.setToolTip(_("Decline the server's request"))
-        self._skip.setText(_("Cancel"))
-        self._skip.setToolTip(_("Cancel without answering"))
+    def _heading(self) -> str:
+        if (asker := self.question.spec.asker) is not None:
+            return _("The server “{server}” has a question", server=asker.server)
+        return _("{agent} has a question", agent=self._agent())
+
+    def _from(self) -> str:
+        if self.question.spec.asker is not None and not self.question.lineage:
+            return _("During a call by {agent}", agent=self._agent())
+        return approval_wording.lineage(self.question.lineage, self._agent())
+
+    def _counted(self) -> str:
+        return _("question {number} / {total}", number=self._place.number, total=self._place.total)
 
     def _all_buttons(self) -> tuple[QPushButton, ...]:
         decline = (self._decline,) if self.request is not None else ()
@@ -444,8 +420,3 @@ class QuestionDialog(QDialog):
         editors = self.request.focusable() if self.request is not None else [self.answer.editor] if self.answer is not None else []
         first = next(iter([*self.options, *editors]), self._later)
         first.setFocus(Qt.FocusReason.PopupFocusReason)
-
-    def changeEvent(self, event: QEvent) -> None:
-        if event.type() == QEvent.Type.LanguageChange:
-            self.retranslate()
-        super().changeEvent(event)

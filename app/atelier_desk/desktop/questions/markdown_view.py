@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QFrame, QSizePolicy, QTextBrowser, QWidget
 from atelier_desk.desktop.questions.markdown_style import dress
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets.links import follow
+from atelier_desk.desktop.widgets.words import bind
 from atelier_desk.desktop.widgets.wrapping import wrap_mode
 from atelier_desk.domain.text import visible
 
@@ -41,8 +42,7 @@ class MarkdownView(QTextBrowser):
             self.setLineWrapMode(QTextBrowser.LineWrapMode.WidgetWidth)
             self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
             self.document().documentLayout().documentSizeChanged.connect(self._fit_height)
-        theme().changed.connect(self.restyle)
-        self.restyle()
+        bind(self._dress, on="look")
 
     def loadResource(self, kind: int, name: QUrl | str) -> object:
         """Images, style sheets and anything else a text names are never loaded."""
@@ -60,7 +60,7 @@ class MarkdownView(QTextBrowser):
         """The Markdown as it was given."""
         return self._source
 
-    def restyle(self) -> None:
+    def _dress(self) -> None:
         """Take the theme's font and link colour; they are fixed in the document, so it is set again."""
         tokens = theme().tokens
         self.document().setDefaultFont(theme().font(13))

@@ -9,6 +9,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetrics, QKeyEvent, QPainter, QPai
 from PySide6.QtWidgets import QCheckBox, QSizePolicy, QWidget
 
 from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets.words import bind
 from atelier_desk.desktop.widgets.wrapping import wrap_mode
 from atelier_desk.domain.question import QuestionOption
 from atelier_desk.domain.text import visible
@@ -47,14 +48,11 @@ class OptionCard(QCheckBox):
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
-        theme().changed.connect(self._restyle)
+        bind(self.updateGeometry)
+        bind(self.update)
 
     def _px(self, value: float) -> int:
         return theme().px(value)
-
-    def _restyle(self) -> None:
-        self.updateGeometry()
-        self.update()
 
     def _lines(self) -> tuple[str, str]:
         head, _, rest = self.text().partition("\n")

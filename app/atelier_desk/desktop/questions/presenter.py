@@ -170,11 +170,6 @@ class QuestionPresenter(QObject):
         if count and not self.attention.tell("Atelier", text, about=ANYTHING) and self.dialog is None:
             self.notice.emit(text)
 
-    def retranslate(self) -> None:
-        """The language changed."""
-        if self.dialog is not None:
-            self.dialog.retranslate()
-
     # from the engine ----------------------------------------------------------------------------------------------------------------
 
     def on_stream(self, event: StreamEvent) -> None:

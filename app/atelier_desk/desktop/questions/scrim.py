@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from atelier_desk.desktop.questions.dialog import QuestionDialog
 from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets.words import bind
 
 _SHADOW = 14
 
@@ -21,7 +22,7 @@ class Scrim(QWidget):
         self._host = host
         self.dialog: QuestionDialog | None = None
         host.installEventFilter(self)
-        theme().changed.connect(self.refit)
+        bind(self.refit)
         application = QApplication.instance()
         if isinstance(application, QApplication):
             application.focusChanged.connect(self._keep_focus)

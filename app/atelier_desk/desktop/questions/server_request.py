@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QCheckBox, QLabel, QLineEdit, QVBoxLayout, QWidget
 from atelier_desk import form_words
 from atelier_desk.desktop.panes.wording import number
 from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import Card, control, fill, label
+from atelier_desk.desktop.widgets import Card, control, fill, label, say
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.domain import limits
 from atelier_desk.domain.form import FieldKind, FormField
@@ -32,7 +32,6 @@ class ServerRequest(QWidget):
         mark(self, "plain")
         self._spec = spec
         self.fields: list[_Field] = []
-        self._texts: list[tuple[QLabel, Callable[[], str]]] = []
         self._column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=10)
         assert spec.asker is not None
         server = spec.asker.server
@@ -51,14 +50,11 @@ class ServerRequest(QWidget):
             self._page(spec.url)
         elif spec.sampling is not None:
             self._sampling()
-        self.retranslate()
 
     # building ---------------------------------------------------------------------------------------------------------------------
 
     def _say(self, name: str, look: str, text: Callable[[], str]) -> QLabel:
-        said = control(label("", look, self, wrap=True), name)
-        said.setTextFormat(Qt.TextFormat.PlainText)
-        self._texts.append((said, text))
+        said = control(label("", look, self, wrap=True), name, text)
         self._column.addWidget(said)
         return said
 
@@ -81,14 +77,13 @@ class ServerRequest(QWidget):
             "question-model", "",
             lambda: _("Model: {model}. At most {n} tokens, which count for this run.", model=asked.model, n=number(asked.max_tokens)),
         )  # fmt: skip
-        texts = [(_("Instructions"), asked.system)] if asked.system else []
-        texts += [(_("Message") if each.role == "user" else _("Answer"), each.text) for each in asked.messages]
+        texts = [(N_("Instructions"), asked.system)] if asked.system else []
+        texts += [(N_("Message") if each.role == "user" else N_("Answer"), each.text) for each in asked.messages]
         for index, (caption, text) in enumerate(texts):
             box = Card(self, "card-sunken")
             shown = control(label(text, "", box, wrap=True), f"question-sampled-{index}")
-            shown.setTextFormat(Qt.TextFormat.PlainText)
             shown.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-            fill(box.body, label(caption, "small", box), shown)
+            fill(box.body, say(label("", "small", box), caption), shown)
             self._column.addWidget(box)
         self._say("question-goes-to", "small", lambda: _(form_words.REPLY_GOES_TO, server=asker.server))
 
@@ -127,12 +122,6 @@ class ServerRequest(QWidget):
     def focusable(self) -> list[QWidget]:
         return [widget for field in self.fields for widget in field.widgets]
 
-    def retranslate(self) -> None:
-        for said, text in self._texts:
-            said.setText(text())
-        for field in self.fields:
-            field.retranslate()
-
 
 _TOO_LONG = QuestionAnswer(selected_options=(ACCEPT,))
 """Stands for answers that are too long to be sent."""
@@ -148,15 +137,14 @@ class _Field(QWidget):
         mark(self, "plain")
         self.field = field
         self.widgets: list[QWidget] = []
-        self._caption = control(label("", "small", self, wrap=True), f"question-caption-{field.name}")
-        self._caption.setTextFormat(Qt.TextFormat.PlainText)
+        caption = control(label("", "small", self, wrap=True), f"question-caption-{field.name}", self._caption)
         self._problem = control(label("", "error", self, wrap=True), f"question-problem-{field.name}")
-        self._problem.setTextFormat(Qt.TextFormat.PlainText)
         self._problem.hide()
-        self.column = fill(QVBoxLayout(self), self._caption, margins=(0, 0, 0, 0), spacing=4)
+        self.column = fill(QVBoxLayout(self), caption, margins=(0, 0, 0, 0), spacing=4)
         self.build()
         self.column.addWidget(self._problem)
         for widget in self.widgets:
+            widget.setAccessibleName(visible(widget.property("choice") or field.label))
             widget.setAccessibleDescription(visible(field.about))
 
     def build(self) -> None:
@@ -173,12 +161,10 @@ class _Field(QWidget):
         self._problem.setText(text)
         self._problem.setVisible(bool(text) and not quiet)
 
-    def retranslate(self) -> None:
+    def _caption(self) -> str:
         field = self.field
         required = _("{field} (required)", field=field.label) if field.required else field.label
-        self._caption.setText("\n".join(filter(None, (required, field.about, form_words.hint(field)))))
-        for widget in self.widgets:
-            widget.setAccessibleName(visible(widget.property("choice") or field.label))
+        return "\n".join(filter(None, (required, field.about, form_words.hint(field))))
 
 
 class _Line(_Field):
@@ -198,7 +184,7 @@ class _Line(_Field):
 
 class _Check(_Field):
     def build(self) -> None:
-        self._box = control(QCheckBox(self), f"question-field-{self.field.name}")
+        self._box = control(QCheckBox(self), f"question-field-{self.field.name}", N_("Yes"))
         self._box.setTristate(False)
         self._box.toggled.connect(lambda _on: self.changed.emit())
         self.widgets = [self._box]
@@ -210,10 +196,6 @@ class _Check(_Field):
     def value(self) -> Any:
         return self._box.isChecked()
 
-    def retranslate(self) -> None:
-        super().retranslate()
-        self._box.setText(_("Yes"))
-
 
 class _Choice(_Field):
     def build(self) -> None:
@@ -221,6 +203,7 @@ class _Choice(_Field):
         self._combo.setSizeAdjustPolicy(ComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self._combo.setMinimumContentsLength(12)
         self._combo.addItem("", None)
+        say(self._combo, items=[N_("Not chosen")])
         for choice in self.field.choices:
             self._combo.addItem(choice.title, choice.value)
         self._combo.currentIndexChanged.connect(lambda _index: self.changed.emit())
@@ -233,10 +216,6 @@ class _Choice(_Field):
 
     def value(self) -> Any:
         return self._combo.currentData()
-
-    def retranslate(self) -> None:
-        super().retranslate()
-        self._combo.setItemText(0, _("Not chosen"))
 
 
 class _Choices(_Field):

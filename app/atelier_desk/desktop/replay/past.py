@@ -20,7 +20,7 @@ from atelier_desk.desktop.panes.wording import duration, short_number
 from atelier_desk.desktop.replay.row_tree import Row, RowTree
 from atelier_desk.desktop.team.model import TeamModel
 from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import Translated, control, fill, label, say
+from atelier_desk.desktop.widgets import bind, control, fill, label, say
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def _equal(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-class PastSide(Translated, QWidget):
+class PastSide(QWidget):
     """The column beside a replayed transcript: ``replay-agents`` and ``replay-tasks``.
 
     Signals:
@@ -131,7 +131,7 @@ class PastSide(Translated, QWidget):
         self.agents.itemActivated.connect(lambda item: self.agent_chosen.emit(str(item.data(0, KeyRole))))
         say(self.agents, name=N_("Agents at that moment"))
         say(self.tasks, name=N_("Tasks at that moment"))
-        self.retranslate()
+        bind(self._fill, on="language")
 
     def show_snapshot(self, snapshot: Snapshot) -> None:
         """The agents and tasks of this moment."""
@@ -161,9 +161,6 @@ class PastSide(Translated, QWidget):
             self._halves.setStretch(1, 2 if self._tasks else 0)
             self.tasks.setVisible(bool(self._tasks))
             self._tasks_title.setVisible(bool(self._tasks))
-
-    def retranslate(self) -> None:
-        self._fill()
 
 
 def _agent_row(node: AgentNode) -> Row:

@@ -9,8 +9,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractItemView, QTreeWidget, QTreeWidgetItem, QWidget
 
 from atelier_desk.desktop.panes.two_line import FactsRole, IconRole, KeyRole, TwoLineDelegate
-from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets.steady import OverlayBar
+from atelier_desk.desktop.widgets.words import bind
 from atelier_desk.domain.text import visible
 
 
@@ -64,7 +65,7 @@ class RowTree(QTreeWidget):
         self.setMouseTracking(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        theme().changed.connect(self.scheduleDelayedItemsLayout)
+        bind(self.scheduleDelayedItemsLayout)
         self._by_key: dict[str, _Item] = {}
 
     def show_rows(self, rows: Sequence[Row]) -> None:

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QWidget
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets.inputs import Slider
+from atelier_desk.desktop.widgets.words import bind
 
 HANDLE = 14
 """Width of the handle, in pixels; its middle runs from half of it to half of it before the end."""
@@ -29,7 +30,7 @@ class Scrubber(Slider):
         self.setPageStep(10)
         self._roles: Sequence[Role | None] = ()
         self._ticks: QPixmap | None = None
-        theme().changed.connect(self._draw_again)
+        bind(self._draw_again)
 
     def set_events(self, roles: Sequence[Role | None]) -> None:
         """One entry an event: the colour of its tick, None for an ordinary one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QAbstractButton, QApplication, QButtonGroup, QHBoxLayout, QPushButton, QSplitter, QVBoxLayout, QWidget
 
@@ -19,7 +19,7 @@ from atelier_desk.desktop.replay.player import SPEEDS, Player
 from atelier_desk.desktop.replay.scrubber import Scrubber
 from atelier_desk.desktop.replay.words import mark_role, mark_title
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Line, Pill, Translated, control, fill, label, say
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Line, Pill, bind, control, fill, label, say, tint
 from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_, _
 
@@ -32,7 +32,7 @@ SIDE_FROM = 620
 """Width, in pixels at 100 %, from which agents and tasks fit beside the transcript."""
 
 
-class ReplayView(Translated, QWidget):
+class ReplayView(QWidget):
     """``replay-view``. Nothing runs and nothing changes here: every moment is made from the journal.
 
     Keys: ← and → an event back and on, Page keys ten, Home and End the ends, Space plays and pauses, Esc closes.
@@ -71,7 +71,7 @@ class ReplayView(Translated, QWidget):
         self._connect()
         say(self.scrubber, name=N_("Place in the replay"))
         say(self, name=N_("Replay of the run"))
-        self.retranslate()
+        bind(self._say)
 
     def order_stops(self) -> None:
         """Let the Tab key go through the messages as they stand."""
@@ -122,6 +122,7 @@ class ReplayView(Translated, QWidget):
             chip.setCheckable(True)
             chip.setChecked(speed == SPEEDS[0])
             self._speeds.addButton(chip, speed)
+            say(chip, name=lambda speed=speed: _("Speed {speed}", speed=f"{speed}×"))
             keys.addWidget(chip)
         keys.addStretch(1)
         self.fork = control(
@@ -130,6 +131,7 @@ class ReplayView(Translated, QWidget):
             lambda: " " + _("Fork from here"),
             tip=N_("Create a new workflow from everything up to this event"),
         )
+        tint(self.fork, "git-branch", "text", 14)
         keys.addWidget(self.fork)
         return fill(QVBoxLayout(), words, self.scrubber, keys, margins=(20, 10, 20, 12), spacing=4)
 
@@ -162,9 +164,7 @@ class ReplayView(Translated, QWidget):
             shortcut = QShortcut(QKeySequence(key), self)
             shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
             shortcut.activated.connect(action)
-        theme().changed.connect(self._dress)
-        theme().changed.connect(self._turn_body)
-        self._dress()
+        bind(self._turn_body)
 
     def _space(self) -> None:
         """The key of a button that has the keyboard, as everywhere; else it plays and pauses."""
@@ -279,7 +279,7 @@ class ReplayView(Translated, QWidget):
         at = self.mark
         count = len(self.marks)
         self.play.set_icon("pause" if self.player.playing else "play")
-        self.play.describe(_("Pause") if self.player.playing else _("Play"), "Space")
+        self.play.describe(N_("Pause") if self.player.playing else N_("Play"), "Space")
         self._first.setEnabled(self.player.place > 0)
         self._next.setEnabled(self.player.place < self.player.last)
         self.fork.setEnabled(at is not None)
@@ -298,10 +298,6 @@ class ReplayView(Translated, QWidget):
         self._when.setText(f"{clock_time(at.time)} · +{since} · {place}")
         self.scrubber.setAccessibleDescription(visible(f"{shown}, {self._when.text()}"))
 
-    def _dress(self) -> None:
-        self.fork.setIcon(theme().icon("git-branch", "text"))
-        self.fork.setIconSize(QSize(theme().px(14), theme().px(14)))
-
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._turn_body()
@@ -317,8 +313,3 @@ class ReplayView(Translated, QWidget):
         side = theme().px(210 if wide else 150)
         whole = self.width() if wide else self.body.height()
         self.body.setSizes([max(1, whole - side), side])
-
-    def retranslate(self) -> None:
-        for speed in SPEEDS:
-            self._speeds.button(speed).setAccessibleName(_("Speed {speed}", speed=f"{speed}×"))
-        self._say()

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QStackedWidget, QWidget
 
-from atelier_desk.i18n import _
+from atelier_desk.desktop.widgets import say
+from atelier_desk.i18n import N_
 
 WIDTH = 248
 """Usual width, in logical pixels at 100 %."""
@@ -24,7 +25,7 @@ class SideColumn(QObject):
         self._window, self._sidebar, self._pages, self._beside = window, sidebar, pages, beside
         self.dock = QDockWidget(window)
         self.dock.setObjectName("dock-sidebar")
-        self.dock.setWindowTitle(_("Workflows"))
+        say(self.dock, title=N_("Workflows"))
         self.dock.setFeatures(QDockWidget.DockWidgetFeature.NoDockWidgetFeatures)
         self.dock.setAllowedAreas(Qt.DockWidgetArea.LeftDockWidgetArea)
         bar = QWidget(self.dock)
@@ -47,9 +48,6 @@ class SideColumn(QObject):
     def size_column(self, grown: float) -> None:
         """Its usual width times ``grown``."""
         self._window.resizeDocks([self.dock], [round(WIDTH * grown)], Qt.Orientation.Horizontal)
-
-    def retranslate(self) -> None:
-        self.dock.setWindowTitle(_("Workflows"))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() in (QEvent.Type.ShowToParent, QEvent.Type.HideToParent):

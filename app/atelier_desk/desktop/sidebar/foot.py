@@ -9,7 +9,7 @@ from PySide6.QtGui import QIcon, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import IconButton, Translated, control, fill, label, say
+from atelier_desk.desktop.widgets import IconButton, bind, control, fill, label, say, tint
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.i18n import N_, _, language
 
@@ -24,7 +24,7 @@ STATES: dict[Connection, str] = {
 }
 
 
-class SidebarFoot(Translated, QWidget):
+class SidebarFoot(QWidget):
     """Two lines of quiet controls.
 
     Signals:
@@ -54,6 +54,7 @@ class SidebarFoot(Translated, QWidget):
         second.addSpacing(8)
         fill(QVBoxLayout(self), first, second, margins=(0, 0, 0, 0), spacing=2)
         say(self.settings, lambda: " " + _("Settings"))
+        tint(self.settings, "settings")
         say(self.palette_button, name=N_("Command palette"), tip=N_("Command palette"))
         say(self.menu, tip=N_("Menu"))
         say(self.language, tip=N_("Language"))
@@ -62,9 +63,8 @@ class SidebarFoot(Translated, QWidget):
         self.palette_button.clicked.connect(self.palette_wanted)
         self.menu.clicked.connect(self.menu_wanted)
         self.language.activated.connect(lambda index: self.language_chosen.emit(str(self.language.itemData(index))))
-        theme().changed.connect(self._dress)
-        self._dress()
-        self.retranslate()
+        bind(self._dress)
+        bind(self.language.setCurrentIndex, lambda: max(0, self.language.findData(language())))
 
     def _tip(self) -> str:
         return _("The data folder was moved or replaced: nothing is being saved.") if self._state == "moved" else ""
@@ -95,15 +95,9 @@ class SidebarFoot(Translated, QWidget):
 
     def _dress(self) -> None:
         look = theme()
-        self.settings.setIcon(look.icon("settings"))
-        self.settings.setIconSize(QSize(look.px(16), look.px(16)))
         roles = {"opening": "warn", "ready": "ok", "failed": "err", "moved": "err", "closing": "muted"}
         side = look.px(8)
         colour = getattr(look.tokens, roles[self._state])
         self._dot.setFixedSize(side, side)
         self._dot.setStyleSheet(f"background: {colour}; border-radius: {side // 2}px;")
         self._fit()
-
-    def retranslate(self) -> None:
-        self._fit()
-        self.language.setCurrentIndex(max(0, self.language.findData(language())))

@@ -15,7 +15,7 @@ from atelier_desk.desktop.sidebar.list_view import WorkflowListView
 from atelier_desk.desktop.sidebar.model import ARCHIVE, Found, Shown, WorkflowModel
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import EmptyState, ToastHost, Translated, control, fill, say
+from atelier_desk.desktop.widgets import EmptyState, ToastHost, bind, control, fill, say
 from atelier_desk.desktop.widgets.inputs import SearchField
 from atelier_desk.domain.limits import LIST_MAX
 from atelier_desk.i18n import N_, _
@@ -38,7 +38,7 @@ RELOAD_MS = 120
 DAY_CHECK_MS = 60_000
 
 
-class Sidebar(Translated, QWidget):
+class Sidebar(QWidget):
     """Lists workflows and finds them by title and by what was said in them; ``deeds`` changes them.
 
     Signals:
@@ -83,9 +83,8 @@ class Sidebar(Translated, QWidget):
         self._day_timer.timeout.connect(self.model.regroup)
         self._day_timer.start(DAY_CHECK_MS)
         self._connect()
-        self._dress()
         say(self.list, name=N_("Workflows"))
-        self.retranslate()
+        self._say_empty()
 
     def _connect(self) -> None:
         self.new.clicked.connect(self.new_wanted)
@@ -101,7 +100,8 @@ class Sidebar(Translated, QWidget):
         self.model.renamed.connect(lambda key, name: self.bridge.jobs.start(self.bridge.engine.workflows.rename(key, name)))
         self.model.dropped.connect(lambda ids, folder: self.deeds.move(ids, folder))
         self.bridge.changed.connect(self._on_changed)
-        theme().changed.connect(self._dress)
+        bind(self._dress)
+        bind(self.model.regroup, on="language")
 
     @cached_property
     def deeds(self) -> Deeds:
@@ -268,12 +268,3 @@ class Sidebar(Translated, QWidget):
             self.empty.set_texts(N_("No results"), self._nothing_found)
         else:
             self.empty.set_texts(N_("No workflows yet"), N_("Send a message to start one."))
-
-    def retranslate(self) -> None:
-        self.model.regroup()
-        self._say_empty()
-
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
-        if event.type() == QEvent.Type.FontChange and hasattr(self, "list"):
-            self.list.doItemsLayout()

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from atelier_desk.desktop.widgets.basic import Card, ElidedLabel, IconButton, Line, Pill, PlainLabel, Translated, fill, label, show_pixmap
+from atelier_desk.desktop.widgets.basic import (
+    Card,
+    ElidedLabel,
+    IconButton,
+    Line,
+    Pill,
+    PlainLabel,
+    Translated,
+    fill,
+    label,
+    show_pixmap,
+    tint,
+)
 from atelier_desk.desktop.widgets.empty import EmptyState
 from atelier_desk.desktop.widgets.flow import FlowLayout
 from atelier_desk.desktop.widgets.spinner import Spinner
 from atelier_desk.desktop.widgets.toast import Toast, ToastHost
-from atelier_desk.desktop.widgets.words import control, say
+from atelier_desk.desktop.widgets.words import bind, control, say
 
 __all__ = [
     "Card",
@@ -22,9 +34,11 @@ __all__ = [
     "Toast",
     "ToastHost",
     "Translated",
+    "bind",
     "control",
     "fill",
     "label",
     "say",
     "show_pixmap",
+    "tint",
 ]

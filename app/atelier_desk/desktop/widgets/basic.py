@@ -6,11 +6,11 @@ from typing import Literal, TypeVar
 
 from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPixmap
-from PySide6.QtWidgets import QBoxLayout, QFrame, QLabel, QLayout, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractButton, QBoxLayout, QFrame, QLabel, QLayout, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.manager import Role
-from atelier_desk.desktop.widgets.words import Text, say
+from atelier_desk.desktop.widgets.words import Text, bind, say
 from atelier_desk.domain.text import visible
 
 L = TypeVar("L", bound=QBoxLayout)
@@ -91,8 +91,7 @@ class IconButton(QToolButton):
         self._icon, self._role, self._size = icon, role, size
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        theme().changed.connect(self._dress)
-        self._dress()
+        bind(self._dress, on="look")
         if tip:
             self.describe(tip)
 
@@ -163,6 +162,12 @@ class ElidedPill(ElidedLabel):
 
     def minimumSizeHint(self) -> QSize:
         return QSize(theme().px(48), super().minimumSizeHint().height())
+
+
+def tint(button: QAbstractButton, icon: str, role: Role = "muted", size: int = 16) -> None:
+    """Give a button a bundled icon of ``size`` pixels at 100 %, which follows theme and scale."""
+    bind(button.setIcon, lambda: theme().icon(icon, role, size), on="look")
+    bind(button.setIconSize, lambda: QSize(theme().px(size), theme().px(size)), on="look")
 
 
 def show_pixmap(shown: QLabel, pixmap: QPixmap) -> None:

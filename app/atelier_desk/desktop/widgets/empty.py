@@ -7,8 +7,8 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets.basic import Translated, fill, label
-from atelier_desk.desktop.widgets.words import Text, say
+from atelier_desk.desktop.widgets.basic import fill, label
+from atelier_desk.desktop.widgets.words import Text, bind, say
 from atelier_desk.i18n import N_, _
 
 MARGIN = 24
@@ -17,7 +17,7 @@ SIDE = 16
 OPENING = N_("Opening…")
 
 
-class EmptyState(Translated, QWidget):
+class EmptyState(QWidget):
     """An icon, a line, a hint and, when it has a text, one button; ``set_texts`` binds other words.
 
     While it waits (``wait``) it says that something is read, because nobody knows yet whether there is nothing.
@@ -44,9 +44,8 @@ class EmptyState(Translated, QWidget):
         for text in (self._icon, self._title, self._hint):
             text.setAlignment(centre)
         self._column = fill(QVBoxLayout(self), 1, self._icon, self._title, self._hint, (self.button, 0, centre), 2)
-        theme().changed.connect(self._dress)
         self.set_texts(title, hint, button)
-        self._dress()
+        bind(self._dress)
 
     def set_texts(self, title: Text, hint: Text = "", button: Text = "") -> None:
         self._texts = title, hint, button
@@ -79,9 +78,6 @@ class EmptyState(Translated, QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._fit()
-
-    def retranslate(self) -> None:
         self._fit()
 
     def _dress(self) -> None:

@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QWidget
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets.basic import IconButton, fill, label
 from atelier_desk.desktop.widgets.undo import UndoStack
-from atelier_desk.desktop.widgets.words import made, say
-from atelier_desk.i18n import _
+from atelier_desk.desktop.widgets.words import bind, made, say
+from atelier_desk.i18n import N_, _
 
 DEFAULT_MS = 6000
 SEEN_MS = 10_000
@@ -42,6 +42,7 @@ class Toast(QFrame):
         self._label = label("", parent=self)
         row.addWidget(self._label)
         self.say(text)
+        bind(self._fit, on="language")
         self._on_action = on_action
         self.expired: Callable[[], object] | None = None
         self._used = self._over = False
@@ -51,7 +52,7 @@ class Toast(QFrame):
             self.button.clicked.connect(self._use)
             row.addWidget(self.button)
         if lasting:
-            close = IconButton("x", _("Close"), self, role="on_accent")
+            close = IconButton("x", N_("Close"), self, role="on_accent")
             close.setObjectName("toast-close")
             close.clicked.connect(lambda *_: self.dismiss())
             row.addWidget(close)
@@ -64,11 +65,6 @@ class Toast(QFrame):
         say(self._label, made(text))
         say(self, name=made(text))
         self._fit()
-
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
-        if event.type() == QEvent.Type.LanguageChange:
-            self._fit()
 
     def _fit(self) -> None:
         """Go on on a second line where one would be too long."""

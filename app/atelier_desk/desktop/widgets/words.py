@@ -1,20 +1,22 @@
-"""Texts bound to their widgets: said once where a widget is made, set then and again whenever the language changes.
+"""What widgets show follows language, theme and scale: it is bound once where a widget is made.
 
 ``say`` binds texts, ``control`` does so for a widget that was just made, with its object name, its style variant and what a click does.
+``bind`` binds anything else: icons, lengths, and views that are filled with data.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
-from typing import Self, TypedDict, TypeVar, Unpack
-from weakref import WeakSet
+from functools import partial
+from typing import Literal, Self, TypedDict, TypeVar, Unpack
+from weakref import WeakKeyDictionary
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QAbstractButton, QLabel, QWidget
 from shiboken6 import isValid
 
-from atelier_desk.desktop.theme import mark
+from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.domain.text import visible
 from atelier_desk.i18n import _
 
@@ -22,6 +24,7 @@ W = TypeVar("W", bound=QWidget | QAction)
 V = TypeVar("V", bound=QWidget)
 Text = str | Callable[[], str]
 """An English ``N_`` string, or a function that gives the text in the language of the moment."""
+Change = Literal["any", "language", "look"]
 
 
 class Sentence(str):
@@ -58,7 +61,10 @@ SETTERS = {
     "name": "setAccessibleName",
     "about": "setAccessibleDescription",
 }
-_bound: WeakSet[QWidget | QAction] = WeakSet()
+TEXTS, METHODS = "bound texts", "bound methods"
+"""Where an object keeps them; no attribute of its class can be called that."""
+_bound: WeakKeyDictionary[QObject, None] = WeakKeyDictionary()
+"""Whatever has something bound, from the first to the last: a widget comes after those it is made of."""
 
 
 def say(widget: W, text: Text | None = None, **said: Unpack[Said]) -> W:
@@ -66,11 +72,11 @@ def say(widget: W, text: Text | None = None, **said: Unpack[Said]) -> W:
 
     Whatever is no label and has no accessible name of its own takes its text as one, else its placeholder, title or tool tip.
     """
-    kept: dict[str, object] = widget.__dict__.setdefault("_words", {})
+    kept: dict[str, object] = widget.__dict__.setdefault(TEXTS, {})
     kept.update(said)
     if text is not None:
         kept["text"] = text
-    _bound.add(widget)
+    _bound[widget] = None
     _say(widget, {*said, *(["text"] if text is not None else [])} or kept.keys())
     return widget
 
@@ -96,11 +102,47 @@ def control(
     return say(widget, text, **said) if said or text is not None else widget
 
 
+def bind(show: Callable[..., object], *values: object, on: Change = "any") -> None:
+    """Call a method of a widget now, and again whenever the language, the theme or the scale changes while the widget lives.
+
+    ``bind(self._fill)`` for a view that is filled with data, ``bind(button.setIcon, lambda: theme().icon("plus"))`` for one property,
+    ``bind(tabs.setTabText, 0, lambda: _("Code"))`` with values that stay: functions give the value of the moment, all else is passed as
+    it is. Bound again with the same values that stay, a method takes the other functions instead.
+    Bound methods follow all bound texts, in the order of their widgets. A widget is not kept alive: of its method the name is kept; a
+    function that needs a widget is kept by that widget alone.
+
+    Args:
+        show: a method of any ``QObject``; no plain function, for nobody would know how long it holds.
+        on: the changes that matter, where the work is long or a list would lose its place: of the ``"language"``, or of the ``"look"``
+            (theme or scale).
+    """
+    owner: QObject = show.__self__  # type: ignore[attr-defined]
+    name = show.__name__
+    owner.__dict__.setdefault(METHODS, {})[name, *(each for each in values if not callable(each))] = on, values
+    _bound[owner] = None
+    _show(owner, name, values)
+
+
 def say_again() -> None:
-    """Set every bound text in the language of the moment."""
-    for widget in list(_bound):
-        if isValid(widget):
-            _say(widget, SETTERS.keys() | {"items"})
+    """Set every bound text in the language of the moment, then call what else is bound to it."""
+    for each in list(_bound):
+        if TEXTS in each.__dict__ and isValid(each):
+            _say(each, SETTERS.keys() | {"items"})  # type: ignore[arg-type]
+    _show_again("language")
+
+
+def _show_again(change: Change) -> None:
+    for each in list(_bound):
+        for (name, *_same), (on, values) in list(each.__dict__.get(METHODS, {}).items()):
+            if on in (change, "any") and isValid(each):
+                _show(each, name, values)
+
+
+theme().changed.connect(partial(_show_again, "look"))
+
+
+def _show(owner: QObject, name: str, values: Sequence[object]) -> None:
+    getattr(owner, name)(*(value() if callable(value) else value for value in values))
 
 
 def text_of(text: Text) -> str:
@@ -116,7 +158,7 @@ def made(text: str) -> Text:
 
 
 def _say(widget: QWidget | QAction, parts: Set[str]) -> None:
-    kept = widget.__dict__["_words"]
+    kept = widget.__dict__[TEXTS]
     for part, setter in SETTERS.items():
         if part in parts and part in kept:
             text = visible(text_of(kept[part]))

@@ -7,13 +7,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QEvent
-from PySide6.QtWidgets import QApplication, QPushButton, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from atelier_desk import i18n
 from atelier_desk.desktop.panes import wording
 from atelier_desk.desktop.panes.inbox.pane import InboxPane
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
+from atelier_desk.desktop.widgets.words import say_again
 from atelier_desk.domain.approval import ApprovalStatus
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.stream.event import ChunkType
@@ -213,7 +213,7 @@ async def test_question_cards_follow_the_language(shown: Callable[[QWidget], Any
     button = inbox.find("inbox-skip-q4")
     assert button.text() == "Skip"
     i18n.set_language("fr")
-    QApplication.sendEvent(inbox.pane, QEvent(QEvent.Type.LanguageChange))
+    say_again()
     assert inbox.find("inbox-skip-q4") is button
     assert button.text() == "Passer"
     inbox.window.deleteLater()

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QToolButton, QWidget
+from PySide6.QtWidgets import QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk import i18n
@@ -19,6 +19,7 @@ from atelier_desk.desktop.panes.timeline.pane import REFRESH_MS, TimelinePane
 from atelier_desk.desktop.panes.timeline.view import TimelineView, describe_span
 from atelier_desk.desktop.replay.words import mark_title, span_title
 from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets.words import say_again
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine.services.team.views import Mark
 from tests.desktop.team.scenario import START
@@ -215,7 +216,7 @@ async def test_list_and_description_follow_the_language(pane: TimelinePane) -> N
     view = view_of(pane)
     english = [rows.item(0).text(), rows.item(0).toolTip(), view.accessibleDescription()]
     i18n.set_language("fr")
-    QApplication.sendEvent(pane, QEvent(QEvent.Type.LanguageChange))
+    say_again()
     french = [rows.item(0).text(), rows.item(0).toolTip(), view.accessibleDescription()]
     assert all(before != after for before, after in zip(english, french, strict=True))
     assert rows.currentRow() == 0

@@ -10,8 +10,8 @@ from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import IconButton, control, fill, label
-from atelier_desk.i18n import _, ngettext
+from atelier_desk.desktop.widgets import IconButton, control, fill, label, say
+from atelier_desk.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.chat.transcript.message import MessageWidget
@@ -46,21 +46,19 @@ class ActionsRow(QWidget):
         self._hovered = False
         self._pin: _QuietButton | None = None
         self._note: QLabel | None = None
-        self._texts: list[tuple[_QuietButton, Callable[[], str]]] = []
+        self._buttons: list[_QuietButton] = []
         self._row = fill(QHBoxLayout(self), 1, margins=(0, 0, 0, 0), spacing=2)
         parent.installEventFilter(self)
 
     @property
     def revealed(self) -> bool:
-        return self._always or self._hovered or any(button.hasFocus() for button, _text in self._texts)
+        return self._always or self._hovered or any(button.hasFocus() for button in self._buttons)
 
     def add(self, icon: str, text: Callable[[], str], action: Callable[[], object], name: str = "") -> _QuietButton:
-        button = _QuietButton(icon, text(), self, size=14)
-        button.setObjectName(name)
-        button.clicked.connect(lambda *_: action())
+        button = control(_QuietButton(icon, text, self, size=14), name, on=action)
         button.installEventFilter(self)
         self._row.insertWidget(self._row.count() - 1, button)
-        self._texts.append((button, text))
+        self._buttons.append(button)
         return button
 
     def add_menu(self, message: MessageWidget) -> None:
@@ -82,14 +80,10 @@ class ActionsRow(QWidget):
         if self._pin is not None:
             self._pin.lasting = on
             self._pin.set_icon("pin", "accent" if on else "muted")
-            self._pin.describe(self._pin_words())
+            say(self._pin)
 
     def _pin_words(self) -> str:
         return _("Unpin") if self._pin is not None and self._pin.lasting else _("Pin")
-
-    def retranslate(self) -> None:
-        for button, text in self._texts:
-            button.describe(text())
 
     def height_hint(self) -> int:
         return theme().px(14) + 12
@@ -107,7 +101,7 @@ class ActionsRow(QWidget):
         return False
 
     def repaint_buttons(self) -> None:
-        for button, _text in self._texts:
+        for button in self._buttons:
             button.update()
         if self._note is not None:
             self._note.update()
@@ -122,9 +116,10 @@ class BranchSwitch(QWidget):
         self._choose = choose
         self._runs: tuple[str, ...] = ()
         self._index = 0
-        self.previous = control(IconButton("chevron-left", parent=self, size=14), on=lambda: self._go(-1))
-        self.following = control(IconButton("chevron-right", parent=self, size=14), on=lambda: self._go(1))
+        self.previous = control(IconButton("chevron-left", N_("Previous version"), self, size=14), on=lambda: self._go(-1))
+        self.following = control(IconButton("chevron-right", N_("Next version"), self, size=14), on=lambda: self._go(1))
         self._label = label("", "small", self)
+        say(self._label, name=lambda: ngettext("{n} version of this turn", "{n} versions of this turn", len(self._runs)))
         fill(QHBoxLayout(self), self.previous, self._label, self.following, margins=(0, 0, 0, 0), spacing=0)
         self.hide()
 
@@ -135,12 +130,7 @@ class BranchSwitch(QWidget):
         self._label.setText(f"{index + 1}/{len(runs)}")
         self.previous.setEnabled(index > 0)
         self.following.setEnabled(index + 1 < len(runs))
-        self.retranslate()
-
-    def retranslate(self) -> None:
-        self.previous.describe(_("Previous version"))
-        self.following.describe(_("Next version"))
-        self._label.setAccessibleName(ngettext("{n} version of this turn", "{n} versions of this turn", len(self._runs)))
+        say(self._label)
 
     def _go(self, step: int) -> None:
         target = self._index + step

@@ -218,8 +218,6 @@ class UserBubble(MessageWidget):
         if self._attached is not None:
             self._attached.retranslate()
         self._waiting.setText(_("sending"))
-        self._actions.retranslate()
-        self._switch.retranslate()
 
 
 class AssistantMessage(BodyMessage):
@@ -423,7 +421,6 @@ class AssistantMessage(BodyMessage):
         when = short_moment(self.entry.time) if self.entry.time is not None else ""
         model = self.host.models.get((self.entry.provider, self.entry.model), self.entry.model)
         self._note.setText(" · ".join(filter(None, (self.entry.agent_name, model, when))))
-        self._actions.retranslate()
 
 
 def _thumbnail(image: dict[str, str], parent: QWidget) -> QLabel:

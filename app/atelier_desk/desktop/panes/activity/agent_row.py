@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QSize, Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
 
@@ -10,7 +10,7 @@ from atelier_desk.desktop.chat.transcript.actions_row import ActionsRow
 from atelier_desk.desktop.team.state import Member, Spent
 from atelier_desk.desktop.team.words import doing, figures, spoken, state_look, state_words, task
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import ElidedLabel, control, fill, label, show_pixmap
+from atelier_desk.desktop.widgets import ElidedLabel, control, fill, label, say, show_pixmap
 from atelier_desk.i18n import _
 
 
@@ -114,7 +114,8 @@ class AgentRow(QWidget):
             button.setVisible(running)
         self.opener.setVisible(bool(member.depth) and member.status not in {"planned", "not_run"})
         if said != (self.name, self._paused):
-            self.buttons.retranslate()
+            for button in (self.message, self.opener, self.pause, self.stop):
+                say(button)
         self.tick(shown)
         self._place()
 
@@ -182,11 +183,6 @@ class AgentRow(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._place()
-
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
-        if event.type() == QEvent.Type.LanguageChange:
-            self.buttons.retranslate()
 
     def minimumSizeHint(self) -> QSize:
         return QSize(0, super().minimumSizeHint().height())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QMenu, QSizePolicy, QTreeWidget, QTreeWidgetItem, QWidget
 
@@ -13,8 +13,8 @@ from atelier_desk.desktop.panes.rows import menu_place
 from atelier_desk.desktop.team.model import TeamModel
 from atelier_desk.desktop.team.state import Member, Spent
 from atelier_desk.desktop.team.words import spoken
-from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.steady import OverlayBar
+from atelier_desk.desktop.widgets.words import bind
 from atelier_desk.i18n import ngettext
 
 SURE_ROWS = 2
@@ -71,7 +71,7 @@ class AgentTree(QTreeWidget):
         self.verticalScrollBar().valueChanged.connect(lambda _value: self._making.start())
         team.changed.connect(self._on_changed)
         team.ticked.connect(self._on_tick)
-        theme().changed.connect(self._refresh_soon)
+        bind(self._refresh_soon)
 
     @property
     def members(self) -> list[Member]:
@@ -102,11 +102,6 @@ class AgentTree(QTreeWidget):
         self._draw(touched, AT_ONCE)
         self.setAccessibleName(ngettext("{n} agent", "{n} agents", len(members)))
         self._measure()
-
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
-        if event.type() == QEvent.Type.LanguageChange:
-            self._refresh_soon()
 
     def _refresh_soon(self) -> None:
         """After another language, theme or font scale, once the labels have taken their new fonts."""

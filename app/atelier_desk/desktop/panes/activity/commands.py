@@ -9,7 +9,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import ElidedLabel, Translated, control, fill, say
+from atelier_desk.desktop.widgets import ElidedLabel, bind, control, fill, say
 from atelier_desk.domain import limits
 from atelier_desk.domain.command import RunningCommand
 from atelier_desk.domain.text import visible
@@ -22,7 +22,7 @@ LOOK_MS = 2_000
 """How often what they print is looked at while some run."""
 
 
-class CommandRows(Translated, QWidget):
+class CommandRows(QWidget):
     """``command-rows``: hidden while none runs."""
 
     def __init__(self, pane: Pane) -> None:
@@ -36,8 +36,7 @@ class CommandRows(Translated, QWidget):
         self._again.setInterval(LOOK_MS)
         self._again.timeout.connect(self.reload)
         self._column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=2)
-        theme().changed.connect(self.retranslate)
-        self.retranslate()
+        bind(self._fill)
 
     def reload(self) -> None:
         self._pane.jobs.start(self._load(self._pane.workflow_id), "commands")
@@ -51,7 +50,7 @@ class CommandRows(Translated, QWidget):
                 # The rows stay: a button that is being pressed must not go.
                 self._show_outputs()
             else:
-                self.retranslate()
+                self._fill()
             if found and not self._again.isActive():
                 self._again.start()
             elif not found:
@@ -64,7 +63,7 @@ class CommandRows(Translated, QWidget):
             line.setToolTip(visible(command.output))
             line.setVisible(bool(command.output))
 
-    def retranslate(self) -> None:
+    def _fill(self) -> None:
         typed = {key: (field.text(), field.hasFocus()) for key, field in self._fields.items()}
         while (item := self._column.takeAt(0)) is not None:
             if (row := item.widget()) is not None:

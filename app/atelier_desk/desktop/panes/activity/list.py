@@ -18,6 +18,7 @@ from atelier_desk.desktop.team.words import RUN_WORDS
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets.steady import OverlayBar
+from atelier_desk.desktop.widgets.words import bind
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.text import visible, visible_json
@@ -342,7 +343,7 @@ class ActivityListView(QListView):
         self._at_end = True
         self.verticalScrollBar().valueChanged.connect(self._on_scrolled)
         self.verticalScrollBar().rangeChanged.connect(self._on_range)
-        theme().changed.connect(self._restyle)
+        bind(self.scheduleDelayedItemsLayout)
 
     def show_rows(self, rows: list[Entry]) -> None:
         bar = self.verticalScrollBar()
@@ -362,7 +363,3 @@ class ActivityListView(QListView):
         """The row a person chose; one that only has the keyboard's place, because the list got the focus, is not chosen."""
         chosen = self.selectedIndexes()
         return chosen[0].data(EntryRole) if chosen else None
-
-    def _restyle(self) -> None:
-        self.scheduleDelayedItemsLayout()
-        self.viewport().update()

@@ -30,7 +30,7 @@ from atelier_desk.desktop.settings.files import ask_save
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.team.model import TeamModel
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Card, ElidedLabel, EmptyState, IconButton, Pill, control, fill, say
+from atelier_desk.desktop.widgets import Card, ElidedLabel, EmptyState, IconButton, Pill, bind, control, fill, say
 from atelier_desk.desktop.widgets.basic import PillKind
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.desktop.widgets.wrapping import TextField
@@ -103,7 +103,7 @@ class ActivityPane(Pane):
         say(self._find, tip=N_("Filter the activity"))
         say(self._export, tip=N_("Export as JSON…"))
         say(self.list, name=N_("Activity of this run"))
-        self.retranslate()
+        bind(self._show, on="language")
 
     def _build_filter(self) -> None:
         self._filter = QWidget(self)
@@ -116,6 +116,7 @@ class ActivityPane(Pane):
         self.group.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         for group in GROUPS:
             self.group.addItem("", group)
+        say(self.group, items=(N_("All"), N_("Tool calls"), N_("Errors"), N_("Events")))
         fill(row, (self.words, 1), self.group)
         self.words.textChanged.connect(lambda _text: self._show())
         self.group.currentIndexChanged.connect(lambda _index: self._show())
@@ -292,11 +293,6 @@ class ActivityPane(Pane):
         text = entry_details(entry)
         if text != self.details.toPlainText():
             self.details.setPlainText(text)
-
-    def retranslate(self) -> None:
-        for row, text in enumerate((_("All"), _("Tool calls"), _("Errors"), _("Events"))):
-            self.group.setItemText(row, text)
-        self._show()
 
     # doing --------------------------------------------------------------------------------------------------------------------------
 

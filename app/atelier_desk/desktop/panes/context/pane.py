@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
@@ -29,7 +29,7 @@ from atelier_desk.desktop.panes.seen_pane import SeenPane
 from atelier_desk.desktop.panes.two_line import dress_list, two_line_item
 from atelier_desk.desktop.questions.approval_wording import tool_title
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Card, ElidedLabel, EmptyState, FlowLayout, IconButton, control, fill, say
+from atelier_desk.desktop.widgets import Card, ElidedLabel, EmptyState, FlowLayout, IconButton, bind, control, fill, say, tint
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
@@ -89,7 +89,7 @@ class ContextPane(SeenPane):
         self._connect()
         say(self.heading, N_("CONTEXT"))
         say(self._copy, tip=N_("Copy as JSON"))
-        self.retranslate()
+        bind(self._show, on="language")
 
     # -- building -------------------------------------------------------------------------------------------------------------
     def _build_requests(self) -> QWidget:
@@ -131,6 +131,7 @@ class ContextPane(SeenPane):
             name=N_("Undo: send it in full"),
             tip=N_("Send it in full from the next request on"),
         )
+        tint(self.undo, "undo-2", "text", 14)
         self.pin = control(
             IconButton("pin", parent=self), "context-pin", tip=N_("Pin: always send it in full"), keys="P", on=self._toggle_pin
         )
@@ -150,12 +151,9 @@ class ContextPane(SeenPane):
         self.undo.clicked.connect(lambda *_: self._undo())
         self._copy_text.clicked.connect(lambda *_: QGuiApplication.clipboard().setText(self.details.toPlainText()))
         self.add_key("P", self._toggle_pin, self.items)
-        theme().changed.connect(self._dress)
-        self._dress()
+        bind(self._dress)
 
     def _dress(self) -> None:
-        self.undo.setIcon(theme().icon("undo-2", "text"))
-        self.undo.setIconSize(QSize(theme().px(14), theme().px(14)))
         self.list.setMinimumSize(theme().px(120), theme().px(48))
         self.items.setMinimumHeight(theme().px(64))
         self._rows.setMinimumWidth(theme().px(140))
@@ -459,6 +457,3 @@ class ContextPane(SeenPane):
         if wide != self._wide:
             self._wide = wide
             self.body.setSizes([220, 420, 380] if wide else [100, 340, 200])
-
-    def retranslate(self) -> None:
-        self._show()

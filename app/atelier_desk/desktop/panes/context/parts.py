@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from atelier_desk.desktop.panes.wording import number, short_number
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Translated
+from atelier_desk.desktop.widgets import bind, say
 from atelier_desk.figures import percent
 from atelier_desk.i18n import N_, _
 
@@ -55,7 +55,7 @@ def _lines(placed: Sequence[_Entry]) -> int:
     return max((line for line, *_rest in placed), default=0) + 1
 
 
-class PartsBar(Translated, QWidget):
+class PartsBar(QWidget):
     """``context-parts``: the parts in their order, and below them names and sizes."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -65,13 +65,17 @@ class PartsBar(Translated, QWidget):
         self.whole = ""
         self._most: int | None = None
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        theme().changed.connect(self._fit)
+        bind(self._fit)
+        bind(self.update)
+        say(self, name=N_("Size by part"), tip=lambda: "\n".join(self._told()), about=lambda: "; ".join([*self._told(), self.whole]))
 
     def show_parts(self, parts: Sequence[PartSize], whole: str = "") -> None:
         """Draw these parts, those without a token left out; ``whole`` says how much they are together."""
         self.parts = tuple(part for part in parts if part.tokens > 0)
         self.whole = whole
-        self.retranslate()
+        say(self)
+        self._fit()
+        self.update()
 
     def limit(self, lines: int | None) -> None:
         """Give the key so many lines at most, one at least; None gives it all it needs. The tool tip always tells everything."""
@@ -164,13 +168,8 @@ class PartsBar(Translated, QWidget):
             painter.drawText(room, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), shown)
         painter.end()
 
-    def retranslate(self) -> None:
-        lines = [
+    def _told(self) -> list[str]:
+        return [
             _("{part}: {tokens} tokens, {share}", part=_(PART_WORDS[part.kind]), tokens=number(part.tokens), share=percent(part.share))
             for part in self.parts
         ]
-        self.setToolTip("\n".join(lines))
-        self.setAccessibleName(_("Size by part"))
-        self.setAccessibleDescription("; ".join([*lines, self.whole]))
-        self._fit()
-        self.update()

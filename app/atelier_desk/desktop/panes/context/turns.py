@@ -8,7 +8,7 @@ from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelInde
 from PySide6.QtWidgets import QComboBox, QWidget
 
 from atelier_desk.desktop.panes.wording import clock_time
-from atelier_desk.desktop.widgets import Translated, control
+from atelier_desk.desktop.widgets import bind, control
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.engine.services.team.views import Turn
 from atelier_desk.i18n import N_, _
@@ -41,7 +41,7 @@ class _TurnList(QAbstractListModel):
         return turn.run_id if role == Qt.ItemDataRole.UserRole else None
 
 
-class TurnPicker(Translated, ComboBox):
+class TurnPicker(ComboBox):
     """Lists the turns, the newest first; hidden while there is only one. It stays on the newest unless another one was picked.
 
     Attributes:
@@ -64,7 +64,7 @@ class TurnPicker(Translated, ComboBox):
         self.setModel(self._list)
         self.turns: list[Turn] = []
         self.wanted = ""
-        self.hide()
+        bind(self._fill, on="language")
         self.activated.connect(self._on_activated)
 
     @property
@@ -77,7 +77,7 @@ class TurnPicker(Translated, ComboBox):
         """The turns of the workflow in view, oldest first; a list that is open stays open while they are the same."""
         if turns != self.turns:
             self.turns = turns
-            self.retranslate()
+            self._fill()
 
     def want(self, root_run_id: str) -> None:
         """Stay on this turn; empty goes with the newest."""
@@ -93,7 +93,7 @@ class TurnPicker(Translated, ComboBox):
         run_ids = [turn.run_id for turn in reversed(self.turns)]
         self.setCurrentIndex(run_ids.index(self.root_run_id) if run_ids else -1)
 
-    def retranslate(self) -> None:
+    def _fill(self) -> None:
         self._list.show(self.turns)
         self._choose()
         self.setVisible(len(self.turns) > 1)

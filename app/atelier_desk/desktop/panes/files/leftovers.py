@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QAbstractItemView, QListWidget, QMessageBox, QPush
 from atelier_desk.desktop.panes.two_line import KeyRole, TwoLineDelegate, two_line_item
 from atelier_desk.desktop.settings.files import confirm
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import control, fill, label, say
+from atelier_desk.desktop.widgets import bind, control, fill, label, say
 from atelier_desk.figures import size
 from atelier_desk.file_words import leftover_facts, leftover_name, leftovers_words, lost_words
 from atelier_desk.i18n import N_, _, ngettext
@@ -50,7 +50,7 @@ class Leftovers(QWidget):
         self.button = control(QPushButton(self), "files-leftovers-delete", on=self._ask)
         left = Qt.AlignmentFlag.AlignLeft
         fill(QVBoxLayout(self), self.lost, self._heading, self.list, (self.button, 0, left), margins=(0, 0, 0, 0), spacing=4)
-        self.hide()
+        bind(self._show)
 
     async def load(self, bridge: Bridge, workflow_id: str, changed: bool) -> tuple[list[Leftover], int]:
         """What is to be shown. ``changed``: the workflow has a list of changes, so its undo data is there."""
@@ -63,9 +63,9 @@ class Leftovers(QWidget):
         if (tuple(leftovers), lost) == (self._leftovers, self._lost_changes) and self.list.count():
             return
         self._leftovers, self._lost_changes = tuple(leftovers), lost
-        self.retranslate()
+        self._show()
 
-    def retranslate(self) -> None:
+    def _show(self) -> None:
         chosen = {item.data(KeyRole) for item in self.list.selectedItems()}
         self.list.clear()
         for each in self._leftovers:

@@ -20,7 +20,7 @@ from atelier_desk.desktop.panes.files.marked import MarkedFiles
 from atelier_desk.desktop.panes.files.tree import ChangeTree, facts, marked_path
 from atelier_desk.desktop.panes.wording import number
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, FlowLayout, IconButton, control, fill, label, say
+from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, FlowLayout, IconButton, bind, control, fill, label, say
 from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.held import HeldFile
@@ -89,7 +89,7 @@ class FilesPane(Pane):
         self.add_key("Escape", self.close_change, self._reader)
         say(self.list, name=N_("Changed files"))
         self.desk.changed.connect(self._show)
-        self.retranslate()
+        bind(self._show, on="language")
 
     def _build_reader(self) -> QWidget:
         self._reader = QWidget(self)
@@ -176,10 +176,6 @@ class FilesPane(Pane):
             self._stack.setCurrentWidget(self._reader)
         else:
             self._stack.setCurrentWidget(self.list if self._changes else self.empty)
-
-    def retranslate(self) -> None:
-        self._show()
-        self.leftovers.retranslate()
 
     def _show_held(self, held: list[HeldFile]) -> None:
         """The files that wait for the person, above the list."""

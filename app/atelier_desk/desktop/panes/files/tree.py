@@ -16,6 +16,7 @@ from atelier_desk.desktop.panes.wording import ago
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets.steady import OverlayBar
+from atelier_desk.desktop.widgets.words import bind
 from atelier_desk.domain.change import Change
 from atelier_desk.domain.text import visible
 from atelier_desk.file_words import ACTIONS, mark_words, path_words, state_words
@@ -54,7 +55,7 @@ class ChangeTree(QTreeWidget):
         self.itemClicked.connect(lambda item, *_: self._on_item(item))
         self.itemExpanded.connect(lambda item: self._closed.discard(item.data(0, KeyRole)))
         self.itemCollapsed.connect(lambda item: self._closed.add(item.data(0, KeyRole)))
-        theme().changed.connect(self._dress)
+        bind(self._dress)
 
     def show_changes(self, changes: Sequence[Change], marks: Mapping[str, Sequence[str]] | None = None) -> None:
         """Show these, the newest first in each file. ``marks``: by absolute path, what was read before the file was written."""

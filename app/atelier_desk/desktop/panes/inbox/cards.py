@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 
 from PySide6.QtCore import QSize, Qt
@@ -16,12 +17,11 @@ from atelier_desk.desktop.questions.answer_field import AnswerField
 from atelier_desk.desktop.questions.approval_card import LEAST_WIDTH
 from atelier_desk.desktop.questions.parent_questions import ParentQuestion, ParentQuestions
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
-from atelier_desk.desktop.widgets import Card, ElidedLabel, FlowLayout, Pill, Translated, control, fill, label, say
-from atelier_desk.desktop.widgets.basic import PillKind
-from atelier_desk.desktop.widgets.words import made
+from atelier_desk.desktop.widgets import Card, ElidedLabel, FlowLayout, Pill, bind, control, fill, label, say
+from atelier_desk.desktop.widgets.words import Text, made
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.text import shorten, visible
-from atelier_desk.i18n import _
+from atelier_desk.i18n import N_, _
 
 LONGEST_NAME = 24
 LONGEST = 240
@@ -31,19 +31,19 @@ LONGEST = 240
 class _Who(FlowLayout):
     """Who asks, and what it is; one under the other where a pane is narrow."""
 
-    def __init__(self, card: Card, kind: PillKind) -> None:
+    def __init__(self, card: Card, name: Callable[[], str], state: Text) -> None:
         super().__init__(None, 6)
-        self._name = label("", "strong", card)
-        self.pill = Pill("", kind, card)
-        self.addWidget(self._name)
+        shown = say(
+            label("", "strong", card),
+            lambda: shorten(name(), LONGEST_NAME),
+            tip=lambda: name() if len(name()) > LONGEST_NAME else "",
+        )
+        self.pill = say(Pill("", "accent", card), state)
+        self.addWidget(shown)
         self.addWidget(self.pill)
 
-    def show_name(self, name: str) -> None:
-        self._name.setText(shorten(name, LONGEST_NAME))
-        self._name.setToolTip(name if len(name) > LONGEST_NAME else "")
 
-
-class QuestionCard(Translated, Card):
+class QuestionCard(Card):
     """``inbox-<question id>``: one waiting question with Skip and Answer."""
 
     def __init__(self, question: UserQuestion, presenter: QuestionPresenter, parent: QWidget) -> None:
@@ -52,12 +52,32 @@ class QuestionCard(Translated, Card):
         self._workflow = ""
         self.setObjectName(f"inbox-{question.id}")
         self.setAccessibleName(visible(question.spec.question))
-        self._who = _Who(self, "accent")
-        self._lineage = control(label("", "small", self, wrap=True), f"inbox-lineage-{question.id}")
+        asked = question.spec.question[:80]
+        self._who = _Who(self, self._agent, lambda: _("later") if self._aside else _("question"))
+        self._lineage = control(
+            label("", "small", self, wrap=True),
+            f"inbox-lineage-{question.id}",
+            lambda: wording.lineage(question.lineage, self._agent()),
+        )
         self._lineage.setVisible(bool(question.lineage))
-        self._where = control(ElidedLabel("", self), f"inbox-where-{question.id}", look="small")
-        self._skip = control(QPushButton(self), f"inbox-skip-{question.id}", look="quiet", on=lambda: presenter.skip(question.id))
-        self._answer = control(QPushButton(self), f"inbox-open-{question.id}", on=lambda: presenter.open(question.id))
+        self._where = control(
+            ElidedLabel("", self), f"inbox-where-{question.id}", lambda: _place(self._workflow, question.created_at), look="small"
+        )
+        self._skip = control(
+            QPushButton(self),
+            f"inbox-skip-{question.id}",
+            N_("Skip"),
+            name=lambda: _("Skip: {question}", question=asked),
+            look="quiet",
+            on=lambda: presenter.skip(question.id),
+        )
+        self._answer = control(
+            QPushButton(self),
+            f"inbox-open-{question.id}",
+            N_("Answer"),
+            name=lambda: _("Answer: {question}", question=asked),
+            on=lambda: presenter.open(question.id),
+        )
         self.setFocusProxy(self._answer)
         buttons = FlowLayout(None, 4)
         buttons.addWidget(self._answer)
@@ -65,25 +85,20 @@ class QuestionCard(Translated, Card):
         fill(
             self.body, self._who, self._lineage, label(shorten(question.spec.question, LONGEST), "", self, wrap=True), self._where, buttons
         )
-        self.retranslate()
 
     def set_where(self, workflow: str) -> None:
         """The workflow it belongs to; says anew how long it waits and whether it was put aside."""
         self._workflow = workflow
-        self.retranslate()
+        self._who.pill.set_kind("" if self._aside else "accent")
+        say(self._who.pill)
+        say(self._where)
 
-    def retranslate(self) -> None:
-        question, agent = self._question, self._question.agent_name or _("The agent")
-        aside = self._presenter.queue.is_aside(question.id)
-        self._who.show_name(agent)
-        self._who.pill.show_state(_("later") if aside else _("question"), "" if aside else "accent")
-        self._lineage.setText(wording.lineage(question.lineage, agent))
-        self._where.setText(_place(self._workflow, question.created_at))
-        asked = question.spec.question[:80]
-        self._skip.setText(_("Skip"))
-        self._skip.setAccessibleName(_("Skip: {question}", question=asked))
-        self._answer.setText(_("Answer"))
-        self._answer.setAccessibleName(_("Answer: {question}", question=asked))
+    @property
+    def _aside(self) -> bool:
+        return self._presenter.queue.is_aside(self._question.id)
+
+    def _agent(self) -> str:
+        return self._question.agent_name or _("The agent")
 
 
 def _place(workflow: str, when: datetime) -> str:
@@ -91,7 +106,7 @@ def _place(workflow: str, when: datetime) -> str:
     return " · ".join(filter(None, (workflow, ago(when))))
 
 
-class ParentQuestionCard(Translated, Card):
+class ParentQuestionCard(Card):
     """``inbox-parent-<run id>``: what a sub-agent asked its parent, and a field to answer in its place; Ctrl+Enter sends."""
 
     def __init__(self, asked: ParentQuestion, questions: ParentQuestions, parent: QWidget | None = None) -> None:
@@ -100,31 +115,43 @@ class ParentQuestionCard(Translated, Card):
         self.setObjectName(f"inbox-parent-{asked.run_id}")
         self._workflow = ""
         self._busy = False
-        self._who = _Who(self, "accent")
-        self._who.show_name(asked.agent_name)
-        self.body.addLayout(self._who)
-        self._lineage = label("", "small", self, wrap=True)
+        self.body.addLayout(_Who(self, lambda: asked.agent_name, N_("asks its parent")))
+        self._lineage = label(" → ".join([*asked.lineage, asked.agent_name]), "small", self, wrap=True)
         self._lineage.setVisible(bool(asked.lineage))
         self._question = label(asked.question, "", self, wrap=True)
         self._question.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self._where = control(ElidedLabel("", self), look="small")
-        self.field = AnswerField(1, self)
+        self._where = control(ElidedLabel("", self), "", lambda: _place(self._workflow, asked.created_at), look="small")
+        self.field = say(AnswerField(1, self), tip=N_("Answer instead of its parent"))
+        bind(self.field.set_placeholder, lambda: _("Your answer"))
+        say(self.field.editor, name=N_("Answer instead of its parent"))
         self.field.editor.setObjectName(f"parent-answer-{asked.run_id}")
         self.setFocusProxy(self.field.editor)
         self.field.changed.connect(self._check)
         self._error = control(label("", "error", self, wrap=True), f"parent-answer-error-{asked.run_id}")
         self._error.hide()
-        self.send = control(QPushButton(self), f"parent-answer-send-{asked.run_id}", on=self.submit)
+        self.send = control(
+            QPushButton(self),
+            f"parent-answer-send-{asked.run_id}",
+            N_("Answer"),
+            name=lambda: _("Answer {agent}", agent=asked.agent_name),
+            tip=self._hint,
+            on=self.submit,
+        )
+        say(self, name=lambda: _("{agent} asks its parent: {question}", agent=asked.agent_name, question=asked.question))
         row = fill(QHBoxLayout(), 1, self.send)
         for widget in (self._lineage, self._question, self._where, self.field, self._error):
             self.body.addWidget(widget)
         self.body.addLayout(row)
-        self.retranslate()
+        self._check()
 
     def set_where(self, workflow: str) -> None:
         """The workflow it works in; says anew how long it waits."""
         self._workflow = workflow
-        self.retranslate()
+        say(self._where)
+
+    def _hint(self) -> str:
+        parent = _("Its parent {parent} may answer first.", parent=self.asked.parent) if self.asked.parent else ""
+        return " ".join(filter(None, (_("Send the answer (Ctrl+Enter)."), parent)))
 
     def submit(self) -> None:
         """Send the answer; on an error it stays, with the reason."""
@@ -169,18 +196,3 @@ class ParentQuestionCard(Translated, Card):
             self.submit()
         else:
             super().keyPressEvent(event)
-
-    def retranslate(self) -> None:
-        asked = self.asked
-        self._who.pill.setText(_("asks its parent"))
-        self._lineage.setText(" → ".join([*asked.lineage, asked.agent_name]))
-        self._where.setText(_place(self._workflow, asked.created_at))
-        self.setAccessibleName(visible(_("{agent} asks its parent: {question}", agent=asked.agent_name, question=asked.question)))
-        self.field.set_placeholder(_("Your answer"))
-        self.field.setToolTip(_("Answer instead of its parent"))
-        self.field.editor.setAccessibleName(_("Answer instead of its parent"))
-        self.send.setText(_("Answer"))
-        self.send.setAccessibleName(_("Answer {agent}", agent=asked.agent_name))
-        hint = _("Its parent {parent} may answer first.", parent=asked.parent) if asked.parent else ""
-        self.send.setToolTip(" ".join(filter(None, (_("Send the answer (Ctrl+Enter)."), hint))))
-        self._check()

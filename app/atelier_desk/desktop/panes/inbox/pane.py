@@ -15,7 +15,7 @@ from atelier_desk.desktop.panes.wording import number
 from atelier_desk.desktop.questions.approval_card import ApprovalCard
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import EmptyState, Pill, control, fill, say
+from atelier_desk.desktop.widgets import EmptyState, Pill, bind, control, fill, say
 from atelier_desk.i18n import N_, ngettext
 
 if TYPE_CHECKING:
@@ -64,9 +64,9 @@ class InboxPane(Pane):
         self._stack.addWidget(self._area)
         self.column.addWidget(self._stack, 1)
         presenter.pending_changed.connect(lambda _count: self._pending_changed())
-        theme().changed.connect(self._limit_cards)
+        bind(self._limit_cards, on="look")
         say(self.heading, N_("QUESTIONS"))
-        self.retranslate()
+        bind(self._show, on="language")
 
     def set_workflow(self, workflow_id: str) -> None:
         """The inbox is the same for every workflow."""
@@ -170,6 +170,3 @@ class InboxPane(Pane):
         if event.type() == QEvent.Type.Resize:
             self._limit_cards()
         return False
-
-    def retranslate(self) -> None:
-        self._show()

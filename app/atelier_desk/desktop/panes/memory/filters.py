@@ -10,7 +10,7 @@ from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QWidget
 
 from atelier_desk.desktop.panes.memory.list import TYPE_WORDS
-from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Translated, control, fill, say
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, control, fill, say
 from atelier_desk.domain.memory import MemoryScope, MemoryType
 from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_, _
@@ -25,7 +25,7 @@ _SCOPES = {
 }
 
 
-class MemoryFilters(Translated, QWidget):
+class MemoryFilters(QWidget):
     """``memory-filters``: the line under the search, hidden while nothing is left out. ``button`` stands beside the search.
 
     Without a workflow there are only the memories of all: the line says so, and no other scope can be chosen.
@@ -59,7 +59,9 @@ class MemoryFilters(Translated, QWidget):
         self._clear = control(IconButton("x", parent=self, size=12), "memory-filter-clear", tip=N_("Clear the filters"), on=self.clear)
         fill(QHBoxLayout(self), (self._said, 1), self._clear, margins=(0, 0, 0, 0), spacing=4)
         say(self._clear_action, N_("Clear the filters"))
-        self.retranslate()
+        for name in self.menus:
+            bind(self._fill, name, on="language")
+        bind(self._show, on="language")
 
     @property
     def type(self) -> MemoryType | None:
@@ -151,11 +153,6 @@ class MemoryFilters(Translated, QWidget):
         self._clear_action.setEnabled(self.active)
         self.button.set_icon("list-filter", "accent" if self.active else "muted")
         self.button.describe(_("Filter: {choices}", choices=said) if said else _("Filter the memories"))
-
-    def retranslate(self) -> None:
-        for name in self.menus:
-            self._fill(name)
-        self._show()
 
     def query(self) -> dict[str, Any]:
         """What the engine is asked for: ``scope``, ``type`` and ``tags``."""

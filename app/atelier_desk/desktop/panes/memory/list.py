@@ -14,6 +14,7 @@ from atelier_desk.desktop.panes.wording import ago, clock_minutes, decimal
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets.format import day
 from atelier_desk.desktop.widgets.steady import OverlayBar
+from atelier_desk.desktop.widgets.words import bind
 from atelier_desk.domain.memory import Memory, MemoryHit, MemoryType
 from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_, _, ngettext
@@ -260,7 +261,7 @@ class MemoryListView(QListView):
         mark(self, "memories")
         self.doubleClicked.connect(lambda index: self.opened.emit(index.data(MemoryRole).memory.id))
         self.verticalScrollBar().valueChanged.connect(self._scrolled)
-        theme().changed.connect(self._restyle)
+        bind(self.scheduleDelayedItemsLayout)
 
     def replace_rows(self, rows: list[MemoryRow]) -> None:
         """New rows at the same place: the chosen memory and the scroll position stay, as far as they can."""
@@ -297,7 +298,3 @@ class MemoryListView(QListView):
         bar = self.verticalScrollBar()
         if bar.maximum() > 0 and value >= bar.maximum() - bar.pageStep() // 2:
             self.end_reached.emit()
-
-    def _restyle(self) -> None:
-        self.scheduleDelayedItemsLayout()
-        self.viewport().update()

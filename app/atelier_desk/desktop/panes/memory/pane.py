@@ -16,7 +16,7 @@ from atelier_desk.desktop.panes.memory.filters import MemoryFilters
 from atelier_desk.desktop.panes.memory.list import MemoryListView, MemoryRow, on_timeline
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import EmptyState, FlowLayout, control, fill, label, say
+from atelier_desk.desktop.widgets import EmptyState, FlowLayout, bind, control, fill, label, say
 from atelier_desk.desktop.widgets.inputs import SearchField
 from atelier_desk.domain import limits
 from atelier_desk.domain.memory import REEMBED, Memory, MemoryHit
@@ -118,7 +118,8 @@ class MemoryPane(Pane):
         say(self.tidy_button, tip=N_("Clean up duplicates and contradictions"))
         say(self.list, name=N_("Memories"))
         self._show_switch()
-        self.retranslate()
+        say(self.heading, N_("MEMORY"))
+        bind(self._show, on="language")
 
     # showing ------------------------------------------------------------------------------------------------------------------------
 
@@ -245,16 +246,11 @@ class MemoryPane(Pane):
 
     def _show(self) -> None:
         count = self.list.memories.rowCount()
-        self.heading.setText(_("MEMORY"))
         self._stack.setCurrentWidget(self.list if count else self.empty)
         if self._narrowed:
             self.empty.set_texts(N_("No results"), N_("Try other words or fewer filters."))
         else:
             self.empty.set_texts(N_("No memories yet"), N_("What you or your agents remember appears here."))
-
-    def retranslate(self) -> None:
-        self._show()
-        self.list.viewport().update()
 
     # doing --------------------------------------------------------------------------------------------------------------------------
 

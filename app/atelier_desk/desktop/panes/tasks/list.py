@@ -26,6 +26,7 @@ from atelier_desk.desktop.panes.tasks.order import TaskRow, moved
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets.steady import OverlayBar
+from atelier_desk.desktop.widgets.words import bind
 from atelier_desk.domain import limits
 from atelier_desk.domain.task import TaskStatus
 from atelier_desk.domain.text import visible
@@ -235,7 +236,7 @@ class TaskListView(QListView):
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         mark(self, "tasks")
-        theme().changed.connect(self._restyle)
+        bind(self.scheduleDelayedItemsLayout)
 
     def current_row(self) -> TaskRow | None:
         """The chosen task."""
@@ -284,7 +285,3 @@ class TaskListView(QListView):
             self.deleted.emit(row.task.id)
         else:
             super().keyPressEvent(event)
-
-    def _restyle(self) -> None:
-        self.scheduleDelayedItemsLayout()
-        self.viewport().update()

@@ -15,7 +15,7 @@ from atelier_desk.desktop.panes.tasks.dialog import TaskDialog
 from atelier_desk.desktop.panes.tasks.list import STATUS_ICONS, STATUS_WORDS, TaskListView
 from atelier_desk.desktop.panes.tasks.order import arrange, progress
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import EmptyState, control, fill, say
+from atelier_desk.desktop.widgets import EmptyState, bind, control, fill, say
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.i18n import N_, _
@@ -59,8 +59,7 @@ class TaskPane(Pane):
         self.add_key("Ctrl+Shift+N", self.add)
         say(self._add, tip=N_("Add a task"), keys="Ctrl+Shift+N")
         say(self.list, name=N_("Tasks of this workflow"))
-        self.retranslate()
-        self._show()
+        bind(self._show, on="language")
 
     # showing ------------------------------------------------------------------------------------------------------------------------
 
@@ -95,9 +94,6 @@ class TaskPane(Pane):
         self._stack.setCurrentWidget(self.list if total else self.empty)
         self._add.setEnabled(bool(self.workflow_id))
         self.empty.button.setEnabled(bool(self.workflow_id))
-
-    def retranslate(self) -> None:
-        self._show()
 
     # doing --------------------------------------------------------------------------------------------------------------------------
 

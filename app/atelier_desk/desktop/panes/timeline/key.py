@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from atelier_desk.desktop.panes.timeline.paint import BAR_COLOURS
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Translated, say
+from atelier_desk.desktop.widgets import bind, say
 from atelier_desk.i18n import N_, _
 
 _KEYS = (
@@ -21,16 +21,16 @@ _KEYS = (
 """Words, look, and whether the edge is dashed."""
 
 
-class TimelineKey(Translated, QWidget):
+class TimelineKey(QWidget):
     """Small samples of the bars with their meaning, on one line unless it is given a narrower ``room``."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._room = 0
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        theme().changed.connect(self.updateGeometry)
+        bind(self.updateGeometry)
         say(self, name=N_("Legend"))
-        self.retranslate()
+        bind(self.update)
 
     def set_room(self, width: int) -> None:
         """Break into lines where one is wider than this; 0 puts all on one line."""
@@ -79,7 +79,3 @@ class TimelineKey(Translated, QWidget):
             painter.setPen(look.colour("muted"))
             painter.drawText(QRectF(x + wide + 5, line * row, length + 2, row), int(Qt.AlignmentFlag.AlignVCenter), text)
         painter.end()
-
-    def retranslate(self) -> None:
-        self.updateGeometry()
-        self.update()

@@ -16,7 +16,7 @@ from atelier_desk.desktop.panes.two_line import FactsRole, IconRole, KeyRole, dr
 from atelier_desk.desktop.replay.words import span_title
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.theme.manager import Role
-from atelier_desk.desktop.widgets import Translated, say
+from atelier_desk.desktop.widgets import bind, say
 from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_
 
@@ -31,7 +31,7 @@ _ICONS: dict[str, tuple[str, Role]] = {
 }
 
 
-class TimelineList(Translated, QListWidget):
+class TimelineList(QListWidget):
     """``timeline-list``.
 
     Signals:
@@ -55,7 +55,7 @@ class TimelineList(Translated, QListWidget):
         self.currentRowChanged.connect(self._on_row)
         self.itemActivated.connect(lambda item: self.span_activated.emit(self._spans[item.data(KeyRole)]))
         say(self, name=N_("Timeline as a list"))
-        self.retranslate()
+        bind(self._write_all, on="language")
 
     def show_timeline(self, timeline: Timeline | None, now: datetime) -> None:
         """List the spans; the current one stays, and rows of what was over already are left as they are."""
@@ -113,7 +113,7 @@ class TimelineList(Translated, QListWidget):
         if place is not None:
             self.menu_wanted.emit(place)
 
-    def retranslate(self) -> None:
+    def _write_all(self) -> None:
         if self._timeline is not None and self._now is not None:
             runs = {run.run_id: run for run in self._timeline.runs}
             for number, span in enumerate(self._spans):

@@ -14,7 +14,7 @@ from atelier_desk.desktop.panes.timeline.key import TimelineKey
 from atelier_desk.desktop.panes.timeline.list import TimelineList
 from atelier_desk.desktop.panes.timeline.view import ZOOM, TimelineView
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, control, fill, say
+from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, bind, control, fill, say
 from atelier_desk.domain.base import utc_now
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.i18n import N_, _, ngettext
@@ -93,7 +93,7 @@ class TimelinePane(SeenPane):
         say(self._fit, tip=N_("Show the whole run"), keys="0")
         say(self._as_list, tip=N_("Show as a list"))
         say(self._replay, tip=N_("Replay this run"))
-        self.retranslate()
+        bind(self._show, on="language")
 
     def _connect(self) -> None:
         self.turn.picked.connect(lambda *_: self.reload())
@@ -227,6 +227,3 @@ class TimelinePane(SeenPane):
     def _emit_replay(self, seq: int) -> None:
         if self.timeline is not None:
             self.replay_wanted.emit(self.workflow_id, self.timeline.root_run_id, seq)
-
-    def retranslate(self) -> None:
-        self._show()

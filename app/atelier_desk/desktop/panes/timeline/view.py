@@ -26,7 +26,7 @@ from atelier_desk.desktop.panes.timeline.scene import Bar, Lane, Scene, SpanKey,
 from atelier_desk.desktop.panes.wording import duration
 from atelier_desk.desktop.replay.words import STATUS_WORDS, span_title
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Translated, say
+from atelier_desk.desktop.widgets import bind, say
 from atelier_desk.domain.base import utc_now
 from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_, _
@@ -44,7 +44,7 @@ CLOCK_MS = 250
 """How often what lasts is drawn longer: four times a second."""
 
 
-class TimelineView(Translated, QAbstractScrollArea):
+class TimelineView(QAbstractScrollArea):
     """``timeline-view``. Arrows choose a span, + and - zoom, 0 fits, Ctrl and the wheel zoom at the pointer, the menu key gives the menu.
 
     Signals:
@@ -76,9 +76,9 @@ class TimelineView(Translated, QAbstractScrollArea):
         self._clock.setInterval(CLOCK_MS)
         self._clock.timeout.connect(self._lay_out)
         self.now = utc_now
-        theme().changed.connect(self._lay_out)
+        bind(self._lay_out)
         say(self, name=N_("Timeline of the run"))
-        self.retranslate()
+        bind(self._describe_chosen)
 
     # -- content --------------------------------------------------------------------------------------------------------------
     def show_timeline(self, timeline: Timeline | None) -> None:
@@ -358,10 +358,6 @@ class TimelineView(Translated, QAbstractScrollArea):
         self._lay_out()
 
     def scrollContentsBy(self, dx: int, dy: int) -> None:
-        self.viewport().update()
-
-    def retranslate(self) -> None:
-        self._describe_chosen()
         self.viewport().update()
 
 

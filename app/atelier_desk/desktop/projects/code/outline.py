@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QAbstractItemView, QListWidget, QListWidgetItem, Q
 from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
 from atelier_desk.desktop.projects.looks import KIND_COLOURS, KIND_ICONS
 from atelier_desk.desktop.theme import icons, mark, theme
-from atelier_desk.desktop.widgets import control, fill, label, say
+from atelier_desk.desktop.widgets import bind, control, fill, label, say
 from atelier_desk.desktop.widgets.steady import OverlayBar
 from atelier_desk.desktop.widgets.words import Text
 from atelier_desk.domain.project import Entity, EntityKind
@@ -47,7 +47,7 @@ class Outline(QTreeWidget):
         self._entities: dict[str, Entity] = {}
         self.itemClicked.connect(self._on_item)
         self.itemActivated.connect(self._on_item)
-        theme().changed.connect(self._dress)
+        bind(self._dress, on="look")
         say(self, name=N_("Outline of the file"))
 
     def show_entities(self, entities: Sequence[Entity]) -> None:
@@ -115,7 +115,7 @@ class PlaceList(QWidget):
         fill(QVBoxLayout(self), heading, self.list, margins=(0, 0, 0, 0), spacing=4)
         self.list.itemClicked.connect(self._on_item)
         self.list.itemActivated.connect(self._on_item)
-        theme().changed.connect(self._size)
+        bind(self._size)
         self.hide()
 
     def show_places(self, places: Sequence[tuple[Entity, float]]) -> None:

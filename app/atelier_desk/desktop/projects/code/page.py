@@ -18,7 +18,7 @@ from atelier_desk.desktop.projects.code.find import FindInSource
 from atelier_desk.desktop.projects.code.outline import Outline, PlaceList
 from atelier_desk.desktop.projects.code.text import SourceText
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, IconButton, Translated, control, fill, say
+from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, IconButton, bind, control, fill, say
 from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.domain.project import Direction, Entity, EntityKind, Project, RelationKind
 from atelier_desk.i18n import N_, _
@@ -38,7 +38,7 @@ BACK = 50
 HOLDERS = (EntityKind.FILE, EntityKind.DOCUMENT, EntityKind.PAGE)
 
 
-class CodePage(Translated, QWidget):
+class CodePage(QWidget):
     """``code-page``. Alt+Left goes back.
 
     Signals:
@@ -84,7 +84,7 @@ class CodePage(Translated, QWidget):
             list_.entity_chosen.connect(self.show_entity)
         self.outline.entity_chosen.connect(self.show_entity)
         self.text.line_reached.connect(self._on_line)
-        theme().changed.connect(self._fit_side)
+        bind(self._fit_side)
 
     def _build_top(self) -> QHBoxLayout:
         self.back = control(IconButton("chevron-left", parent=self), "code-back", tip=N_("Back"), keys="Alt+Left", on=self.go_back)

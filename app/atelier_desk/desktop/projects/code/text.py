@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFrame, QPlainTextEdit, QTextEdit, QWidget
 
 from atelier_desk.desktop.chat.search.highlight import Highlighter
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import say
+from atelier_desk.desktop.widgets import bind, say
 from atelier_desk.figures import number
 from atelier_desk.i18n import N_, _
 
@@ -66,9 +66,8 @@ class SourceText(QPlainTextEdit):
         self.blockCountChanged.connect(lambda _count: self._fit())
         self.updateRequest.connect(self._on_update)
         self.cursorPositionChanged.connect(self._on_cursor)
-        theme().changed.connect(self._dress)
         say(self, name=N_("Source"))
-        self._dress()
+        bind(self._dress, on="look")
 
     # -- content ----------------------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QCheckBox, QVBoxLayout, QWidget
 from atelier_desk.desktop.projects.graph.model import KINDS, RELATIONS
 from atelier_desk.desktop.projects.looks import KIND_COLOURS, KIND_ICONS, RELATION_COLOURS
 from atelier_desk.desktop.theme import icons, theme
-from atelier_desk.desktop.widgets import control, fill, label
+from atelier_desk.desktop.widgets import bind, control, fill, label
 from atelier_desk.domain.project import EntityKind, RelationKind
 from atelier_desk.figures import number
 from atelier_desk.i18n import N_, _
@@ -52,8 +52,7 @@ class GraphLegend(QWidget):
             column.addWidget(box)
         for box in (*self.kinds.values(), *self.relations.values()):
             box.setChecked(box is not self.kinds[EntityKind.IMPORT])  # as the model begins
-        theme().changed.connect(self._dress)
-        self._dress()
+        bind(self._dress)
 
     def show_counts(self, kinds: Mapping[EntityKind, int], relations: Mapping[RelationKind, int]) -> None:
         """How many there are of each; those without any are left out."""

@@ -21,7 +21,7 @@ from atelier_desk.desktop.projects.graph.settling import Settler
 from atelier_desk.desktop.projects.graph.view import ZOOM, GraphView
 from atelier_desk.desktop.settings.busy import Busy
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, IconButton, Line, Translated, control, fill, say
+from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, IconButton, Line, bind, control, fill, say
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.domain.project import Entity, Project
 from atelier_desk.figures import number
@@ -39,7 +39,7 @@ SURROUNDINGS = 2
 """Edges between a node and what "only its surroundings" leaves."""
 
 
-class GraphPage(Translated, QWidget):
+class GraphPage(QWidget):
     """``graph-page``.
 
     Signals:
@@ -120,7 +120,7 @@ class GraphPage(Translated, QWidget):
         self.legend.relation_switched.connect(self.model.show_relation)
         self.model.changed.connect(self._show_state)
         self.settler.progress.connect(lambda share: self.busy.set_progress(round(share * 100), 100))
-        theme().changed.connect(self._fit_side)
+        bind(self._fit_side)
 
     # -- doing ------------------------------------------------------------------------------------------------------------------
 

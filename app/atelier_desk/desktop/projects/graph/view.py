@@ -21,7 +21,7 @@ from atelier_desk.desktop.projects.graph.layout import Floats
 from atelier_desk.desktop.projects.graph.model import GraphModel
 from atelier_desk.desktop.projects.graph.paint import LARGER, GraphPainter, View, radius, sizes
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Translated, say
+from atelier_desk.desktop.widgets import bind, say
 from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_, ngettext
 from atelier_desk.project_words import describe
@@ -44,7 +44,7 @@ _ARROWS = {
 }
 
 
-class GraphView(Translated, QWidget):
+class GraphView(QWidget):
     """``graph-view``. The wheel zooms at the pointer while the graph has the keyboard, or with Ctrl; ground and nodes are dragged.
 
     Arrows lead to the neighbour in that direction, with Ctrl they move the picture; Enter expands, Space opens the source, + and - zoom,
@@ -85,7 +85,7 @@ class GraphView(Translated, QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         model.changed.connect(self._on_changed)
         model.moved.connect(self._on_moved)
-        theme().changed.connect(self._on_theme)
+        bind(self._on_theme)
         say(self, name=N_("Graph of the project"))
 
     def sizeHint(self) -> QSize:
