@@ -37,7 +37,7 @@ def window(qtbot: QtBot) -> Window:
 
 
 def lines(palette: CommandPalette) -> list[str]:
-    return [str(palette._model.index(row, 0).data()) for row in range(palette._model.rowCount())]
+    return [str(palette.list.rows.index(row, 0).data()) for row in range(palette.list.rows.rowCount())]
 
 
 def command(text: str, keywords: str = "") -> Command:
@@ -71,7 +71,7 @@ def test_keyboard_runs_the_chosen_command(qtbot: QtBot, window: Window) -> None:
     palette.popup()
     assert lines(palette) == ["Commands", "Show tasks", "Search everywhere", "Workflows", "Workflow A"]
     qtbot.keyClicks(palette.field, "find")
-    assert palette._model.rowCount() == 1
+    assert palette.list.rows.rowCount() == 1
     qtbot.keyClick(palette.field, Qt.Key.Key_Return)
     assert palette.isHidden()
     palette.popup()
@@ -123,7 +123,7 @@ def test_headings_are_passed_over_and_nothing_found_is_said(qtbot: QtBot, window
         qtbot.keyClick(palette.field, Qt.Key.Key_Down)
     assert seen == ["Show tasks", "Search everywhere", "W", "Show tasks"]
     qtbot.keyClicks(palette.field, "xyzzy")
-    assert palette.nothing.isVisible()
+    assert palette.list.nothing.isVisible()
     qtbot.keyClick(palette.field, Qt.Key.Key_Return)
     assert palette.isVisible()
 
@@ -143,12 +143,12 @@ def test_it_is_as_high_as_what_is_found(qtbot: QtBot, window: Window) -> None:
     full = palette.height()
     assert full <= window.height()
     qtbot.keyClicks(palette.field, "tasks")
-    assert palette._model.rowCount() == 1
+    assert palette.list.rows.rowCount() == 1
     qtbot.waitUntil(lambda: palette.height() < full / 2)
-    row = palette.list.visualRect(palette._model.index(0, 0))
+    row = palette.list.visualRect(palette.list.rows.index(0, 0))
     assert palette.list.viewport().rect().contains(row), "the one line is seen whole"
     palette.field.setText("nothing of this name")
-    qtbot.waitUntil(lambda: palette.nothing.isVisible() and palette.height() < full / 2)
+    qtbot.waitUntil(lambda: palette.list.nothing.isVisible() and palette.height() < full / 2)
     palette.field.clear()
     qtbot.waitUntil(lambda: palette.height() == full)
     palette.hide()

@@ -27,6 +27,7 @@ from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import Workflow, WorkflowStatus
 from atelier_desk.engine.services.stepping import WaitingStep
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.support.lists import titles
 from tests.support.wheel import changed_by_wheel, inputs
 
 NAMES = [
@@ -324,7 +325,7 @@ async def test_the_palette_opened_before_the_models_are_read_finds_them_once_the
     assert palette is not None
 
     def found() -> list[str]:
-        return [str(palette._model.index(row, 0).data()) for row in range(palette._model.rowCount())]
+        return titles(palette.list)
 
     qtbot.keyClicks(palette.field, "llama")
     assert "Model: llama-3" not in found()
@@ -347,7 +348,7 @@ async def test_the_palette_reaches_workflows_agents_models_and_settings(program:
     palette = window._palette
     assert palette is not None
     await wait_for(lambda: bool(window.settings_pages))
-    texts = {palette._model.index(row, 0).data() for row in range(palette._model.rowCount())}
+    texts = set(titles(palette.list))
     assert {"First", "Agent: Bert", "Model: llama", "Providers", "Shortcuts", "Dark theme", "French"} <= texts
     assert "Model: e" not in texts
     qtbot.keyClicks(palette.field, "bert")
@@ -399,8 +400,8 @@ async def test_the_palette_finds_workflows_that_were_put_away(program: Program, 
     palette = window._palette
     assert palette is not None
     qtbot.keyClicks(palette.field, "harbour")
-    await wait_for(lambda: palette._model.rowCount() == 1)
-    assert palette._model.index(0, 0).data(Qt.ItemDataRole.AccessibleTextRole) == "Harbour plans, Archived"
+    await wait_for(lambda: palette.list.rows.rowCount() == 1)
+    assert palette.list.rows.index(0, 0).data(Qt.ItemDataRole.AccessibleTextRole) == "Harbour plans, Archived"
     qtbot.keyClick(palette.field, Qt.Key.Key_Return)
     await settle(30)
     assert window.chat.workflow_id == "old"
@@ -419,8 +420,8 @@ async def test_the_palette_puts_a_prompt_into_the_message(program: Program, qtbo
         assert palette is not None
         palette.field.clear()
         qtbot.keyClicks(palette.field, searched)
-        await wait_for(lambda shown=palette: shown._model.rowCount() == 1)
-        assert palette._model.index(0, 0).data(Qt.ItemDataRole.AccessibleTextRole).startswith(found)
+        await wait_for(lambda shown=palette: shown.list.rows.rowCount() == 1)
+        assert palette.list.rows.index(0, 0).data(Qt.ItemDataRole.AccessibleTextRole).startswith(found)
         qtbot.keyClick(palette.field, Qt.Key.Key_Return)
         await settle(30)
     form = window.chat.calling.dialog
@@ -505,9 +506,9 @@ async def test_a_palette_opened_while_the_program_opens_offers_what_can_be_done_
     palette = window._palette
     assert palette is not None
     qtbot.keyClicks(palette.field, "replay")
-    assert "Replay the run" not in [each.text for each in palette._shown]
+    assert "Replay the run" not in titles(palette.list)
     await program.start(workflow="w1")
-    qtbot.waitUntil(lambda: "Replay the run" in [each.text for each in palette._shown])
+    qtbot.waitUntil(lambda: "Replay the run" in titles(palette.list))
     assert palette.field.text() == "replay"
     palette.hide()
 

@@ -6,10 +6,12 @@ import os
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtWidgets import QLabel, QLineEdit, QListWidget, QPushButton, QTableWidget, QWidget
+from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QTableWidget, QWidget
 
+from atelier_desk.desktop.widgets.search_list import SearchList
 from atelier_desk.domain.agent import ToolDialect
 from tests.e2e.harness import Desk
+from tests.support.lists import titles
 
 
 def picture(desk: Desk, of: QWidget, name: str) -> None:
@@ -27,10 +29,9 @@ def add_service(desk: Desk, words: str, title: str, root: str, *, wrong: str, ke
     settings.show_page("providers")
     desk.settle()
     desk.click(desk.find("provider-add", within=settings))
-    listed = desk.find("preset-list", QListWidget)
+    listed = desk.find("preset-list", SearchList)
     desk.type(desk.find("preset-search"), words)
-    titles = [listed.item(row).text() for row in range(listed.count()) if not listed.item(row).isHidden()]
-    assert titles[0] == title
+    assert titles(listed)[0] == title
     picture(desk, listed.window(), f"presets-{words}")
     desk.click_row(listed, title)
     desk.click(desk.find("preset-take"))

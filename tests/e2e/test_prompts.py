@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLineEdit, QListWidget, QPlainTextEdit, QPushButton
 
 from atelier_desk.desktop.settings.window import SettingsWindow
+from atelier_desk.desktop.widgets.search_list import SearchList
 from tests.e2e.conftest import OpenDesk
 
 
@@ -26,8 +27,8 @@ def test_a_prompt_from_the_settings_to_the_model_and_back(open_desk: OpenDesk) -
     field.setFocus()
     desk.until(field.hasFocus, "the composer has the keyboard")
     desk.type(field, "/gre")
-    completion = desk.find("completion-list", QListWidget)
-    desk.until(lambda: completion.isVisible() and completion.count() == 1, "the prompt is offered")
+    completion = desk.find("completion-list", SearchList)
+    desk.until(lambda: completion.isVisible() and len(completion.lines()) == 1, "the prompt is offered")
     desk.qtbot.keyClick(field, Qt.Key.Key_Return)
     who = desk.find("variable-0", QPlainTextEdit)
     desk.type(who, "Ann")

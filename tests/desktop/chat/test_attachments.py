@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QCoreApplication, QMimeData, QPointF, QSize, Qt, QUrl
 from PySide6.QtGui import QContextMenuEvent, QDropEvent, QImage
-from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QListWidget, QMenu, QPlainTextEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QMenu, QPlainTextEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.panel import ChatPanel
@@ -21,6 +21,7 @@ from atelier_desk.engine.atelier import Atelier
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.engine.conftest import Opener, open_atelier
 from tests.support.fake_bridge import FakeBridge
+from tests.support.lists import titles
 from tests.support.pictures import png
 
 __all__ = ["open_atelier"]
@@ -269,9 +270,7 @@ async def test_what_is_mentioned_is_found_by_its_name_and_goes_along(qtbot: QtBo
         qtbot.keyClicks(field, "Write to a@b.example about @sea")
         popup = await room.until(lambda: room.panel.sending.attaching.popup, "the popup is made")
         await room.until(popup.isVisible, "it is shown")
-        found: QListWidget = popup.list
-        rows = [found.item(row).text() for row in range(found.count())]
-        assert [row.split("   ")[0] for row in rows] == ["seascape.md", "Paint the sea", "sea-report", "Seagulls are white.", "Seafarer"]
+        assert titles(popup.list) == ["seascape.md", "Paint the sea", "sea-report", "Seagulls are white.", "Seafarer"]
         qtbot.keyClick(field, Qt.Key.Key_Down)
         qtbot.keyClick(field, Qt.Key.Key_Return)
         assert not popup.isVisible()
@@ -323,7 +322,7 @@ async def test_a_folder_goes_along_by_its_button_and_by_its_name(qtbot: QtBot, o
         qtbot.keyClicks(field, "@poems/")
         popup = await room.until(lambda: room.panel.sending.attaching.popup, "the popup is made")
         await room.until(popup.isVisible, "it is shown")
-        assert [popup.list.item(row).text().split("   ")[0] for row in range(popup.list.count())] == ["poems", "keys"]
+        assert titles(popup.list) == ["poems", "keys"]
         qtbot.keyClick(field, Qt.Key.Key_Return)
         await room.attached("poems")
         assert composer.attachments.items[0].facts().startswith("Folder · ")

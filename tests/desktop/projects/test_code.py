@@ -11,6 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.projects.code import page as code_page
 from atelier_desk.desktop.projects.window import ProjectsWindow
+from atelier_desk.desktop.widgets.rows import RowRole
 from atelier_desk.domain.errors import NotFoundError, UsageError
 from tests.support.fake_bridge import FakeAtelier, settle
 from tests.support.projects import ENTITIES, STORE, TEXTS, Projects
@@ -33,7 +34,7 @@ async def test_the_source_opens_at_the_line_with_outline_and_calls(window: Proje
     assert [outline.topLevelItem(0).text(0), outline.topLevelItem(0).child(0).text(0)] == ["Store", "save"]
     assert outline.currentItem().text(0) == "save"
     assert code.callers.list.item(0).text() == "main"
-    assert code.callers.list.item(0).data(0x101) == "app.py:4 · probably"
+    assert code.callers.list.item(0).data(RowRole).facts == "app.py:4 · probably"
     assert code.callees.list.item(0).text() == "Store._write"
 
 

@@ -15,6 +15,7 @@ from atelier_desk.desktop.projects.create import CreateDialog
 from atelier_desk.desktop.projects.languages import parts_of, share_word
 from atelier_desk.desktop.projects.rename import RenameDialog
 from atelier_desk.desktop.projects.window import ProjectsWindow
+from atelier_desk.desktop.widgets.rows import RowRole
 from atelier_desk.domain.project import IngestStage, IngestState, ProjectStatistics
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 from tests.support.projects import ENTITIES, STATISTICS, Projects
@@ -102,7 +103,7 @@ async def test_reading_is_followed_paused_and_gone_on_with(
     assert (find("ingest-bar").value(), find("ingest-bar").maximum()) == (3, 9)
     assert find("ingest-path").text() == "src/a.py"
     assert not find("project-read").isEnabled()
-    assert window.list.item(0).data(0x101) == "Reading files: 3 of 9"
+    assert window.list.item(0).data(RowRole).facts == "Reading files: 3 of 9"
     projects.states["p1"] = IngestState(project_id="p1", stage=IngestStage.PAUSED, done=4, total=9)
     find("ingest-pause").click()
     await finished(window)
@@ -161,7 +162,7 @@ async def test_switches_are_saved_at_once_and_a_name_is_changed(window: Projects
     find("project-embedded").click()
     await finished(window)
     assert (projects.kept[0].loaded, projects.kept[0].watched, projects.kept[0].embedded) == (False, True, False)
-    assert "not searched" in window.list.item(0).data(0x101)
+    assert "not searched" in window.list.item(0).data(RowRole).facts
     find("project-rename").click()
     form = find("project-rename-dialog")
     assert isinstance(form, RenameDialog)

@@ -7,8 +7,8 @@ from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.panes.two_line import FactsRole
 from atelier_desk.desktop.replay.row_tree import Row, RowTree
+from atelier_desk.desktop.widgets.rows import RowRole
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def test_only_rows_that_look_different_are_told_of(tree: RowTree) -> None:
     assert set(told) == {"Cid"}
     assert (tree.row_of("bea"), tree.row_of("cid")) == (bea, cid)
     assert cid is not None
-    assert cid.data(0, FactsRole) == "2 s"
+    assert cid.data(0, RowRole).facts == "2 s"
     told.clear()
     tree.show_rows([row("ada", "", row("bea", "1 s"), row("cid", "2 s"))])
     assert told == []

@@ -13,11 +13,11 @@ import pytest
 from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.panes.two_line import PictureRole
 from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.settings.window import SIZE, SettingsWindow
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.format import moment
+from atelier_desk.desktop.widgets.rows import RowRole
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.mcp import McpKnown, McpRejected, McpServer, McpState
 from atelier_desk.domain.permission import Action
@@ -89,7 +89,7 @@ async def test_the_icon_of_a_server_is_drawn_in_the_list(page: Any, find: Find, 
     icon = base64.b64encode(png(16, 16)).decode()
     atelier.set("mcp", "list", [dataclasses.replace(ROWS[0], known=McpKnown(icon=icon)), dataclasses.replace(ROWS[1])])
     await page.load()
-    first, second = (find("mcp-list").item(row).data(PictureRole) for row in range(2))
+    first, second = (find("mcp-list").item(row).data(RowRole).picture for row in range(2))
     assert (first.width(), second) == (16, None)
     assert find("mcp-list").grab().toImage().pixelColor(0, 0).isValid()
     assert any(

@@ -13,6 +13,7 @@ from atelier_desk.desktop.settings.preset_picker import PresetPicker
 from atelier_desk.desktop.settings.provider_form import ProviderForm, kind_words
 from atelier_desk.desktop.settings.window import SettingsWindow
 from tests.support.fake_bridge import FakeBridge, settle
+from tests.support.lists import titles
 from tests.support.plugged_provider import plugged
 
 
@@ -41,8 +42,7 @@ async def test_the_list_of_services_begins_one(window: SettingsWindow) -> None:
     page.add.click()
     await settle()
     picker: Any = window.findChild(PresetPicker)
-    row = next(row for row in range(picker.list.count()) if picker.list.item(row).text() == "Acme")
-    picker.list.setCurrentRow(row)
+    picker.list.go(titles(picker.list).index("Acme"))
     picker.take.click()
     await settle()
     assert (page.form.kind.currentData(), page.form.name.text()) == ("acme", "Acme")

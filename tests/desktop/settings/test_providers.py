@@ -22,6 +22,7 @@ from atelier_desk.llm.local.catalogue import CATALOGUE
 from atelier_desk.llm.local.download import DownloadState, DownloadStatus
 from tests.desktop.settings.conftest import Engine
 from tests.support.fake_bridge import FakeBridge, Held, settle
+from tests.support.lists import titles
 
 Find = Callable[[str], Any]
 
@@ -175,9 +176,9 @@ async def test_services_are_searched_and_bring_what_is_known_of_them(page: Any, 
         "Azure OpenAI",
         "Ollama",
         "Mistral",
-    } <= {names.item(row).text() for row in range(names.count())}
+    } <= set(titles(names))
     QTest.keyClicks(find("preset-search"), "grok")
-    assert [names.item(row).text() for row in range(names.count())] == ["xAI", "Another server"]
+    assert titles(names) == ["xAI", "Another server"]
     find("preset-take").click()
     await settle()
     assert (find("provider-name").text(), find("provider-url").text()) == ("xAI", "https://api.x.ai/v1")
@@ -192,7 +193,7 @@ async def test_a_service_of_that_name_comes_before_those_that_serve_it_too(page:
     await settle()
     QTest.keyClicks(find("preset-search"), "gemini")
     names = find("preset-list")
-    assert [names.item(row).text() for row in range(names.count())] == ["Google Gemini", "OpenRouter", "Another server"]
+    assert titles(names) == ["Google Gemini", "OpenRouter", "Another server"]
     QTest.keyClick(find("preset-search"), Qt.Key.Key_Return)
     await settle()
     assert (find("provider-name").text(), find("provider-kind").currentData()) == ("Google Gemini", "google")
@@ -383,7 +384,7 @@ async def test_servers_found_on_this_machine_are_offered(page: Any, find: Find, 
     find("provider-add").click()
     await settle()
     names = find("preset-list")
-    assert (names.item(0).text(), names.currentRow()) == ("LM Studio", 0)
+    assert names.currentIndex().row() == titles(names).index("LM Studio") == 0
     find("preset-take").click()
     await settle()
     assert (find("provider-name").text(), find("provider-url").text()) == ("LM Studio", "http://127.0.0.1:1234/v1")

@@ -238,7 +238,7 @@ async def test_a_menu_is_for_the_row_it_was_asked_on_and_leaves_the_open_one_mar
     assert len(asked) == 2
     current = view.current()
     assert current is not None
-    assert (current.id, view.marked, view.painted.shown_id) == ("d", ["d"], "d")
+    assert (current.id, view.marked, view.shown_id) == ("d", ["d"], "d")
 
 
 async def test_the_right_button_leaves_the_keyboard_where_it_is(column: Column, qtbot: QtBot) -> None:
@@ -251,7 +251,7 @@ async def test_the_right_button_leaves_the_keyboard_where_it_is(column: Column, 
     assert QApplication.focusWidget() is field
     view.clearSelection()
     view.setCurrentIndex(QModelIndex())
-    view.painted.shown_id = "d"
+    view.shown_id = "d"
     view.setFocus(Qt.FocusReason.TabFocusReason)
     current = view.current()
     assert current is not None
@@ -265,12 +265,13 @@ async def test_the_right_button_leaves_the_keyboard_where_it_is(column: Column, 
 async def test_the_menu_acts_on_the_clicked_row(column: Column) -> None:
     column.sidebar.select("d")
     menu = open_menu(column, ["p"])
-    assert column.sidebar.list.painted.asked == ["p"]
+    view, row = column.sidebar.list, column.sidebar.model.index_of
+    assert [view.list_row(row(each)).framed for each in "pd"] == [True, False]
     entry(menu, "Unpin").trigger()
     menu.close()
     await settle()
     assert column.engine.calls("workflows.set_pinned") == [(("p", False), {})]
-    assert column.sidebar.list.painted.asked == ()
+    assert not view.list_row(row("p")).framed
 
 
 async def test_the_undo_key_brings_a_deleted_workflow_back_also_after_its_message_went(qtbot: QtBot, column: Column) -> None:
@@ -296,7 +297,7 @@ async def test_several_are_chosen_and_deleted_with_one_undo(qtbot: QtBot, column
     click(qtbot, column, "c", Qt.KeyboardModifier.ShiftModifier)
     click(qtbot, column, "b", Qt.KeyboardModifier.ControlModifier)
     assert view.marked == ["a", "c"]
-    assert view.painted.several
+    assert [view.list_row(model.index_of(each)).icon for each in "abc"] == ["check", "message-square", "check"]
     assert opened == ["a"]
     changed = [each.model_copy(update={"name": "Now"}) for each in LISTED[1:]]
     column.engine.set("workflows", "list", changed)
@@ -550,7 +551,7 @@ async def test_several_are_exported_into_a_folder_over_nothing(column: Column, t
 async def test_a_thousand_rows_are_painted_only_where_they_are_seen(qtbot: QtBot, column: Column) -> None:
     column.sidebar.model.set_workflows([workflow(f"w{i}", i // 50) for i in range(1000)])
     painted: list[int] = []
-    delegate = column.sidebar.list.painted
+    delegate = column.sidebar.list.itemDelegate()
     paint = delegate.paint
     delegate.paint = lambda painter, option, index: (painted.append(index.row()), paint(painter, option, index))  # type: ignore[method-assign]
     column.sidebar.list.scrollToBottom()

@@ -161,20 +161,20 @@ def test_every_word_must_be_there_in_any_order_without_accents() -> None:
 
 def test_a_search_that_finds_nothing_says_so(qtbot: QtBot, picker: Picker) -> None:
     menu = opened(picker)
-    assert menu.nothing.isHidden()
+    assert menu.list.nothing.isHidden()
     qtbot.keyClicks(menu.field, "xyzzy")
-    assert menu.nothing.isVisible()
-    assert menu.nothing.text() == "No results"
+    assert menu.list.nothing.isVisible()
+    assert menu.list.nothing.text() == "No results"
     qtbot.keyClick(menu.field, Qt.Key.Key_Return)
     assert menu.isVisible()
     menu.field.clear()
-    assert menu.nothing.isHidden()
+    assert menu.list.nothing.isHidden()
     assert menu.list.isVisible()
 
 
 def test_a_picker_without_choices_says_so(picker: Picker) -> None:
     picker.set_choices((), "")
     menu = opened(picker)
-    assert menu.nothing.text() == "No options."
-    assert menu.nothing.isVisible()
-    assert menu.height() >= menu.nothing.sizeHint().height()
+    assert menu.list.nothing.text() == "No options."
+    assert menu.list.nothing.isVisible()
+    assert menu.height() >= menu.list.nothing.sizeHint().height()

@@ -6,22 +6,21 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QStandardItem, QStandardItemModel
-from PySide6.QtWidgets import QHBoxLayout, QListView, QMenu, QPushButton, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtGui import QGuiApplication, QKeyEvent
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.projects.graph.details import has_source
 from atelier_desk.desktop.projects.looks import KIND_ICONS
-from atelier_desk.desktop.projects.result_rows import FOUND, NEEDLE, ResultDelegate, spoken
+from atelier_desk.desktop.projects.result_rows import result_row
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import EmptyState, bind, control, fill, label, say
 from atelier_desk.desktop.widgets.inputs import ComboBox, SearchField
-from atelier_desk.desktop.widgets.steady import OverlayBar
+from atelier_desk.desktop.widgets.search_list import SearchList
 from atelier_desk.domain.project import Entity, EntityKind, Found, Project
-from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_, _, ngettext
-from atelier_desk.project_words import KIND_WORDS, place_word, title_word
+from atelier_desk.project_words import KIND_WORDS, place_word
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -54,24 +53,17 @@ class SearchPage(QWidget):
             SearchField(self), "project-search-field", hint=N_("Search by name or by what it does"), name=N_("Search in projects")
         )
         self.field.setClearButtonEnabled(True)
-        self.field.installEventFilter(self)
         self.where = control(ComboBox(self), "project-search-where", name=N_("Which projects"))
         self.where.addItem("", "")
         say(self.where, items=[N_("All projects")])
         self.kind_button = control(QPushButton(self), "project-search-kinds", on=self._open_kinds)
-        self.list = control(QListView(self), "project-search-list", look="plain", name=N_("Search results"))
-        self.list.setItemDelegate(ResultDelegate(self.list))
-        self.list.setMouseTracking(True)
-        self.list.setUniformItemSizes(True)
-        self.list.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
-        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.list = say(SearchList(self, "project-search", self.field, nothing=None, by_click=False), name=N_("Search results"))
+        self.list.setFocusPolicy(Qt.FocusPolicy.StrongFocus)  # for its menu
         self.list.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.list.customContextMenuRequested.connect(self._menu)
-        self.list.activated.connect(lambda *_index: self.open())
-        self.list.installEventFilter(self)
-        OverlayBar(self.list)
-        self._model = QStandardItemModel(self)
-        self.list.setModel(self._model)
+        self.list.chosen.connect(lambda _found: self.open())
+        for each in (self.field, self.list):
+            each.installEventFilter(self)
         self.empty = EmptyState("folder-search", parent=self)
         self._stack = QStackedWidget(self)
         self._stack.addWidget(self.empty)
@@ -82,7 +74,6 @@ class SearchPage(QWidget):
         self._soon = Soon(self, DELAY_MS, self.search)
         self.field.textChanged.connect(lambda *_text: self._soon.start())
         self.where.currentIndexChanged.connect(lambda *_row: self.search())
-        bind(self.list.scheduleDelayedItemsLayout)
         self._say_kinds()
         bind(self._fill, on="language")
 
@@ -137,18 +128,7 @@ class SearchPage(QWidget):
         self._fill()
 
     def _fill(self) -> None:
-        self._model.clear()
-        for each in self.found:
-            item = QStandardItem(visible(title_word(each.entity)))
-            item.setEditable(False)
-            item.setData(each, FOUND)
-            item.setData(self._asked, NEEDLE)
-            item.setData(visible(spoken(each)), Qt.ItemDataRole.AccessibleTextRole)
-            item.setToolTip(visible(place_word(each.entity)))
-            self._model.appendRow(item)
-        if self.found:
-            self.list.setCurrentIndex(self._model.index(0, 0))
-            self.list.scrollToTop()
+        self.list.fill([("", ((result_row(each, self._asked), each) for each in self.found))])
         self._show_state()
 
     def _show_state(self) -> None:
@@ -209,7 +189,7 @@ class SearchPage(QWidget):
     @property
     def chosen(self) -> Entity | None:
         """The entity of the current row."""
-        found: Found | None = self.list.currentIndex().data(FOUND)
+        found: Found | None = self.list.current
         return found.entity if found is not None else None
 
     def open(self) -> None:
@@ -243,15 +223,8 @@ class SearchPage(QWidget):
                 if self.chosen is not None:
                     self.graph_wanted.emit(self.chosen)
                 return True
-            if watched is self.field and self.found:
-                if key in (Qt.Key.Key_Down, Qt.Key.Key_Up):
-                    row = self.list.currentIndex().row() + (1 if key == Qt.Key.Key_Down else -1)
-                    self.list.setCurrentIndex(self._model.index(min(max(row, 0), self._model.rowCount() - 1), 0))
-                    return True
-                if enter and not self._soon.isActive() and self._asked == self.field.text().strip():
-                    self.open()
-                    return True
-            if watched is self.field and enter:
+            fresh = not self._soon.isActive() and self._asked == self.field.text().strip()
+            if watched is self.field and enter and not (self.found and fresh):
                 self.search()
                 return True
         return super().eventFilter(watched, event)

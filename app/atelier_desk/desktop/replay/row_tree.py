@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QAbstractItemView, QTreeWidget, QTreeWidgetItem, QWidget
+from PySide6.QtWidgets import QTreeWidget, QTreeWidgetItem, QWidget
 
-from atelier_desk.desktop.panes.two_line import FactsRole, IconRole, KeyRole, TwoLineDelegate
+from atelier_desk.desktop.panes.two_line import KeyRole, dress_list
 from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets.steady import OverlayBar
-from atelier_desk.desktop.widgets.words import bind
-from atelier_desk.domain.text import visible
+from atelier_desk.desktop.widgets.rows import ListRow, show_row
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,23 +28,17 @@ class _Item(QTreeWidgetItem):
     """The item of a row; it knows what it shows."""
 
     def __init__(self, row: Row) -> None:
-        super().__init__([row.title])
+        super().__init__()
         self.setData(0, KeyRole, row.key)
-        self.drawn: tuple[str, str, str, str] | None = None
+        self.drawn: ListRow | None = None
         self.draw(row)
 
     def draw(self, row: Row) -> None:
         """Show this row, unless it looks the same."""
-        wanted = (row.title, row.facts, row.icon, row.role)
-        if wanted == self.drawn:
-            return
-        self.drawn = wanted
-        title, facts = visible(row.title), visible(row.facts)
-        self.setText(0, title)
-        self.setData(0, FactsRole, facts)
-        self.setData(0, IconRole, (row.icon, row.role))
-        self.setData(0, Qt.ItemDataRole.AccessibleTextRole, f"{title}, {facts}" if facts else title)
-        self.setToolTip(0, "\n".join(filter(None, (title, facts))))
+        wanted = ListRow(row.title, facts=row.facts, icon=row.icon or None, role=row.role)
+        if wanted != self.drawn:
+            self.drawn = wanted
+            show_row(self, wanted)
 
 
 class RowTree(QTreeWidget):
@@ -55,17 +46,12 @@ class RowTree(QTreeWidget):
 
     def __init__(self, name: str, parent: QWidget) -> None:
         super().__init__(parent)
-        OverlayBar(self)
         self.setObjectName(name)
         mark(self, "plain")
         self.setHeaderHidden(True)
         self.setRootIsDecorated(False)
         self.setIndentation(14)
-        self.setItemDelegate(TwoLineDelegate(self))
-        self.setMouseTracking(True)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        bind(self.scheduleDelayedItemsLayout)
+        dress_list(self)
         self._by_key: dict[str, _Item] = {}
 
     def show_rows(self, rows: Sequence[Row]) -> None:

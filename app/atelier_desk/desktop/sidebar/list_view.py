@@ -9,10 +9,12 @@ from PySide6.QtCore import QItemSelection, QItemSelectionModel, QModelIndex, QPe
 from PySide6.QtGui import QContextMenuEvent, QFocusEvent, QKeyEvent, QMouseEvent, QPalette
 from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
 
-from atelier_desk.desktop.sidebar.delegate import WorkflowDelegate
-from atelier_desk.desktop.sidebar.model import Row, Shown, WorkflowModel
+from atelier_desk.desktop.sidebar.model import ARCHIVE, ROW, Index, Row, Shown, WorkflowModel, said
 from atelier_desk.desktop.theme import mark
+from atelier_desk.desktop.widgets.rows import ListRow, RowAction, RowDelegate
 from atelier_desk.desktop.widgets.steady import OverlayBar
+from atelier_desk.domain import limits
+from atelier_desk.i18n import N_
 
 if TYPE_CHECKING:
     from atelier_desk.domain.workflow import Workflow
@@ -20,11 +22,16 @@ if TYPE_CHECKING:
 _PLAIN = Qt.KeyboardModifier.NoModifier
 _ENTER = frozenset({Qt.Key.Key_Return, Qt.Key.Key_Enter})
 _SELECT = QItemSelectionModel.SelectionFlag
+_DOTS = {"running": "accent", "waiting": "warn", "paused": "muted", "interrupted": "warn", "error": "err"}
+_MENU = RowAction("menu", "ellipsis", "text", on_hover=True)
 
 
 class WorkflowListView(QListView):
     """The list itself. A click or Enter opens; Shift and Ctrl choose several; F2 renames, Delete deletes; the right button, the menu key
     and the … give the menu of what was clicked, and neither open nor select anything.
+
+    Attributes:
+        shown_id: the workflow in view.
 
     Signals:
         chosen: open this workflow.
@@ -52,8 +59,11 @@ class WorkflowListView(QListView):
         OverlayBar(self)
         self.setObjectName("workflow-list")
         mark(self, "plain")
-        self.painted = WorkflowDelegate(self)
-        self.setItemDelegate(self.painted)
+        self.shown_id = ""
+        self._asked: Collection[str] = ()
+        self._several = False
+        self._delegate = RowDelegate(self, self.list_row, pad=8, rename=(N_("Name"), limits.WORKFLOW_NAME))
+        self.setItemDelegate(self._delegate)
         self.setMouseTracking(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
@@ -110,8 +120,39 @@ class WorkflowListView(QListView):
 
     def show_asked(self, names: Collection[str]) -> None:
         """Frame what a menu is open for."""
-        self.painted.asked = names
+        self._asked = names
         self.viewport().update()
+
+    def list_row(self, index: Index) -> ListRow:
+        """A heading, a folder, a found message, or a workflow with its state: the one in view is marked whatever is selected, and of
+        several that are selected each has a tick."""
+        row: Row = index.data(ROW)
+        if row.fold:
+            icon = "archive" if row.fold == ARCHIVE else "folder" if row.closed else "folder-open"
+            arrow = "chevron-right" if row.closed else "chevron-down"
+            framed = row.fold in self._asked
+            return ListRow(row.heading, end=str(row.count), icon=icon, weight=500, marks=(arrow,), marked=False, framed=framed)
+        if row.hit is not None:
+            return ListRow(row.hit.workflow_name, facts=said(row.hit), weight=500, marked=False)
+        workflow = row.workflow
+        if workflow is None:
+            return ListRow(heading=row.heading)
+        ticked = self._several and self.selectionModel().isSelected(index)  # type: ignore[arg-type]
+        shown = workflow.id == self.shown_id
+        waiting = workflow.pending_questions + workflow.pending_approvals
+        return ListRow(
+            workflow.name,
+            icon="check" if ticked else "pin" if workflow.pinned else "message-square",
+            role="accent" if ticked or shown else "muted",
+            colour="muted" if workflow.archived and not shown else "text",
+            weight=600 if workflow.unread else 500 if shown else 400,
+            depth=int(row.indented),
+            badge=str(waiting or ""),
+            dot=_DOTS.get(workflow.status.value) or ("ok" if workflow.unread else ""),
+            actions=(_MENU,),
+            marked=ticked or shown,
+            framed=workflow.id in self._asked,
+        )
 
     def _select(self, ids: list[str], current_id: str) -> None:
         chosen = QItemSelection()
@@ -125,8 +166,8 @@ class WorkflowListView(QListView):
     def selectionChanged(self, selected: QItemSelection, deselected: QItemSelection) -> None:
         super().selectionChanged(selected, deselected)
         several = len(self.marked) > 1
-        if several or self.painted.several:
-            self.painted.several = several
+        if several or self._several:
+            self._several = several
             self.viewport().update()
 
     # -- the pointer ----------------------------------------------------------------------------------------------------------------
@@ -136,7 +177,7 @@ class WorkflowListView(QListView):
         self._pressed = self.rows.row_at(index)
         workflow = self.rows.workflow_at(index)
         left = event.button() is Qt.MouseButton.LeftButton
-        if left and workflow is not None and WorkflowDelegate.menu_rect(self.visualRect(index)).contains(place):
+        if left and workflow is not None and self._delegate.action_at(index, place):
             self._pressed = None
             self.menu_wanted.emit(self._meant(workflow.id), event.globalPosition().toPoint())
         elif left:
@@ -172,7 +213,7 @@ class WorkflowListView(QListView):
         return marked if workflow_id in marked else [workflow_id]
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        if not self.currentIndex().isValid() and (shown := self.rows.index_of(self.painted.shown_id)).isValid():
+        if not self.currentIndex().isValid() and (shown := self.rows.index_of(self.shown_id)).isValid():
             self.selectionModel().setCurrentIndex(shown, _SELECT.NoUpdate)  # Qt would take the first row, which is another
         super().focusInEvent(event)
 
@@ -188,8 +229,8 @@ class WorkflowListView(QListView):
             self._open(row)
         elif key == Qt.Key.Key_Delete and self.marked:
             self.delete_wanted.emit(self.marked)
-        elif key == Qt.Key.Key_Escape and self.painted.several:
-            self.select_one(self.painted.shown_id)
+        elif key == Qt.Key.Key_Escape and self._several:
+            self.select_one(self.shown_id)
         elif row is not None and row.fold and key == (Qt.Key.Key_Right if row.closed else Qt.Key.Key_Left):
             self.fold_wanted.emit(row.fold)
         elif key == Qt.Key.Key_Up and event.modifiers() == _PLAIN and self.currentIndex().row() == self._first():

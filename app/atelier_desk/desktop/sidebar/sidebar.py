@@ -157,7 +157,7 @@ class Sidebar(QWidget):
 
     def select(self, workflow_id: str) -> None:
         """Mark a workflow as the one in view; empty marks none."""
-        self.current_id = self.list.painted.shown_id = workflow_id
+        self.current_id = self.list.shown_id = workflow_id
         self.mark_unread(workflow_id, False)
         self.list.select_one(workflow_id)
         self.list.viewport().update()

@@ -6,26 +6,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QPoint, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QHideEvent, QKeyEvent, QPainter, QResizeEvent, QStandardItem
+from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, Signal
+from PySide6.QtGui import QHideEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
     QLineEdit,
-    QListView,
     QPushButton,
     QSizePolicy,
-    QStyle,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
     QVBoxLayout,
     QWidget,
 )
 
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets.basic import fill, label
-from atelier_desk.desktop.widgets.grouped_list import GroupedList
+from atelier_desk.desktop.widgets.basic import fill
 from atelier_desk.desktop.widgets.matching import fits
 from atelier_desk.desktop.widgets.rounded import round_popup
+from atelier_desk.desktop.widgets.rows import ListRow, RowAction
+from atelier_desk.desktop.widgets.search_list import SearchList
 from atelier_desk.desktop.widgets.words import control, say
 from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_, _
@@ -36,8 +33,6 @@ _WIDEST, _NARROWEST = 540, 220
 _HIGHEST = 420
 _LETTERS = 5
 """Letters of its text that the button keeps when there is little room."""
-_Role = Qt.ItemDataRole
-_CHOICE = _Role.UserRole + 1
 _RADIUS = 10
 
 
@@ -74,64 +69,6 @@ def matching(choices: Sequence[PickerItem], needle: str) -> list[PickerItem]:
     return [each for each in choices if fits(needle, f"{each.text} {each.group} {each.spoken} {each.also}")]
 
 
-class _Delegate(QStyledItemDelegate):
-    """A heading, or a choice with its tick, text, detail, marks and star."""
-
-    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
-        choice: PickerItem | None = index.data(_CHOICE)
-        if choice is None:
-            return QSize(100, theme().px(28))
-        return QSize(100, theme().px(46 if choice.detail else 32))
-
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> None:
-        look, rect = theme(), QRect(option.rect)
-        choice: PickerItem | None = index.data(_CHOICE)
-        painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        if choice is None:
-            painter.setFont(look.font(12, 600))
-            painter.setPen(look.colour("muted"))
-            area = rect.adjusted(look.px(12), 0, -look.px(12), -look.px(3))
-            painter.drawText(area, int(Qt.AlignmentFlag.AlignBottom | Qt.AlignmentFlag.AlignLeft), str(index.data(_Role.DisplayRole)))
-            painter.restore()
-            return
-        if option.state & QStyle.StateFlag.State_Selected:
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(look.colour("accent_soft"))
-            painter.drawRoundedRect(rect.adjusted(4, 1, -4, -1), 6, 6)
-        side, ratio = look.px(16), painter.device().devicePixelRatio()
-        inner = rect.adjusted(look.px(12), 0, -look.px(12), 0)
-        if index.data(_Role.UserRole):
-            painter.drawPixmap(inner.left(), inner.center().y() - side // 2, look.pixmap("check", "accent", side, ratio))
-        right = inner.right() + 1
-        if choice.starred is not None:
-            right -= side
-            name = "star-filled" if choice.starred else "star"
-            painter.drawPixmap(
-                right, inner.center().y() - side // 2, look.pixmap(name, "accent" if choice.starred else "muted", side, ratio)
-            )
-            right -= look.px(6)
-        small = look.px(14)
-        for icon, _word in reversed(choice.marks):
-            right -= small + look.px(4)
-            painter.drawPixmap(right, inner.center().y() - small // 2, look.pixmap(icon, "muted", small, ratio))
-        left = inner.left() + side + look.px(8)
-        body = QRect(left, rect.top(), max(0, right - left - look.px(6)), rect.height())
-        upper = body.adjusted(0, look.px(4), 0, -body.height() // 2) if choice.detail else body
-        self._line(painter, upper, choice.text, 14, "text")
-        if choice.detail:
-            quiet = "muted_text" if option.state & QStyle.StateFlag.State_Selected else "muted"
-            self._line(painter, body.adjusted(0, body.height() // 2, 0, -look.px(4)), choice.detail, 12, quiet)
-        painter.restore()
-
-    @staticmethod
-    def _line(painter: QPainter, area: QRect, text: str, size: int, colour: str) -> None:
-        painter.setFont(theme().font(size))
-        painter.setPen(theme().colour(colour))
-        shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, area.width())
-        painter.drawText(area, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), shown)
-
-
 class PickerMenu(QFrame):
     """The open menu. Letters search, Enter or a click chooses, Ctrl+D or a click on its star makes a favourite, Esc leaves.
 
@@ -152,20 +89,12 @@ class PickerMenu(QFrame):
         self._choices: list[PickerItem] = []
         self._current = ""
         self.field = control(QLineEdit(self), "picker-search", look="palette", hint=N_("Search"))
-        self.list = control(GroupedList(self), "picker-list", look="plain", name=N_("Choices"))
-        self.list.setMouseTracking(True)
-        self.list.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
-        self.list.setItemDelegate(_Delegate(self.list))
-        self._model = self.list.rows
-        self.nothing = control(label("", "muted", self, wrap=True), "picker-nothing")
-        self.nothing.setMargin(10)
-        self.nothing.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeading)
-        say(self.nothing, self._nothing_words)
-        fill(QVBoxLayout(self), self.field, self.nothing, (self.list, 1), margins=(1, 4, 1, 4), spacing=2)
+        self.list = say(SearchList(self, "picker", nothing=self._nothing_words, pad=6), name=N_("Choices"))
+        self.list.chosen.connect(self._choose)
+        self.list.acted.connect(lambda choice, _name: self._star(choice.key))
+        fill(QVBoxLayout(self), self.field, self.list.nothing, (self.list, 1), margins=(1, 4, 1, 4), spacing=2)
         self.field.textChanged.connect(self._filter)
         self.field.installEventFilter(self)
-        self.list.viewport().installEventFilter(self)
-        self.list.entered.connect(self._on_entered)
 
     def open(self, choices: Sequence[PickerItem], current: str, at: QWidget) -> None:
         """Show it below a button, or above it where there is more room."""
@@ -193,60 +122,53 @@ class PickerMenu(QFrame):
         return _("No results") if self._choices else _("No options.")
 
     def _natural_height(self) -> int:
-        rows = sum(self.list.sizeHintForRow(row) for row in range(self._model.rowCount()))
-        if not rows:
-            rows = self.nothing.sizeHint().height()
+        nothing = self.list.nothing
+        rows = nothing.sizeHint().height() if self.list.isHidden() else self.list.height_of(len(self._choices) * 2)
         return rows + 14 + (self.field.sizeHint().height() if self.field.isVisibleTo(self) else 0)
 
     def _filter(self, needle: str) -> None:
-        before = self.current
+        wanted = "" if needle else self.current or self._current
         found = groupby(matching(self._choices, needle), lambda choice: choice.group)
         self.list.fill((group, map(self._line, choices)) for group, choices in found)
-        say(self.nothing)
-        self.nothing.setVisible(not self._model.rowCount())
-        self.list.setVisible(bool(self._model.rowCount()))
-        wanted = "" if needle else before or self._current
-        row = next((row for row in self.list.lines() if (each := self._at(row)) is not None and each.key == wanted), None)
-        if row is not None:
+        say(self.list.nothing)
+        self._go(wanted)
+
+    def _go(self, key: str) -> None:
+        rows = (row for row in self.list.lines() if self.list.value(self.list.rows.index(row, 0)).key == key)
+        if (row := next(rows, None)) is not None:
             self.list.go(row)
 
-    def _line(self, choice: PickerItem) -> QStandardItem:
-        item = QStandardItem(visible(choice.text))
-        item.setData(choice, _CHOICE)
-        item.setData(choice.key == self._current, _Role.UserRole)
-        item.setData(visible(choice.spoken), _Role.AccessibleTextRole)
-        item.setToolTip(visible(choice.spoken))
-        return item
+    def _line(self, choice: PickerItem) -> tuple[ListRow, PickerItem]:
+        star = RowAction("star", "star-filled", "accent") if choice.starred else RowAction("star", "star")
+        row = ListRow(
+            choice.text,
+            facts=choice.detail,
+            icon="check" if choice.key == self._current else "",
+            role="accent",
+            marks=tuple(icon for icon, _word in choice.marks),
+            actions=(star,) if choice.starred is not None else (),
+            said=choice.spoken,
+        )
+        return row, choice
 
     @property
     def current(self) -> str:
         """The key of the choice the keyboard is at."""
-        choice = self._at(self.list.currentIndex().row())
+        choice: PickerItem | None = self.list.current
         return choice.key if choice is not None else ""
 
-    def _at(self, row: int) -> PickerItem | None:
-        choice: PickerItem | None = self._model.index(row, 0).data(_CHOICE) if row >= 0 else None
-        return choice
-
-    def _on_entered(self, index: QModelIndex) -> None:
-        if self.list.is_line(index):
-            self.list.setCurrentIndex(index)
-
-    def _choose(self) -> None:
-        if key := self.current:
-            self.hide()
-            self.chosen.emit(key)
+    def _choose(self, choice: PickerItem) -> None:
+        self.hide()
+        self.chosen.emit(choice.key)
 
     def _star(self, key: str) -> None:
         for place, choice in enumerate(self._choices):
             if choice.key == key and choice.starred is not None:
-                now = replace(choice, starred=not choice.starred)
-                self._choices[place] = now
-                for row in range(self._model.rowCount()):
-                    if self._at(row) is choice:
-                        self._model.item(row).setData(now, _CHOICE)
-                        self._model.item(row).setData(visible(now.spoken), _Role.AccessibleTextRole)
-                self.starred.emit(key, bool(now.starred))
+                self._choices[place] = replace(choice, starred=not choice.starred)
+                current = self.current
+                self._filter(self.field.text())
+                self._go(current)
+                self.starred.emit(key, not choice.starred)
 
     # -- keys and clicks ------------------------------------------------------------------------------------------------------
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -257,9 +179,7 @@ class PickerMenu(QFrame):
         key = event.key()
         if self.list.key(event):
             return True
-        if key in {Qt.Key.Key_Return, Qt.Key.Key_Enter}:
-            self._choose()
-        elif key == Qt.Key.Key_Escape:
+        if key == Qt.Key.Key_Escape:
             self.hide()
         elif key == Qt.Key.Key_D and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
             self._star(self.current)
@@ -279,18 +199,6 @@ class PickerMenu(QFrame):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
             return self._key(event)
-        if watched is self.list.viewport() and event.type() == QEvent.Type.MouseButtonRelease:
-            place = event.position().toPoint()  # type: ignore[attr-defined]
-            index = self.list.indexAt(place)
-            choice = self._at(index.row())
-            if choice is not None:
-                edge = self.list.visualRect(index).right() - theme().px(12 + 16 + 6)
-                if choice.starred is not None and place.x() >= edge:
-                    self._star(choice.key)
-                else:
-                    self.list.setCurrentIndex(index)
-                    self._choose()
-            return True
         return super().eventFilter(watched, event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:

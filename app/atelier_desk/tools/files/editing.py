@@ -65,7 +65,9 @@ class EditInput(Input):
     )
     start_line: int | None = Field(default=None, ge=1, description="First line to replace, from 1.")
     end_line: int | None = Field(default=None, ge=1, description="Last line to replace, itself included.")
-    expected: str | None = Field(default=None, max_length=TEXT, description="These lines as they are now; the last line end may be left out.")
+    expected: str | None = Field(
+        default=None, max_length=TEXT, description="These lines as they are now; the last line end may be left out."
+    )
     cell: str | None = Field(
         default=None, max_length=200, description="A notebook's cell, by id or number from 0; new_string is its whole source."
     )

@@ -17,6 +17,7 @@ from atelier_desk.engine.services.skills import Listed
 from atelier_desk.workspace.skills.find import Found
 from atelier_desk.workspace.skills.skill import Text
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.support.lists import titles
 
 
 def row(name: str, text: Text) -> Listed:
@@ -70,7 +71,7 @@ class Bench:
 
     def shown(self) -> list[str]:
         popup = self.desk.popup
-        return [popup.list.item(at).text() for at in range(popup.list.count())] if popup.isVisible() else []
+        return titles(popup.list) if popup.isVisible() else []
 
     def press(self, key: Qt.Key) -> None:
         self.qtbot.keyClick(self.field, key)
@@ -100,7 +101,7 @@ async def test_what_begins_with_the_letters_comes_first_and_is_taken_by_keyboard
 async def test_a_row_is_its_name_and_beside_it_what_it_is_above_all_that_is_attached(bench: Bench) -> None:
     await bench.write("/fix")
     popup = bench.desk.popup
-    row = popup.list.item(0)
+    row = popup.list.rows.item(0)
     assert row.text() == "/fix"
     assert str(row.data(Qt.ItemDataRole.AccessibleTextRole)).startswith("/fix, ")
     assert popup.geometry().left() == bench.composer.mapTo(bench.composer.window(), bench.composer.rect().topLeft()).x()
@@ -164,7 +165,7 @@ async def test_what_cannot_be_looked_up_completes_nothing(bench: Bench) -> None:
 async def test_a_prompt_of_a_server_asks_for_what_it_needs_before_it_stands_in_the_message(bench: Bench, qtbot: QtBot) -> None:
     await bench.write("/po")
     assert bench.shown() == ["/made:poem"]
-    assert "A poem — Writes one." in bench.desk.popup.list.item(0).data(Qt.ItemDataRole.AccessibleTextRole)
+    assert "A poem — Writes one." in bench.desk.popup.list.rows.item(0).data(Qt.ItemDataRole.AccessibleTextRole)
     bench.press(Qt.Key.Key_Return)
     dialog = bench.desk.dialog
     assert isinstance(dialog, PromptDialog)
@@ -230,7 +231,7 @@ async def test_escape_in_the_form_leaves_the_text_as_it_was_typed(bench: Bench, 
 
 async def test_a_prompt_without_variables_stands_in_the_composer_at_once(bench: Bench) -> None:
     await bench.write("/we")
-    assert "Write the" not in bench.desk.popup.list.item(0).data(Qt.ItemDataRole.AccessibleTextRole), "its first line describes it"
+    assert "Write the" not in bench.desk.popup.list.rows.item(0).data(Qt.ItemDataRole.AccessibleTextRole), "its first line describes it"
     bench.press(Qt.Key.Key_Tab)
     assert bench.field.toPlainText() == "/fix 7\nWrite the 😀 report."
     assert bench.desk.dialog is None

@@ -13,8 +13,8 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.folders.held_row import HeldRow
 from atelier_desk.desktop.panes.files.pane import FilesPane
-from atelier_desk.desktop.panes.two_line import FactsRole
 from atelier_desk.desktop.settings.language import switch_language
+from atelier_desk.desktop.widgets.rows import RowRole
 from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import ConflictError, ToolError
 from atelier_desk.domain.held import HeldFile
@@ -74,7 +74,7 @@ async def test_a_folder_counts_its_changes_and_one_file_has_its_own(pane: FilesP
     atelier.set("files", "list", [*deep, change("0", "x", root="/q")])
     pane.reload()
     await settle()
-    told = [(item.text(0), item.data(0, FactsRole)) for item in pane.list.rows()]
+    told = [(item.text(0), item.data(0, RowRole).facts) for item in pane.list.rows()]
     assert [title for title, _facts in told] == ["p", "src/app/", "b/", "c.py", "a.py", "Edited", "Created", "q", "x"]
     assert told[1][1] == "3 changes · Ada, Bob"
     assert [each.id for each in pane.list.changes_of(row(pane, "src/app/"))] == ["3", "2", "1"]
@@ -303,8 +303,8 @@ async def test_undo_data_that_no_workflow_shows_is_listed_with_its_size_and_dele
     rows = [view.item(number) for number in range(view.count())]
     assert pane.leftovers.isVisible()
     assert [item.text() for item in rows] == ["Unreadable record (changes/w/1.json)", "Unknown workflow 0192 (3 changes)"]
-    assert rows[0].data(FactsRole) == "5\u202fMB · Input/output error · kept until you delete it"
-    assert rows[1].data(FactsRole) == "2\u202fMB · kept until 2026-11-22"
+    assert rows[0].data(RowRole).facts == "5\u202fMB · Input/output error · kept until you delete it"
+    assert rows[1].data(RowRole).facts == "2\u202fMB · kept until 2026-11-22"
     rows[0].setSelected(True)
     qtbot.mouseClick(button(pane, "files-leftovers-delete"), Qt.MouseButton.LeftButton)
     question = pane.findChild(QMessageBox, "files-leftovers-question")

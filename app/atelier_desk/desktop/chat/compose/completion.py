@@ -9,13 +9,14 @@ from typing import Any
 
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QTextCursor
-from PySide6.QtWidgets import QFrame, QListWidget, QListWidgetItem, QPlainTextEdit, QVBoxLayout
+from PySide6.QtWidgets import QFrame, QPlainTextEdit, QVBoxLayout
 
-from atelier_desk.desktop.chat.compose.found_rows import DataRole, FoundDelegate, found_item
 from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import control, fill
+from atelier_desk.desktop.widgets import fill, say
+from atelier_desk.desktop.widgets.rows import ListRow
+from atelier_desk.desktop.widgets.search_list import SearchList
 from atelier_desk.desktop.widgets.words import Text
 
 WAIT_MS = 100
@@ -75,12 +76,8 @@ class Completion(QFrame):
         self._trigger = trigger
         self._wanted: str | None = None
         self._dismissed: str | None = None
-        self.list = control(QListWidget(self), f"{kind}-list", name=name)
-        mark(self.list, "plain")
-        self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.list.setItemDelegate(FoundDelegate(self.list))
-        self.list.itemClicked.connect(self._take)
+        self.list = say(SearchList(self, kind, nothing=None, pad=5), name=name)
+        self.list.chosen.connect(self._take)
         fill(QVBoxLayout(self), self.list, margins=(4, 4, 4, 4))
         self._soon = Soon(self, WAIT_MS, self.look)
         field.installEventFilter(self)
@@ -122,13 +119,10 @@ class Completion(QFrame):
     def _show(self, looked_for: str, found: Sequence[Completed]) -> None:
         if self.typed != looked_for or not self._field.hasFocus():
             return
-        self.list.clear()
-        for each in found:
-            found_item(self.list, each.title or each.text, each.detail, each.icon, each, each.about or each.detail)
+        self.list.fill([("", ((_row(each), each) for each in found))])
         if not found:
             self.hide()
             return
-        self.list.setCurrentRow(0)
         self._place()
         self.show()
         self.raise_()
@@ -137,8 +131,7 @@ class Completion(QFrame):
         window = self._field.window()
         if self.parentWidget() is not window:
             self.setParent(window)  # the field was built before it came into its window
-        rows = min(ROWS, self.list.count())
-        height = rows * self.list.sizeHintForRow(0) + 2 * self.list.frameWidth() + 10
+        height = self.list.height_of(ROWS) + 10
         above = self._field.parentWidget() or self._field  # the composer: what is attached stays in view
         at = above.mapTo(window, QPoint(0, 0))
         width = min(theme().px(560), above.width())
@@ -152,8 +145,7 @@ class Completion(QFrame):
         self._soon.stop()
         self.hide()
 
-    def _take(self, row: QListWidgetItem) -> None:
-        taken: Completed = row.data(DataRole)
+    def _take(self, taken: Completed) -> None:
         typed = self.typed
         if typed is not None and not taken.waits:
             cursor = self._field.textCursor()
@@ -174,18 +166,15 @@ class Completion(QFrame):
         return super().eventFilter(watched, event)
 
     def _press(self, event: QKeyEvent) -> bool:
-        row, count = self.list.currentRow(), self.list.count()
-        held = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
-        match event.key():
-            case Qt.Key.Key_Down if not held:
-                self.list.setCurrentRow((row + 1) % count)
-            case Qt.Key.Key_Up if not held:
-                self.list.setCurrentRow((row - 1) % count)
-            case Qt.Key.Key_Return | Qt.Key.Key_Enter | Qt.Key.Key_Tab if not held:
-                self._take(self.list.item(row))
-            case Qt.Key.Key_Escape:
-                self._dismissed = self.typed
-                self._leave()
-            case _:
-                return False
+        if event.key() == Qt.Key.Key_Escape:
+            self._dismissed = self.typed
+            self._leave()
+        elif event.key() == Qt.Key.Key_Tab and not event.modifiers():
+            self.list.choose()
+        else:
+            return self.list.key(event)
         return True
+
+
+def _row(found: Completed) -> ListRow:
+    return ListRow(found.title or found.text, beside=found.detail, icon=found.icon, tip=found.about or found.detail)

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetrics, QPainter
-from PySide6.QtWidgets import QAbstractItemView, QListView, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtWidgets import QListView, QWidget
 
 from atelier_desk.desktop.chat.markdown.plain import one_line
 from atelier_desk.desktop.chat.transcript.call_texts import telling
 from atelier_desk.desktop.panes.activity.log import Entry
-from atelier_desk.desktop.panes.rows import paint_ground, quiet
+from atelier_desk.desktop.panes.two_line import dress_list
 from atelier_desk.desktop.panes.wording import clock_time, duration, number
 from atelier_desk.desktop.questions.approval_wording import bare_tool, tool_title
 from atelier_desk.desktop.team.words import RUN_WORDS
-from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.theme.manager import Role
-from atelier_desk.desktop.widgets.steady import OverlayBar
-from atelier_desk.desktop.widgets.words import bind
+from atelier_desk.desktop.widgets.rows import ListRow, RowDelegate
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.text import visible, visible_json
@@ -284,45 +282,18 @@ class ActivityModel(QAbstractListModel):
         return None
 
 
-class ActivityDelegate(QStyledItemDelegate):
+def entry_row(entry: Entry) -> ListRow:
     """One line: icon, title, summary, time."""
-
-    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
-        return QSize(theme().px(120), QFontMetrics(theme().font(13)).height() + theme().px(10))
-
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        entry: Entry = index.data(EntryRole)
-        tokens = theme().tokens
-        painter.save()
-        area = paint_ground(painter, option)
-        side = theme().px(14)
-        name, role = entry_icon(entry)
-        left = area.left() + theme().px(8)
-        picture = theme().pixmap(name, role, side, painter.device().devicePixelRatioF())
-        painter.drawPixmap(left, area.top() + (area.height() - side) // 2, picture)
-        left += side + theme().px(8)
-        small = theme().font(12)
-        time = entry_time(entry)
-        time_width = QFontMetrics(small).horizontalAdvance(time)
-        right = area.right() - theme().px(12)  # the scroll bar lies over the end
-        centre = int(Qt.AlignmentFlag.AlignVCenter)
-        painter.setFont(small)
-        painter.setPen(quiet(option))
-        painter.drawText(QRect(right - time_width, area.top(), time_width, area.height()), centre, time)
-        font = theme().font(13, 500 if entry.is_call else 400)
-        metrics = QFontMetrics(font)
-        room = right - time_width - theme().px(8) - left
-        title = metrics.elidedText(entry_title(entry), Qt.TextElideMode.ElideRight, room)
-        painter.setFont(font)
-        painter.setPen(QColor(tokens.err if entry.kind is ChunkType.ERROR else tokens.text))
-        painter.drawText(QRect(left, area.top(), room, area.height()), centre, title)
-        used = metrics.horizontalAdvance(title) + theme().px(8)
-        if room - used > theme().px(24):
-            painter.setFont(small)
-            painter.setPen(quiet(option))
-            text = QFontMetrics(small).elidedText(entry_summary(entry), Qt.TextElideMode.ElideRight, room - used)
-            painter.drawText(QRect(left + used, area.top(), room - used, area.height()), centre, text)
-        painter.restore()
+    icon, role = entry_icon(entry)
+    return ListRow(
+        entry_title(entry),
+        beside=entry_summary(entry),
+        end=entry_time(entry),
+        icon=icon,
+        role=role,
+        colour="err" if entry.kind is ChunkType.ERROR else "text",
+        weight=500 if entry.is_call else 400,
+    )
 
 
 class ActivityListView(QListView):
@@ -330,20 +301,15 @@ class ActivityListView(QListView):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        OverlayBar(self)
         self.entries = ActivityModel(self)
         self.setObjectName("activity-list")
         self.setModel(self.entries)
-        self.setItemDelegate(ActivityDelegate(self))
+        dress_list(self, RowDelegate(self, lambda index: entry_row(index.data(EntryRole)), size=13, pad=5))
         self.setUniformItemSizes(True)
-        self.setMouseTracking(True)
-        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         mark(self, "activity")
         self._at_end = True
         self.verticalScrollBar().valueChanged.connect(self._on_scrolled)
         self.verticalScrollBar().rangeChanged.connect(self._on_range)
-        bind(self.scheduleDelayedItemsLayout)
 
     def show_rows(self, rows: list[Entry]) -> None:
         bar = self.verticalScrollBar()

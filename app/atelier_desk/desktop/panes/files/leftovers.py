@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QAbstractItemView, QListWidget, QMessageBox, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.panes.two_line import KeyRole, TwoLineDelegate, two_line_item
+from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
 from atelier_desk.desktop.settings.files import confirm
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, control, fill, label, say
@@ -43,7 +43,7 @@ class Leftovers(QWidget):
         self.lost = control(label("", "error", self, wrap=True), "files-lost")
         self._heading = label("", "small", self, wrap=True)
         self.list = control(QListWidget(self), "files-leftovers-list")
-        self.list.setItemDelegate(TwoLineDelegate(self.list))
+        dress_list(self.list)
         self.list.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.list.itemSelectionChanged.connect(self._name_button)
         say(self.list, name=N_("Leftover undo data"))

@@ -8,7 +8,7 @@ from pathlib import Path
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QAbstractItemView, QListWidget, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.panes.two_line import KeyRole, TwoLineDelegate, two_line_item
+from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
 from atelier_desk.desktop.settings.files import confirm
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import control, fill, label, say
@@ -37,7 +37,7 @@ class MarkedFiles(QWidget):
         self._marks: tuple[Mark, ...] = ()
         self._heading = label("", "small", self, wrap=True)
         self.list = control(QListWidget(self), "files-marked-list")
-        self.list.setItemDelegate(TwoLineDelegate(self.list))
+        dress_list(self.list)
         self.list.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.list.itemSelectionChanged.connect(self._name_button)
         say(self.list, name=N_("Files written after reading from untrusted sources"))

@@ -9,16 +9,15 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent
-from PySide6.QtWidgets import QAbstractItemView, QTreeWidget, QTreeWidgetItem, QWidget
+from PySide6.QtWidgets import QTreeWidget, QTreeWidgetItem, QWidget
 
-from atelier_desk.desktop.panes.two_line import FactsRole, IconRole, KeyRole, TwoLineDelegate
+from atelier_desk.desktop.panes.two_line import KeyRole, dress_list
 from atelier_desk.desktop.panes.wording import ago
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.manager import Role
-from atelier_desk.desktop.widgets.steady import OverlayBar
+from atelier_desk.desktop.widgets.rows import ListRow, show_row
 from atelier_desk.desktop.widgets.words import bind
 from atelier_desk.domain.change import Change
-from atelier_desk.domain.text import visible
 from atelier_desk.file_words import ACTIONS, mark_words, path_words, state_words
 from atelier_desk.i18n import _, ngettext
 
@@ -40,14 +39,10 @@ class ChangeTree(QTreeWidget):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        OverlayBar(self)
         self.setObjectName("file-changes")
         self.setHeaderHidden(True)
         self.setIndentation(theme().px(16))
-        self.setItemDelegate(TwoLineDelegate(self))
-        self.setMouseTracking(True)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        dress_list(self)
         self.setExpandsOnDoubleClick(False)
         self._changes: dict[str, Change] = {}
         self._marks: dict[str, Sequence[str]] = {}
@@ -131,12 +126,9 @@ class ChangeTree(QTreeWidget):
 
     @staticmethod
     def _item(parent: QTreeWidgetItem, key: str, title: str, told: str, icon: str, role: Role) -> QTreeWidgetItem:
-        title, told = visible(title), visible(told)
-        item = QTreeWidgetItem(parent, [title])
+        item = QTreeWidgetItem(parent)
         item.setData(0, KeyRole, key)
-        item.setData(0, FactsRole, told)
-        item.setData(0, IconRole, (icon, role))
-        item.setData(0, Qt.ItemDataRole.AccessibleTextRole, f"{title}, {told}")
+        show_row(item, ListRow(title, facts=told, icon=icon, role=role))
         return item
 
     def _open_again(self, current: str) -> None:
@@ -149,7 +141,6 @@ class ChangeTree(QTreeWidget):
 
     def _dress(self) -> None:
         self.setIndentation(theme().px(16))
-        self.scheduleDelayedItemsLayout()
 
     # -- what a person does -------------------------------------------------------------------------------------------------------
     def _on_item(self, item: QTreeWidgetItem) -> None:

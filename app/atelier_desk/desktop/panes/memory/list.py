@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, QPoint, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QContextMenuEvent, QFontMetrics, QKeyEvent, QPainter, QResizeEvent, QTextLayout, QTextOption
-from PySide6.QtWidgets import QAbstractItemView, QListView, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, QPoint, Qt, Signal
+from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QResizeEvent
+from PySide6.QtWidgets import QListView, QWidget
 
-from atelier_desk.desktop.panes.rows import menu_place, paint_ground, quiet
+from atelier_desk.desktop.panes.rows import menu_place
+from atelier_desk.desktop.panes.two_line import dress_list
 from atelier_desk.desktop.panes.wording import ago, clock_minutes, decimal
-from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets.format import day
-from atelier_desk.desktop.widgets.steady import OverlayBar
-from atelier_desk.desktop.widgets.words import bind
+from atelier_desk.desktop.widgets.rows import ListRow, RowDelegate
 from atelier_desk.domain.memory import Memory, MemoryHit, MemoryType
 from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_, _, ngettext
@@ -155,86 +155,10 @@ class MemoryModel(QAbstractListModel):
         return None
 
 
-class MemoryDelegate(QStyledItemDelegate):
-    """Paints a row; its height does not depend on the width, so that long lists stay quick."""
-
-    def _pad(self) -> int:
-        return theme().px(8)
-
-    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
-        row: MemoryRow = index.data(MemoryRole)
-        width = self._text_width(option)
-        text = min(LINES, self._layout(row, width).lineCount()) * QFontMetrics(theme().font(13)).height()
-        small = QFontMetrics(theme().font(12)).height()
-        return QSize(theme().px(120), self._heading(row) + text + small * (2 if row.hit else 1) + 2 * self._pad() + 2)
-
-    def _heading(self, row: MemoryRow) -> int:
-        """Height of the day over a row."""
-        return QFontMetrics(theme().font(12, 600)).height() + theme().px(8) if row.day else 0
-
-    def _text_width(self, option: QStyleOptionViewItem) -> int:
-        view = self.parent()
-        width = view.viewport().width() if isinstance(view, QAbstractItemView) else option.rect.width()
-        return max(40, width - 2 * theme().px(10))
-
-    def _layout(self, row: MemoryRow, width: int) -> QTextLayout:
-        layout = QTextLayout(visible(" ".join(row.memory.content[:400].split())), theme().font(13))
-        wrap = QTextOption()
-        wrap.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
-        layout.setTextOption(wrap)
-        layout.beginLayout()
-        while layout.lineCount() <= LINES and (line := layout.createLine()).isValid():
-            line.setLineWidth(width)
-        layout.endLayout()
-        return layout
-
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        row: MemoryRow = index.data(MemoryRole)
-        tokens = theme().tokens
-        painter.save()
-        heading = self._heading(row)
-        if heading:
-            painter.setFont(theme().font(12, 600))
-            painter.setPen(QColor(tokens.muted))
-            place = QRect(option.rect.left() + theme().px(10), option.rect.top(), self._text_width(option), heading)
-            painter.drawText(place, int(Qt.AlignmentFlag.AlignBottom), row.day)
-            option = QStyleOptionViewItem(option)
-            option.rect = option.rect.adjusted(0, heading, 0, 0)
-        area = paint_ground(painter, option, 1)
-        width, left, top = self._text_width(option), area.left() + theme().px(10), area.top() + self._pad()
-        top = self._paint_text(painter, row, left, top, width)
-        small = theme().font(12)
-        metrics = QFontMetrics(small)
-        painter.setFont(small)
-        painter.setPen(quiet(option))
-        line = QRect(left, top + 2, width, metrics.height())
-        painter.drawText(
-            line, int(Qt.AlignmentFlag.AlignVCenter), metrics.elidedText(visible(facts(row)), Qt.TextElideMode.ElideRight, width)
-        )
-        if row.hit is not None:
-            painter.setPen(QColor(tokens.accent))
-            line.translate(0, metrics.height())
-            text = metrics.elidedText(score_parts(row.hit), Qt.TextElideMode.ElideRight, width)
-            painter.drawText(line, int(Qt.AlignmentFlag.AlignVCenter), text)
-        painter.restore()
-
-    def _paint_text(self, painter: QPainter, row: MemoryRow, left: int, top: int, width: int) -> int:
-        """The first lines of the content, the last one elided; returns where they end."""
-        font = theme().font(13)
-        metrics = QFontMetrics(font)
-        layout = self._layout(row, width)
-        text = layout.text()
-        painter.setFont(font)
-        painter.setPen(QColor(theme().tokens.text))
-        for number in range(min(LINES, layout.lineCount())):
-            start = layout.lineAt(number).textStart()
-            last = number == LINES - 1
-            part = metrics.elidedText(text[start:], Qt.TextElideMode.ElideRight, width) if last else text[start:][
-                : layout.lineAt(number).textLength()
-            ].rstrip()  # fmt: skip
-            painter.drawText(QRect(left, top, width + 4, metrics.height()), int(Qt.AlignmentFlag.AlignVCenter), part)
-            top += metrics.height()
-        return top
+def list_row(row: MemoryRow) -> ListRow:
+    """Two lines of the content and one of facts; the score beneath, the day above."""
+    note = score_parts(row.hit) if row.hit is not None else ""
+    return ListRow(row.memory.content[:400], facts=facts(row), note=note, heading=row.day, wrap=LINES)
 
 
 class MemoryListView(QListView):
@@ -250,18 +174,13 @@ class MemoryListView(QListView):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        OverlayBar(self)
         self.memories = MemoryModel(self)
         self.setObjectName("memory-list")
         self.setModel(self.memories)
-        self.setItemDelegate(MemoryDelegate(self))
-        self.setMouseTracking(True)
-        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        dress_list(self, RowDelegate(self, lambda index: list_row(index.data(MemoryRole)), size=13, pad=8))
         mark(self, "memories")
         self.doubleClicked.connect(lambda index: self.opened.emit(index.data(MemoryRole).memory.id))
         self.verticalScrollBar().valueChanged.connect(self._scrolled)
-        bind(self.scheduleDelayedItemsLayout)
 
     def replace_rows(self, rows: list[MemoryRow]) -> None:
         """New rows at the same place: the chosen memory and the scroll position stay, as far as they can."""

@@ -1,11 +1,10 @@
-"""The list of tasks: model, delegate and view. It draws and reorders; what a change means is the pane's business."""
+"""The list of tasks: model, rows and view. It draws and reorders; what a change means is the pane's business."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from PySide6.QtCore import (
-    QAbstractItemModel,
     QAbstractListModel,
     QByteArray,
     QEvent,
@@ -13,20 +12,18 @@ from PySide6.QtCore import (
     QModelIndex,
     QPersistentModelIndex,
     QPoint,
-    QRect,
-    QSize,
     Qt,
     Signal,
 )
-from PySide6.QtGui import QColor, QContextMenuEvent, QFontMetrics, QKeyEvent, QMouseEvent, QPainter
-from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QListView, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+from PySide6.QtGui import QContextMenuEvent, QKeyEvent
+from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
 
-from atelier_desk.desktop.panes.rows import menu_place, paint_ground, quiet
+from atelier_desk.desktop.panes.rows import menu_place
 from atelier_desk.desktop.panes.tasks.order import TaskRow, moved
-from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.panes.two_line import dress_list
+from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.theme.manager import Role
-from atelier_desk.desktop.widgets.steady import OverlayBar
-from atelier_desk.desktop.widgets.words import bind
+from atelier_desk.desktop.widgets.rows import ListRow, RowDelegate
 from atelier_desk.domain import limits
 from atelier_desk.domain.task import TaskStatus
 from atelier_desk.domain.text import visible
@@ -140,71 +137,11 @@ class TaskModel(QAbstractListModel):
             self.move_wanted.emit(task_id, wanted[place - 1] if place else "")
 
 
-class TaskDelegate(QStyledItemDelegate):
-    """Icon, name, and under it what a blocked task waits for. A click on the icon is ``status_clicked(id)``."""
-
-    status_clicked = Signal(str)
-
-    def _indent(self, row: TaskRow) -> int:
-        return theme().px(8 + 14 * row.depth)
-
-    def _icon_rect(self, area: QRect, row: TaskRow) -> QRect:
-        side = theme().px(16)
-        line = QFontMetrics(theme().font(14)).height()
-        return QRect(area.left() + self._indent(row), area.top() + theme().px(5) + (line - side) // 2, side, side)
-
-    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
-        row: TaskRow = index.data(TaskRole)
-        height = QFontMetrics(theme().font(14)).height() + theme().px(10)
-        if row.waits_for:
-            height += QFontMetrics(theme().font(12)).height()
-        return QSize(theme().px(120), height)
-
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        row: TaskRow = index.data(TaskRole)
-        tokens = theme().tokens
-        painter.save()
-        area = paint_ground(painter, option)
-        name, role = STATUS_ICONS[row.shown_status]
-        icon = self._icon_rect(area, row)
-        painter.drawPixmap(icon.topLeft(), theme().pixmap(name, role, icon.width(), painter.device().devicePixelRatioF()))
-        left = icon.right() + theme().px(9)
-        width = area.right() - theme().px(8) - left
-        font = theme().font(14)
-        painter.setFont(font)
-        painter.setPen(quiet(option) if row.shown_status is TaskStatus.COMPLETED else QColor(tokens.text))
-        metrics = QFontMetrics(font)
-        line = QRect(left, area.top() + theme().px(5), width, metrics.height())
-        painter.drawText(
-            line, int(Qt.AlignmentFlag.AlignVCenter), metrics.elidedText(visible(row.task.name), Qt.TextElideMode.ElideRight, width)
-        )
-        if row.waits_for:
-            small = theme().font(12)
-            painter.setFont(small)
-            painter.setPen(quiet(option))
-            below = QRect(left, line.bottom() + 1, width, QFontMetrics(small).height())
-            text = QFontMetrics(small).elidedText(waits_text(row), Qt.TextElideMode.ElideRight, width)
-            painter.drawText(below, int(Qt.AlignmentFlag.AlignVCenter), text)
-        painter.restore()
-
-    def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: _Index) -> QWidget:
-        editor = QLineEdit(parent)
-        editor.setMaxLength(limits.TASK_NAME)
-        editor.setAccessibleName(_("Task name"))
-        return editor
-
-    def updateEditorGeometry(self, editor: QWidget, option: QStyleOptionViewItem, index: _Index) -> None:
-        row: TaskRow = index.data(TaskRole)
-        left = self._icon_rect(option.rect, row).right() + 2
-        editor.setGeometry(left, option.rect.top(), option.rect.right() - left, max(option.rect.height(), editor.sizeHint().height()))
-
-    def editorEvent(self, event: QEvent, model: QAbstractItemModel, option: QStyleOptionViewItem, index: _Index) -> bool:
-        if isinstance(event, QMouseEvent) and event.type() == QEvent.Type.MouseButtonRelease:
-            reach = self._icon_rect(option.rect, index.data(TaskRole)).adjusted(-6, -6, 6, 6)
-            if event.button() == Qt.MouseButton.LeftButton and reach.contains(event.position().toPoint()):
-                self.status_clicked.emit(index.data(TaskRole).task.id)
-                return True
-        return super().editorEvent(event, model, option, index)
+def list_row(row: TaskRow) -> ListRow:
+    """Icon, name, and under it what a blocked task waits for."""
+    icon, role = STATUS_ICONS[row.shown_status]
+    colour: Role = "muted" if row.shown_status is TaskStatus.COMPLETED else "text"
+    return ListRow(row.task.name, facts=waits_text(row), icon=icon, role=role, icon_action="status", colour=colour, depth=row.depth)
 
 
 class TaskListView(QListView):
@@ -220,23 +157,18 @@ class TaskListView(QListView):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        OverlayBar(self)
         self.tasks = TaskModel(self)
-        delegate = TaskDelegate(self)
-        delegate.status_clicked.connect(self.toggled)
         self.setObjectName("task-list")
         self.setModel(self.tasks)
-        self.setItemDelegate(delegate)
-        self.setMouseTracking(True)
+        rows = RowDelegate(self, lambda index: list_row(index.data(TaskRole)), pad=5, rename=(N_("Task name"), limits.TASK_NAME))
+        rows.acted.connect(lambda index: self.toggled.emit(index.data(TaskRole).task.id))
+        dress_list(self, rows)
         self.setEditTriggers(QAbstractItemView.EditTrigger.EditKeyPressed | QAbstractItemView.EditTrigger.DoubleClicked)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.setDragDropMode(QAbstractItemView.DragDropMode.InternalMove)
         self.setDropIndicatorShown(True)
         self.setDragDropOverwriteMode(False)
-        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         mark(self, "tasks")
-        bind(self.scheduleDelayedItemsLayout)
 
     def current_row(self) -> TaskRow | None:
         """The chosen task."""

@@ -5,19 +5,19 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtCore import QPoint, Signal
 from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QListWidget, QListWidgetItem, QWidget
 
 from atelier_desk.desktop.panes.rows import menu_place
 from atelier_desk.desktop.panes.timeline.scene import look_of, span_key
 from atelier_desk.desktop.panes.timeline.view import describe_span
-from atelier_desk.desktop.panes.two_line import FactsRole, IconRole, KeyRole, dress_list, two_line_item
+from atelier_desk.desktop.panes.two_line import KeyRole, dress_list
 from atelier_desk.desktop.replay.words import span_title
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets import bind, say
-from atelier_desk.domain.text import visible
+from atelier_desk.desktop.widgets.rows import ListRow, show_row
 from atelier_desk.i18n import N_
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class TimelineList(QListWidget):
         while self.count() > same:
             self.takeItem(self.count() - 1)
         for number in range(same, len(rows)):
-            self._write(two_line_item(self, "", "", " "), number, *rows[number], timeline, now)
+            self._write(QListWidgetItem(self), number, *rows[number], timeline, now)
         self._spans = [span for _run, span in rows]
         self.blockSignals(False)
         self.choose(current)
@@ -84,13 +84,9 @@ class TimelineList(QListWidget):
         """Give a row its words."""
         icon, role = _ICONS[span.kind]
         name, _title, *facts = describe_span(run, span, timeline, now)
-        title, below = visible(f"{name} · {span_title(span)}"), visible(" · ".join(facts))
-        item.setText(title)
         item.setData(KeyRole, number)
-        item.setData(FactsRole, below)
-        item.setData(IconRole, (icon, "err" if look_of(span) == "failed" else role))
-        item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{title}, {below}")
-        item.setToolTip(f"{title}\n{below}")
+        role = "err" if look_of(span) == "failed" else role
+        show_row(item, ListRow(f"{name} · {span_title(span)}", facts=" · ".join(facts), icon=icon, role=role))
 
     def current(self) -> Span | None:
         row = self.currentRow()

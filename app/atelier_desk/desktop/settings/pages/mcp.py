@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QListWidget, QPushButton, 
 from atelier_desk import figures
 from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.base import toast
-from atelier_desk.desktop.panes.two_line import KeyRole, PictureRole, dress_list, two_line_item
+from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
 from atelier_desk.desktop.settings import mcp_icon
 from atelier_desk.desktop.settings.busy import Busy
 from atelier_desk.desktop.settings.files import confirm
@@ -189,10 +189,7 @@ class McpPage(SettingsPage):
         self.list.blockSignals(True)
         self.list.clear()
         for row in self._rows:
-            item = two_line_item(self.list, row.name, row.name, facts(row), "plug", ROLES[row.state])
-            picture = mcp_icon.image(row.known.icon)
-            if picture is not None:
-                item.setData(PictureRole, picture)
+            two_line_item(self.list, row.name, row.name, facts(row), "plug", ROLES[row.state], mcp_icon.image(row.known.icon))
         self._choose_row()
         self.list.blockSignals(False)
         count = min(max(self.list.count(), 1), 6)

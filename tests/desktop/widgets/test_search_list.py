@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import QEvent, Qt
-from PySide6.QtGui import QKeyEvent, QStandardItem
+from PySide6.QtGui import QKeyEvent
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.widgets.grouped_list import PAGE, GroupedList
+from atelier_desk.desktop.widgets.rows import ListRow
+from atelier_desk.desktop.widgets.search_list import PAGE, SearchList
 
 
 def press(key: int, text: str = "") -> QKeyEvent:
     return QKeyEvent(QEvent.Type.KeyPress, key, Qt.KeyboardModifier.NoModifier, text)
 
 
+def lines(texts: str) -> list[tuple[ListRow, str]]:
+    return [(ListRow(each), each) for each in texts]
+
+
 @pytest.fixture
-def listed(qtbot: QtBot) -> GroupedList:
-    made = GroupedList(None)  # type: ignore[arg-type]
+def listed(qtbot: QtBot) -> SearchList:
+    made = SearchList(None, "found")  # type: ignore[arg-type]
     qtbot.addWidget(made)
-    made.fill([("", map(QStandardItem, "ab")), ("Others", map(QStandardItem, "cdefghijklm"))])
+    made.fill([("", lines("ab")), ("Others", lines("cdefghijklm"))])
     return made
 
 
-def test_headings_are_passed_over_and_a_single_step_goes_round(listed: GroupedList) -> None:
+def test_headings_are_passed_over_and_a_single_step_goes_round(listed: SearchList) -> None:
     assert listed.currentIndex().data() == "a"
     seen = []
     moves = (*["Down"] * 2, *["PageDown"] * 2, "Down", "Up", "PageUp")
@@ -32,13 +37,13 @@ def test_headings_are_passed_over_and_a_single_step_goes_round(listed: GroupedLi
     assert seen == ["b", "c", "abcdefghijklm"[2 + PAGE], "m", "a", "m", "abcdefghijklm"[12 - PAGE]]
 
 
-def test_other_keys_are_the_fields_own(listed: GroupedList) -> None:
+def test_other_keys_are_the_fields_own(listed: SearchList) -> None:
     assert not listed.key(press(0x416, "Ж"))  # in no table of keys
-    assert not listed.key(press(Qt.Key.Key_Return))
+    assert not listed.key(QKeyEvent(QEvent.Type.KeyPress, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier))
     assert listed.currentIndex().data() == "a"
 
 
-def test_nothing_found_is_no_line(listed: GroupedList) -> None:
+def test_nothing_found_is_no_line(listed: SearchList) -> None:
     listed.fill([])
     assert listed.key(press(Qt.Key.Key_Down))
     assert not listed.currentIndex().isValid()

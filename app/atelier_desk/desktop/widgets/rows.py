@@ -1,0 +1,440 @@
+"""The rows of every list: a ``ListRow`` says what one shows, ``RowDelegate`` paints it and finds what of it is clicked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from PySide6.QtCore import QAbstractItemModel, QEvent, QModelIndex, QPersistentModelIndex, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QFont, QFontMetrics, QImage, QMouseEvent, QPainter, QStandardItem, QTextCharFormat, QTextLayout, QTextOption
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QLineEdit,
+    QListWidgetItem,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTreeWidgetItem,
+    QWidget,
+)
+
+from atelier_desk.desktop.theme import icons, theme
+from atelier_desk.desktop.widgets.words import Text, control
+from atelier_desk.domain.text import visible
+from atelier_desk.storage.text import word_places
+
+RowRole = Qt.ItemDataRole.UserRole + 100
+"""A model index's ``ListRow``, where the delegate has no function that makes one."""
+INDENT, MARGIN, GAP = 14, 10, 8
+"""Pixels at 100 %: of a step to the right, beside a row, and between its parts. The scroll bar lies over the margin on the right."""
+TITLE_SHARE = 0.7
+"""Of the first line, what a title may take at most while something stands beside it."""
+END_SHARE = 0.4
+"""Likewise what stands at the end, while there is no room for all."""
+BEFORE = 24
+"""Characters that stay before the first marked word when a text is too long for its line."""
+_APART = 1
+"""Pixels between the title and what is beneath it."""
+_STATE = QStyle.StateFlag
+_LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+_RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+_Index = QModelIndex | QPersistentModelIndex
+
+
+@dataclass(frozen=True, slots=True)
+class RowAction:
+    """An icon at the end of a row that can be clicked; ``on_hover``: only there, in place of badge and dot, under the pointer."""
+
+    name: str
+    icon: str
+    role: str = "muted"
+    on_hover: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ListRow:
+    """What a row shows. Texts are cut where there is no room, and hidden characters in them are written out.
+
+    Attributes:
+        title: empty for a row that is a heading alone.
+        beside: quietly behind the title.
+        end: quietly at the right; it is cut at its beginning.
+        facts: quietly beneath the title.
+        lines: an excerpt beneath the title, with the words of ``needle`` marked; ``code``: in the font of code.
+        note: in the accent colour beneath all.
+        heading: over the row.
+        icon: None leaves no place for one, an empty name leaves it free.
+        picture: in place of the icon, which becomes a dot of its colour in the corner.
+        icon_action: what a click on the icon is called; empty for none.
+        colour: of the title.
+        wrap: lines that the title may take; then nothing stands beside it.
+        badge: a count of what waits, in the colour of a warning.
+        dot: colour of a dot at the right, where there is no badge.
+        marks: icons at the right.
+        marked: its ground is coloured; None: when it is selected.
+        framed: something is open for it.
+        said: all of it for a screen reader, where that is not its texts in their order.
+        tip: under the pointer; empty for title and facts.
+    """
+
+    title: str = ""
+    beside: str = ""
+    end: str = ""
+    facts: str = ""
+    lines: tuple[str, ...] = ()
+    needle: str = ""
+    code: bool = False
+    note: str = ""
+    heading: str = ""
+    icon: str | None = None
+    role: str = "muted"
+    picture: QImage | None = None
+    icon_action: str = ""
+    colour: str = "text"
+    weight: int = 400
+    wrap: int = 1
+    depth: int = 0
+    badge: str = ""
+    dot: str = ""
+    marks: tuple[str, ...] = ()
+    actions: tuple[RowAction, ...] = ()
+    marked: bool | None = None
+    framed: bool = False
+    said: str = ""
+    tip: str = ""
+
+    @property
+    def spoken(self) -> str:
+        """All of it as one line, for a screen reader."""
+        return self.said or ", ".join(filter(None, (self.heading, self.title, self.beside, self.facts, self.end)))
+
+
+def show_row(item: QListWidgetItem | QTreeWidgetItem | QStandardItem, row: ListRow) -> None:
+    """Make an item this row: its title as the text, all of it for a screen reader and as a tool tip."""
+    values = {
+        Qt.ItemDataRole.DisplayRole: visible(row.title or row.heading),
+        Qt.ItemDataRole.ToolTipRole: visible(row.tip or "\n".join(filter(None, (row.title, row.facts)))),
+        Qt.ItemDataRole.AccessibleTextRole: visible(row.spoken),
+        RowRole: row,
+    }
+    for role, value in values.items():
+        match item:
+            case QListWidgetItem():
+                item.setData(role, value)
+            case QTreeWidgetItem():
+                item.setData(0, role, value)
+            case _:
+                item.setData(value, role)
+
+
+class RowDelegate(QStyledItemDelegate):
+    """Paints the rows of a list, and lets one be renamed in place. A row's height depends on its width only where its title wraps.
+
+    Signals:
+        acted: an icon of this row was clicked, with the name of what it does.
+
+    Args:
+        of: makes the row of an index; else it is its ``RowRole``.
+        size: pixels of the title at 100 %.
+        pad: likewise above and below a row.
+        rename: accessible name of the field in which a title is changed, and its most characters.
+    """
+
+    acted = Signal(QModelIndex, str)
+
+    def __init__(
+        self,
+        view: QAbstractItemView,
+        of: Callable[[_Index], ListRow] | None = None,
+        *,
+        size: int = 14,
+        pad: int = 6,
+        rename: tuple[Text, int] = ("", 0),
+    ) -> None:
+        super().__init__(view)
+        self._view, self._of, self._size, self._pad, self._rename = view, of, size, pad, rename
+
+    def row(self, index: _Index) -> ListRow:
+        """What is shown at an index."""
+        return self._of(index) if self._of is not None else index.data(RowRole) or ListRow(str(index.data() or ""))
+
+    # -- places -----------------------------------------------------------------------------------------------------------------
+    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
+        row = self.row(index)
+        height = self._heading(row) if row.title else _height(self._font()) + 2 * theme().px(self._pad)
+        return QSize(theme().px(80), height + (self._content(row) if row.title else 0))
+
+    def _font(self, weight: int = 400) -> QFont:
+        return theme().font(self._size, weight)
+
+    @staticmethod
+    def _heading(row: ListRow) -> int:
+        """Height of the heading over a row."""
+        return _height(theme().font(12, 600)) + theme().px(GAP) if row.heading else 0
+
+    def _content(self, row: ListRow) -> int:
+        """Height of a row without its heading."""
+        texts = len(self._titles(row, self._width())) if row.wrap > 1 else 1
+        small = (bool(row.facts) + bool(row.note)) * _height(theme().font(12)) + len(row.lines) * _height(_excerpt_font(row))
+        return texts * _height(self._font()) + (small and small + _APART) + 2 * theme().px(self._pad)
+
+    def _width(self) -> int:
+        """For the text of a row that wraps; those have no icon."""
+        return max(40, self._view.viewport().width() - 2 * theme().px(MARGIN))
+
+    def _titles(self, row: ListRow, width: int) -> list[str]:
+        """The first lines of a title that wraps."""
+        text = visible(" ".join(row.title.split()))
+        layout = QTextLayout(text, self._font(row.weight))
+        layout.setTextOption(_WRAPPED)
+        layout.beginLayout()
+        starts: list[int] = []
+        while len(starts) <= row.wrap and (line := layout.createLine()).isValid():
+            line.setLineWidth(width)
+            starts.append(line.textStart())
+        layout.endLayout()
+        units = text.encode("utf-16-le")  # Qt counts in those
+        parts = [units[2 * a : 2 * b].decode("utf-16-le") for a, b in zip(starts, [*starts[1:], len(units)], strict=True)]
+        return [*parts[: row.wrap - 1], "".join(parts[row.wrap - 1 :])] if len(parts) > row.wrap else parts
+
+    def _first_line(self, rect: QRect, row: ListRow) -> QRect:
+        """Where the first line of a row is, from the icon on."""
+        look = theme()
+        top = rect.top() + self._heading(row) + look.px(self._pad)
+        left = rect.left() + look.px(MARGIN + INDENT * row.depth)
+        return QRect(left, top, rect.right() + 1 - look.px(MARGIN) - left, _height(self._font()))
+
+    def _icon(self, line: QRect) -> QRect:
+        side = theme().px(self._size + 2)
+        return QRect(line.left(), line.center().y() - side // 2 + 1, side, side)
+
+    def _actions(self, line: QRect, row: ListRow, hovered: bool) -> list[tuple[RowAction, QRect]]:
+        """What can be clicked at the right, from there."""
+        side, right, placed = theme().px(16), line.right() + 1, []
+        for action in row.actions:
+            if hovered or not action.on_hover:
+                placed.append((action, QRect(right - side, line.center().y() - side // 2 + 1, side, side)))
+                right -= side + theme().px(GAP)
+        return placed
+
+    def action_at(self, index: _Index, place: QPoint) -> str:
+        """What a click at this place of the viewport does; empty where it is one on the row."""
+        row, rect = self.row(index), self._view.visualRect(index)  # type: ignore[arg-type]
+        line = self._first_line(rect, row)
+        reach = theme().px(6)
+        if row.icon_action and self._icon(line).adjusted(-reach, -reach, reach, reach).contains(place):
+            return row.icon_action
+        within = (each.name for each, at in self._actions(line, row, True) if at.adjusted(-reach, -reach, reach, reach).contains(place))
+        return next(within, "")
+
+    def editorEvent(self, event: QEvent, model: QAbstractItemModel, option: QStyleOptionViewItem, index: _Index) -> bool:
+        if isinstance(event, QMouseEvent) and event.type() == QEvent.Type.MouseButtonRelease:
+            name = self.action_at(index, event.position().toPoint()) if event.button() == Qt.MouseButton.LeftButton else ""
+            if name:
+                self.acted.emit(index, name)
+                return True
+        return super().editorEvent(event, model, option, index)
+
+    # -- renaming ---------------------------------------------------------------------------------------------------------------
+    def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: _Index) -> QWidget:
+        name, most = self._rename
+        field = control(QLineEdit(parent), "rename-field", name=name)
+        field.setMaxLength(most)
+        return field
+
+    def updateEditorGeometry(self, editor: QWidget, option: QStyleOptionViewItem, index: _Index) -> None:
+        rect = option.rect
+        left = self._icon(self._first_line(rect, self.row(index))).right() + 2
+        editor.setGeometry(left, rect.top(), rect.right() - left, max(rect.height(), editor.sizeHint().height()))
+
+    # -- painting ---------------------------------------------------------------------------------------------------------------
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+        row, rect = self.row(index), QRect(option.rect)
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if row.heading:
+            high = self._heading(row) if row.title else rect.height() - theme().px(4)
+            place = QRect(rect.left(), rect.top(), rect.width(), high).adjusted(theme().px(MARGIN), 0, -theme().px(MARGIN), 0)
+            place.setTop(place.bottom() + 1 - _height(theme().font(12, 600)))
+            _text(painter, place, row.heading, theme().font(12, 600), "muted")
+        if row.title:
+            self._paint_row(painter, rect, option.state, row)
+        painter.restore()
+
+    def _paint_row(self, painter: QPainter, rect: QRect, state: QStyle.StateFlag, row: ListRow) -> None:
+        look, line = theme(), self._first_line(rect, row)
+        marked = bool(state & _STATE.State_Selected) if row.marked is None else row.marked
+        muted = quiet(marked)
+        _paint_ground(painter, rect.adjusted(2, self._heading(row) + 1, -2, -1), state, marked, row.framed)
+        left = line.left()
+        if row.icon is not None:
+            icon = self._icon(line)
+            self._paint_icon(painter, icon, row)
+            left = icon.right() + 1 + look.px(GAP)
+        right = self._paint_right(painter, line, row, bool(state & _STATE.State_MouseOver))
+        first = QRect(left, line.top(), right - left, line.height())
+        colour = muted if row.colour == "muted" else row.colour
+        if row.wrap > 1:
+            titles = self._titles(row, first.width())
+            for number, text in enumerate(titles):
+                _text(painter, first.translated(0, number * line.height()), text, self._font(row.weight), colour)
+            line.translate(0, (len(titles) - 1) * line.height())
+        else:
+            self._paint_first(painter, first, row, colour, muted)
+        below = QRect(left, line.bottom() + 1 + _APART, line.right() + 1 - left, 0)
+        for text in row.lines:
+            below.setHeight(_height(_excerpt_font(row)))
+            draw_marked(painter, below, text, row.needle, _excerpt_font(row))
+            below.translate(0, below.height())
+        below.setHeight(_height(look.font(12)))
+        for text, role in ((row.facts, muted), (row.note, "accent")):
+            if text:
+                _text(painter, below, text, look.font(12), role)
+                below.translate(0, below.height())
+
+    @staticmethod
+    def _paint_icon(painter: QPainter, place: QRect, row: ListRow) -> None:
+        if row.picture is None:
+            _paint_symbol(painter, place, row.icon or "", row.role)
+            return
+        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+        shown = QRect(QPoint(), row.picture.size().scaled(place.size(), Qt.AspectRatioMode.KeepAspectRatio))
+        shown.moveCenter(place.center())
+        painter.drawImage(shown, row.picture)
+        dot = place.width() // 3
+        _paint_dot(painter, QRectF(place.right() + 1 - dot, place.bottom() + 1 - dot, dot, dot), row.role)
+
+    def _paint_right(self, painter: QPainter, line: QRect, row: ListRow, hovered: bool) -> int:
+        """Actions, marks, and the badge or the dot; gives where they begin."""
+        look, right = theme(), line.right() + 1
+        actions = self._actions(line, row, hovered)
+        for action, place in actions:
+            _paint_symbol(painter, place, action.icon, action.role)
+            right = place.left() - look.px(GAP)
+        side = look.px(14)
+        for name in reversed(row.marks):
+            _paint_symbol(painter, QRect(right - side, line.center().y() - side // 2 + 1, side, side), name, "muted")
+            right -= side + look.px(GAP) // 2
+        if any(action.on_hover for action, _place in actions):
+            return right
+        if row.badge:
+            font, high = look.font(12, 600), look.px(18)
+            wide = max(high, QFontMetrics(font).horizontalAdvance(visible(row.badge)) + look.px(10))
+            place = QRect(right - wide, line.center().y() - high // 2 + 1, wide, high)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(look.colour("warn_soft"))
+            painter.drawRoundedRect(place, high / 2, high / 2)
+            _text(painter, place, row.badge, font, "warn_text", int(Qt.AlignmentFlag.AlignCenter))
+            return place.left() - look.px(GAP)
+        if row.dot:
+            side = look.px(7)
+            _paint_dot(painter, QRectF(right - side, line.center().y() - side / 2 + 1, side, side), row.dot)
+            return right - side - look.px(GAP)
+        return right
+
+    def _paint_first(self, painter: QPainter, first: QRect, row: ListRow, colour: str, muted: str) -> None:
+        """Title, what stands beside it and at the end: the end gives way to both, but keeps its share."""
+        font, small, gap = self._font(row.weight), theme().font(12), theme().px(GAP)
+        title, beside, end = visible(row.title), visible(row.beside), visible(row.end)
+        names, others = QFontMetrics(font), QFontMetrics(small)
+        if end:
+            wanted = names.horizontalAdvance(title) + gap + (others.horizontalAdvance(beside) + gap if beside else 0)
+            room = min(others.horizontalAdvance(end) + 1, max(round(first.width() * END_SHARE), first.width() - wanted))
+            place = QRect(first.right() + 1 - room, first.top(), room, first.height())
+            _text(painter, place, end, small, muted, _RIGHT, Qt.TextElideMode.ElideLeft)
+            first = first.adjusted(0, 0, -room - gap, 0)
+        mode = Qt.TextElideMode.ElideMiddle if beside else Qt.TextElideMode.ElideRight
+        shown = names.elidedText(title, mode, round(first.width() * (TITLE_SHARE if beside else 1)))
+        _text(painter, first, shown, font, colour)
+        if beside and (left := names.horizontalAdvance(shown) + gap) < first.width() - theme().px(24):
+            _text(painter, first.adjusted(left, 0, 0, 0), beside, small, muted)
+
+
+def quiet(marked: bool) -> str:
+    """The colour of what is said quietly in a row, which can be read on a coloured ground too."""
+    return "muted_text" if marked else "muted"
+
+
+def draw_marked(painter: QPainter, line: QRect, text: str, needle: str, font: QFont) -> None:
+    """One line of text, from a little before the first word of ``needle`` on, with those words marked."""
+    look, text = theme(), visible(" ".join(text.split()))
+    metrics = QFontMetrics(font)
+    found = word_places(text, needle)
+    if found and metrics.horizontalAdvance(text[: found[0][1]]) > line.width() - 40:
+        text = "…" + text[max(0, found[0][0] - BEFORE) :]
+        found = word_places(text, needle)
+    shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, line.width())
+    form = QTextCharFormat()
+    form.setBackground(look.colour("warn_soft"))
+    form.setForeground(look.colour("text"))
+    form.setFontUnderline(True)
+    marks = []
+    for start, end in found:
+        if end < len(shown) or shown == text:
+            mark = QTextLayout.FormatRange()
+            mark.start, mark.length, mark.format = _units(shown[:start]), _units(shown[start:end]), form
+            marks.append(mark)
+    layout = QTextLayout(shown, font)
+    layout.setFormats(marks)
+    layout.beginLayout()
+    layout.createLine().setLineWidth(line.width() + 100)
+    layout.endLayout()
+    painter.setPen(look.colour("text"))
+    layout.draw(painter, QPointF(line.topLeft()))
+
+
+def _paint_ground(painter: QPainter, area: QRect, state: QStyle.StateFlag, marked: bool, framed: bool) -> None:
+    """A soft ground under what is marked, selected or under the pointer, and a frame around what has the keyboard."""
+    look = theme()
+    if marked or framed or state & (_STATE.State_MouseOver | _STATE.State_Selected):
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(look.colour("accent_soft" if marked else "hover"))
+        painter.drawRoundedRect(area, 6, 6)
+    if framed or state & _STATE.State_HasFocus:
+        painter.setPen(look.colour("muted" if framed else "accent"))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.drawRoundedRect(QRectF(area).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
+
+
+def _paint_symbol(painter: QPainter, place: QRect, name: str, role: str) -> None:
+    if name:
+        colour = getattr(theme().tokens, role)
+        painter.drawPixmap(place.topLeft(), icons.pixmap(name, colour, place.width(), painter.device().devicePixelRatioF()))
+
+
+def _paint_dot(painter: QPainter, place: QRectF, role: str) -> None:
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(theme().colour(role))
+    painter.drawEllipse(place)
+
+
+def _text(
+    painter: QPainter,
+    place: QRect,
+    text: str,
+    font: QFont,
+    role: str,
+    align: int = _LEFT,
+    mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
+) -> None:
+    """One line, with an ellipsis where it does not fit."""
+    painter.setFont(font)
+    painter.setPen(theme().colour(role))
+    painter.drawText(place, align, QFontMetrics(font).elidedText(visible(text), mode, place.width()))
+
+
+def _height(font: QFont) -> int:
+    return QFontMetrics(font).height()
+
+
+def _excerpt_font(row: ListRow) -> QFont:
+    return theme().font(12 if row.code else 13, mono=row.code)
+
+
+def _units(text: str) -> int:
+    """Length as Qt counts it."""
+    return len(text.encode("utf-16-le")) // 2
+
+
+_WRAPPED = QTextOption()
+_WRAPPED.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)

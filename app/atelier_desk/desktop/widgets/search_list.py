@@ -1,0 +1,163 @@
+"""The list of what a search finds: in the command palette, the menus of pickers, completion, and every window to search in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from PySide6.QtCore import QEvent, QModelIndex, QObject, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QStandardItem, QStandardItemModel
+from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
+
+from atelier_desk.desktop.theme import mark
+from atelier_desk.desktop.widgets.basic import label
+from atelier_desk.desktop.widgets.rows import ListRow, RowDelegate, show_row
+from atelier_desk.desktop.widgets.steady import OverlayBar
+from atelier_desk.desktop.widgets.words import Text, bind, control
+from atelier_desk.i18n import N_
+
+PAGE = 8
+"""Lines that Page Up and Page Down go."""
+_VALUE = Qt.ItemDataRole.UserRole
+_MOVES: dict[int, int] = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_PageDown: PAGE, Qt.Key.Key_PageUp: -PAGE}
+_ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+
+
+class SearchList(QListView):
+    """``<name>-list``, and beside it ``<name>-nothing``, which takes its place while there is nothing in it.
+
+    Headings cannot be chosen and are passed over. The keyboard stays in the field, whose keys are handed on to ``key``.
+
+    Signals:
+        chosen: the value of a line, by Enter or a click; where a click only selects, by a double click.
+        acted: the value of a line, and the name of the action whose icon was clicked.
+
+    Args:
+        field: its keys move in the list while that is shown.
+        nothing: what is said in place of an empty list; None where who uses it says that.
+        pad: pixels above and below a line, at 100 %.
+    """
+
+    chosen = Signal(object)
+    acted = Signal(object, str)
+
+    def __init__(
+        self,
+        parent: QWidget,
+        name: str,
+        field: QWidget | None = None,
+        *,
+        nothing: Text | None = N_("No results"),
+        by_click: bool = True,
+        pad: int = 8,
+    ) -> None:
+        super().__init__(parent)
+        self.setObjectName(f"{name}-list")
+        mark(self, "plain")
+        self.rows = QStandardItemModel(self)
+        self.setModel(self.rows)
+        self._delegate = RowDelegate(self, pad=pad)
+        self.setItemDelegate(self._delegate)
+        self.setMouseTracking(True)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setMinimumHeight(1)  # of its own it would not be lower than three lines
+        OverlayBar(self)
+        self.nothing = None if nothing is None else control(label("", "muted", parent, wrap=True), f"{name}-nothing", nothing)
+        if self.nothing is not None:
+            self.nothing.setMargin(12)
+            self.nothing.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeading)
+        (self.clicked if by_click else self.activated).connect(lambda _index: self.choose())
+        if field is not None:
+            field.installEventFilter(self)
+        bind(self.scheduleDelayedItemsLayout)
+
+    def fill(self, groups: Iterable[tuple[str, Iterable[tuple[ListRow, Any]]]]) -> None:
+        """Show these lines with their values under their headings; an empty heading is none. The first line is the current one."""
+        self.rows.clear()
+        for title, lines in groups:
+            if title:
+                heading = QStandardItem()
+                show_row(heading, ListRow(heading=title))
+                heading.setFlags(Qt.ItemFlag.NoItemFlags)
+                self.rows.appendRow(heading)
+            for row, value in lines:
+                item = QStandardItem()
+                item.setEditable(False)
+                item.setData(value, _VALUE)
+                show_row(item, row)
+                self.rows.appendRow(item)
+        self.go(next(iter(self.lines()), -1))
+        if self.nothing is not None:
+            self.nothing.setVisible(not self.rows.rowCount())
+            self.setVisible(self.rows.rowCount() > 0)
+
+    def height_of(self, most: int) -> int:
+        """Pixels of the lines there are, of ``most`` at most."""
+        return sum(self.sizeHintForRow(row) for row in range(min(most, self.rows.rowCount()))) + 2 * self.frameWidth()
+
+    # -- the current line -------------------------------------------------------------------------------------------------------
+    @property
+    def current(self) -> Any:
+        """The value of the current line, None where there is none."""
+        return self.value(self.currentIndex())
+
+    @staticmethod
+    def value(index: QModelIndex) -> Any:
+        """That of a line, None of a heading and beside the list."""
+        return index.data(_VALUE) if index.isValid() else None
+
+    def lines(self) -> list[int]:
+        """The rows that can be chosen."""
+        return [row for row in range(self.rows.rowCount()) if self.rows.index(row, 0).flags() & Qt.ItemFlag.ItemIsSelectable]
+
+    def go(self, row: int) -> None:
+        """Make it the current one, in view; the first of a group with the heading above it."""
+        index = self.rows.index(row, 0)
+        self.setCurrentIndex(index)
+        if not index.isValid():
+            return
+        above = self.rows.index(row - 1, 0)
+        if above.isValid() and not above.flags() & Qt.ItemFlag.ItemIsSelectable:
+            self.scrollTo(above)
+        self.scrollTo(index)
+
+    def step(self, by: int) -> None:
+        """To another line, over headings; a single step goes round."""
+        lines, row = self.lines(), self.currentIndex().row()
+        if lines:
+            place = lines.index(row) + by if row in lines else 0
+            self.go(lines[place % len(lines) if abs(by) == 1 else min(max(place, 0), len(lines) - 1)])
+
+    def choose(self) -> None:
+        """Take the current line."""
+        if (value := self.current) is not None:
+            self.chosen.emit(value)
+
+    # -- keys and clicks --------------------------------------------------------------------------------------------------------
+    def key(self, event: QKeyEvent) -> bool:
+        """Move or choose by a key of the field; whether it was one for the list."""
+        if event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
+            return False
+        if event.key() in _MOVES:
+            self.step(_MOVES[event.key()])
+            return True
+        if event.key() in _ENTER and self.current is not None:
+            self.choose()
+            return True
+        return False
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent) and not self.isHidden():
+            return self.key(event)
+        return super().eventFilter(watched, event)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        index = self.indexAt(event.position().toPoint())
+        value = self.value(index)
+        name = self._delegate.action_at(index, event.position().toPoint()) if value is not None else ""
+        if name:
+            self.acted.emit(value, name)
+        elif value is not None:
+            super().mouseReleaseEvent(event)

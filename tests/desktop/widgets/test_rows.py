@@ -1,0 +1,154 @@
+"""The rows of lists: what of one is seen, how high it is, and what a click in it does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QColor, QImage
+from PySide6.QtWidgets import QListWidget, QListWidgetItem
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets.rows import ListRow, RowAction, RowDelegate, RowRole, show_row
+
+Make = Callable[..., QListWidget]
+STAR = RowAction("star", "star")
+MENU = RowAction("menu", "ellipsis", on_hover=True)
+OVERRIDE = "\u202e"
+"""Turns round what is read after it."""
+
+
+@pytest.fixture
+def listed(qtbot: QtBot) -> Make:
+    def make(*rows: ListRow, width: int = 300) -> QListWidget:
+        view = QListWidget()
+        qtbot.addWidget(view)
+        view.setItemDelegate(RowDelegate(view))
+        view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        view.resize(width, 300)
+        for row in rows:
+            show_row(QListWidgetItem(view), row)
+        view.show()
+        return view
+
+    return make
+
+
+def height(view: QListWidget, row: int) -> int:
+    return view.visualItemRect(view.item(row)).height()
+
+
+def picture(view: QListWidget, row: int) -> QImage:
+    return view.viewport().grab(view.visualItemRect(view.item(row))).toImage()
+
+
+def has(image: QImage, role: str) -> bool:
+    wanted = theme().colour(role).rgb()
+    return any(image.pixelColor(x, y).rgb() == wanted for x in range(image.width()) for y in range(image.height()))
+
+
+TITLE = ListRow("Title")
+HIGHER = [
+    pytest.param(ListRow("Title", facts="facts"), id="facts"),
+    pytest.param(ListRow("Title", lines=("an excerpt",)), id="excerpt"),
+    pytest.param(ListRow("Title", note="score 0.6"), id="note"),
+    pytest.param(ListRow("Title", heading="Monday"), id="heading"),
+    pytest.param(ListRow("A title of many words " * 9, wrap=2), id="second line"),
+]
+
+
+@pytest.mark.parametrize("row", HIGHER)
+def test_what_stands_above_and_beneath_has_its_room(listed: Make, row: ListRow) -> None:
+    view = listed(TITLE, row)
+    assert height(view, 1) >= height(view, 0) + 12
+
+
+def test_what_stands_beside_a_title_makes_no_row_higher_and_a_title_wraps_only_so_far(listed: Make) -> None:
+    words = "A title of many words " * 9
+    view = listed(
+        TITLE,
+        ListRow(words, beside="what it is", end="Ctrl+N", badge="2", icon="bot", marks=("eye",), actions=(STAR,)),
+        ListRow(heading="Heading"),
+        ListRow(words, wrap=2),
+        ListRow(words * 9, wrap=2),
+    )
+    assert height(view, 0) == height(view, 1) == height(view, 2)
+    assert height(view, 3) == height(view, 4)
+
+
+SEEN = [
+    pytest.param(ListRow("Title", badge="2"), "warn_soft", id="badge"),
+    pytest.param(ListRow("Title", dot="ok"), "ok", id="dot"),
+    pytest.param(ListRow("Title", marked=True), "accent_soft", id="marked"),
+    pytest.param(ListRow("Title", lines=("no note",), needle="note"), "warn_soft", id="searched word"),
+    pytest.param(ListRow("Title", lines=(("before " * 60) + "note",), needle="note"), "warn_soft", id="searched word far behind"),
+    pytest.param(ListRow("Title", icon="", picture=QImage()), "warn", id="picture with its dot"),
+]
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+@pytest.mark.parametrize(("row", "role"), SEEN)
+def test_it_is_seen(listed: Make, row: ListRow, role: str, mode: str) -> None:
+    theme().set_mode(mode)  # type: ignore[arg-type]
+    if row.picture is not None:
+        image = QImage(16, 16, QImage.Format.Format_RGB32)
+        image.fill(QColor("white"))
+        row = ListRow(row.title, icon="plug", role="warn", picture=image)
+    view = listed(ListRow("Title"), row)
+    assert has(picture(view, 1), role)
+    assert not has(picture(view, 0), role)
+
+
+def test_a_row_that_is_not_marked_stays_so_when_it_is_selected(listed: Make) -> None:
+    view = listed(ListRow("Title", marked=False), ListRow("Title"))
+    for row, marked in ((0, False), (1, True)):
+        view.setCurrentRow(row)
+        assert has(picture(view, row), "accent_soft") is marked
+
+
+CLICKS = [
+    pytest.param(ListRow("Title", icon="circle", icon_action="status"), 18, "status", id="icon"),
+    pytest.param(ListRow("Title", icon="circle"), 18, "", id="icon that does nothing"),
+    pytest.param(ListRow("Title", icon="circle", icon_action="status", depth=2), 18, "", id="before the icon of a row below"),
+    pytest.param(ListRow("Title", icon="circle", icon_action="status", depth=2), 46, "status", id="icon of a row below"),
+    pytest.param(ListRow("Title", actions=(STAR,)), -18, "star", id="action"),
+    pytest.param(ListRow("Title", actions=(STAR, MENU)), -42, "menu", id="second action"),
+    pytest.param(ListRow("Title", actions=(STAR,)), 100, "", id="title"),
+]
+
+
+@pytest.mark.parametrize(("row", "at", "action"), CLICKS)
+def test_a_click_on_an_icon_does_what_it_says(listed: Make, qtbot: QtBot, row: ListRow, at: int, action: str) -> None:
+    view = listed(TITLE, row)
+    done: list[tuple[int, str]] = []
+    delegate = view.itemDelegate()
+    delegate.acted.connect(lambda index, name: done.append((index.row(), name)))
+    rect = view.visualItemRect(view.item(1))
+    place = QPoint(at if at > 0 else rect.right() + at, rect.center().y())
+    assert delegate.action_at(view.indexAt(place), place) == action
+    qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert done == ([(1, action)] if action else [])
+    qtbot.mouseClick(view.viewport(), Qt.MouseButton.RightButton, pos=place)
+    assert len(done) == bool(action)
+
+
+@pytest.mark.parametrize("part", ["title", "beside", "end", "facts", "note", "heading", "badge", "lines"])
+def test_hidden_characters_are_written_out(listed: Make, part: str) -> None:
+    def row(text: str) -> ListRow:
+        values = {"title": "Title", part: (text,) if part == "lines" else text}
+        return ListRow(**values)  # type: ignore[arg-type]
+
+    view = listed(row(f"a{OVERRIDE}b"), row("a⟨U+202E⟩b"))
+    assert picture(view, 0) == picture(view, 1)
+    item = view.item(0)
+    for role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole, Qt.ItemDataRole.AccessibleTextRole):
+        assert OVERRIDE not in item.data(role)
+    assert item.data(RowRole) == row(f"a{OVERRIDE}b")
+
+
+def test_a_screen_reader_gets_all_of_it_or_what_is_said_of_it(listed: Make) -> None:
+    row = ListRow("Title", beside="what it is", facts="facts", end="Ctrl+N")
+    view = listed(row, ListRow("Title", facts="facts", said="Said"))
+    assert [view.item(at).data(Qt.ItemDataRole.AccessibleTextRole) for at in (0, 1)] == ["Title, what it is, facts, Ctrl+N", "Said"]

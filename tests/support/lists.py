@@ -1,0 +1,11 @@
+"""What the rows of a list say."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QAbstractItemView
+
+
+def titles(view: QAbstractItemView) -> list[str]:
+    """The first text of each row, headings among them."""
+    model = view.model()
+    return [str(model.index(row, 0).data()) for row in range(model.rowCount())]
