@@ -111,6 +111,9 @@ class ListFormPage(SettingsPage, Generic[T]):
         """Whether the form differs from what it was filled with."""
         raise NotImplementedError
 
+    async def load_more(self) -> None:
+        """Read and show what belongs to the chosen one beside its form."""
+
     def complete(self) -> bool:
         """Whether there is enough in the form to be tried and saved."""
         return True
@@ -147,6 +150,8 @@ class ListFormPage(SettingsPage, Generic[T]):
         self.show_list()
         if not self.editing():
             self.show_chosen()
+        self.check()
+        await self.load_more()
 
     def current(self) -> T | None:
         """The one that is shown; None while one is added."""
@@ -190,8 +195,7 @@ class ListFormPage(SettingsPage, Generic[T]):
         if item is None or (item.data(KeyRole) == self.chosen and not self.adding) or self.busy_with_another():
             return
         self.chosen = str(item.data(KeyRole))
-        self.busy.drop()
-        self.show_chosen()
+        self._show_stored()
 
     def busy_with_another(self) -> bool:
         """Whether the form has changes that are not saved: they are neither dropped nor taken along, and the list stays where it is."""
@@ -216,9 +220,13 @@ class ListFormPage(SettingsPage, Generic[T]):
     def revert(self) -> None:
         """Back to what is stored."""
         self.adding, self._filled = False, ""
-        self.busy.drop()
         self.show_list()
+        self._show_stored()
+
+    def _show_stored(self) -> None:
+        self.busy.drop()
         self.show_chosen()
+        self.jobs.start(self.load_more(), "more")
 
     def store(self) -> None:
         """Save the form; what is wrong is said in place."""
@@ -239,6 +247,10 @@ class ListFormPage(SettingsPage, Generic[T]):
         self.adding, self.chosen, self._filled = False, key, ""
         await self.load()
 
-    def run_test_of(self, what: Text, work: Callable[[], Coroutine[Any, Any, Outcome | None]]) -> None:
-        """Try the form, one trial at a time; see ``Busy.run``."""
+    async def show_back(self, key: str) -> None:
+        """What was deleted is there again: it is shown, unless the form has changes."""
+        await (self.load() if self.editing() else self.show_again(key))
+
+    def try_form(self, what: Text, work: Callable[[], Coroutine[Any, Any, Outcome | None]]) -> None:
+        """Try what is in the form, one trial at a time; see ``Busy.run``."""
         self.busy.run(self.jobs, "test", work, what, self.problem)

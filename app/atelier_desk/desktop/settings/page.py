@@ -147,8 +147,8 @@ class SectionCard(Card):
 
 
 class SettingsPage(Translated, QWidget):
-    """A page. Subclasses build in ``__init__``, read their values in ``load`` and set in ``retranslate`` what no text is bound to.
-    ``load`` runs each time the page is shown and whenever one of ``topics`` changed while it is shown.
+    """A page. Subclasses build in ``__init__``, where texts are bound, and read and show their values in ``load``, which runs each time the
+    page is shown, and whenever one of ``topics`` or the language changed while it is shown.
     """
 
     topics: tuple[Topic, ...] = ()
@@ -262,6 +262,11 @@ class SettingsPage(Translated, QWidget):
                 await self.load()
 
         self.jobs.start(job())
+
+    def retranslate(self) -> None:
+        """What no text is bound to is read and shown anew, as on every other change."""
+        if self.isVisible():
+            self.reload()
 
     def find_text(self, words: str) -> QWidget | None:
         """The first control or label that contains every word, for the search across settings."""

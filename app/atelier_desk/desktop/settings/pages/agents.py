@@ -160,7 +160,7 @@ class AgentsPage(ListFormPage[Agent]):
         await self.load()
 
     async def _undelete(self, agent: Agent) -> None:
-        await self.show_again((await self.bridge.engine.agents.save(agent.config)).id)
+        await self.show_back((await self.bridge.engine.agents.save(agent.config)).id)
 
     def _ask_import(self) -> None:
         if not self.busy_with_another():

@@ -92,7 +92,6 @@ class PromptsPage(ListFormPage[Prompt]):
     async def load(self) -> None:
         self._files = await self.bridge.engine.skills.files_by_name()
         await super().load()
-        self.check()
 
     def line(self, prompt: Prompt) -> Line:
         return Line(prompt.id, f"/{prompt.name}", prompt.description or prompt.content.partition("\n")[0], "quote")
@@ -177,8 +176,7 @@ class PromptsPage(ListFormPage[Prompt]):
         await self.load()
 
     async def _undelete(self, prompt: Prompt) -> None:
-        back = await self.bridge.engine.prompts.put_back(prompt)
-        await (self.load() if self.editing() else self.show_again(back.id))
+        await self.show_back((await self.bridge.engine.prompts.put_back(prompt)).id)
 
     def preview(self) -> None:
         """Show what comes of the text in the form with its variables filled in; it can be copied."""
