@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QPushButton
 
 from atelier_desk.desktop.settings.agent_form import AgentForm
 from atelier_desk.desktop.settings.window import SettingsWindow
+from atelier_desk.desktop.widgets import say
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import Agent, AgentConfig, ApprovalMode, Budget, Effort, ToolMode
 from atelier_desk.domain.errors import ConflictError, UsageError
@@ -141,7 +142,7 @@ async def test_a_figure_says_what_it_leaves_out_because_it_is_searched_for(page:
     ]
     assert "with a workspace folder" in note.toolTip()
     with spoken("fr"):
-        note.retranslate()
+        say(note)
         assert " ".join(note.text().split("\n")[0].split()) == (
             "Tous à la fois : 623 jetons (57 outils sont cherchés au besoin ; 21 076 jetons s’ils étaient tous listés)"
         )

@@ -29,7 +29,7 @@ from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.panes.fields import pad
 from atelier_desk.desktop.settings.busy import Busy
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Card, FlowLayout, Line, Translated, control, fill, label, say
+from atelier_desk.desktop.widgets import Card, FlowLayout, Line, control, fill, label, say
 from atelier_desk.desktop.widgets.steady import SteadyWidth
 from atelier_desk.desktop.widgets.words import Text, text_of
 from atelier_desk.i18n import N_, _
@@ -146,7 +146,7 @@ class SectionCard(Card):
         self.heading = say(label("", "heading", page), title)
 
 
-class SettingsPage(Translated, QWidget):
+class SettingsPage(QWidget):
     """A page. Subclasses build in ``__init__``, where texts are bound, and read and show their values in ``load``, which runs each time the
     page is shown, and whenever one of ``topics`` or the language changed while it is shown.
     """
@@ -263,9 +263,10 @@ class SettingsPage(Translated, QWidget):
 
         self.jobs.start(job())
 
-    def retranslate(self) -> None:
-        """What no text is bound to is read and shown anew, as on every other change."""
-        if self.isVisible():
+    def changeEvent(self, event: QEvent) -> None:
+        """What no text is bound to is read and shown anew in another language, as on every other change."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.LanguageChange and self.isVisible():
             self.reload()
 
     def find_text(self, words: str) -> QWidget | None:

@@ -15,11 +15,10 @@ from pydantic import BaseModel
 from PySide6.QtCore import QSignalBlocker
 from PySide6.QtWidgets import QCheckBox, QComboBox, QSpinBox, QWidget
 
-from atelier_desk.desktop.panes.wording import locale
 from atelier_desk.desktop.settings.page import SectionCard, SettingsPage
 from atelier_desk.desktop.widgets import say
 from atelier_desk.desktop.widgets.inputs import ComboBox, SpinBox
-from atelier_desk.desktop.widgets.words import Text, text_of
+from atelier_desk.desktop.widgets.words import Text
 from atelier_desk.domain.settings import Settings
 
 if TYPE_CHECKING:
@@ -46,9 +45,6 @@ class Field:
     def show(self, control: QWidget, value: Any) -> None:
         """Put the stored value into the control; nobody is told of it."""
         raise NotImplementedError
-
-    def retranslate(self, control: QWidget) -> None:
-        """What of the control's texts is no caption or hint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,19 +75,14 @@ class Number(Field):
             made.setRange(*least_most)
         made.setSingleStep(self.step)
         made.setKeyboardTracking(False)  # a number half typed is not meant
+        for part, text in (("suffix", self.suffix), ("least", self.zero)):
+            if text:
+                say(made, **{part: text})  # type: ignore[misc]
         made.valueChanged.connect(lambda value: changed(value))
         return made
 
     def show(self, control: QWidget, value: Any) -> None:
         cast(QSpinBox, control).setValue(round(value))
-
-    def retranslate(self, control: QWidget) -> None:
-        box = cast(QSpinBox, control)
-        box.setLocale(locale())
-        if self.suffix:
-            box.setSuffix(text_of(self.suffix))
-        if self.zero:
-            box.setSpecialValueText(text_of(self.zero))
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +123,6 @@ class RowsPage(SettingsPage):
         self._bound: dict[str, tuple[Field, QWidget]] = {}
         self.build()
         self.end()
-        self.retranslate()
 
     def build(self) -> None:
         for section in self.sections:
@@ -168,10 +158,6 @@ class RowsPage(SettingsPage):
     def store(self, key: str, value: object) -> None:
         """Change one setting, and show what is kept then."""
         self.call(self.bridge.engine.settings.set(key, value))
-
-    def retranslate(self) -> None:
-        for field, control in self._bound.values():
-            field.retranslate(control)
 
     def _chosen(self, field: Field, value: object) -> None:
         if field.done is not None:

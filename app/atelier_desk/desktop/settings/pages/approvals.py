@@ -184,7 +184,7 @@ class ApprovalsPage(RowsPage):
         self.tester = RuleTest(self)
         fill(self.section(N_("WHICH RULE DECIDES?")).body, self.tester)
         self.filter.textChanged.connect(self.rules.filter)
-        self.rules.listed.connect(lambda: _lead(self.filter, *self.rules.buttons(), add, load))
+        self.rules.before, self.rules.after = self.filter, [add, load]
         self.rules.edited.connect(self._edit)
         self.rules.confirmed.connect(lambda rule: self.jobs.once(("confirm", rule), lambda: self._confirm(rule)))
         self.rules.removed.connect(lambda rule: self.jobs.once(("remove", rule), lambda: self._remove(rule)))
@@ -199,11 +199,12 @@ class ApprovalsPage(RowsPage):
         _lead(self.tester.run, self.trail.text)
         _lead(self.trail.export, self.control("audit_days"))
         self.trail.opened.connect(self._show_call)
+        self.commands = SafeCommands(self)
         hint = N_(
             "These run without asking inside your workspace folders: read-only ones in Ask, ones that write the "
             "files they name in Edit. Other options, folders and commands ask."
         )
-        fill(self.section(N_("SAFE COMMANDS")).body, say(label("", "muted", self, wrap=True), hint), SafeCommands(self))
+        fill(self.section(N_("SAFE COMMANDS")).body, say(label("", "muted", self, wrap=True), hint), self.commands)
 
     # values -------------------------------------------------------------------------------------------------------------------------
 
@@ -225,6 +226,7 @@ class ApprovalsPage(RowsPage):
         never = {text: said.localized(_) for text, said in found.items()}
         self.rules.show_rules(rules, {**self._agents, **self._workflows}, never)
         self.trail.show_choices(self._workflows, self._agents, (tool.name for tool in tools))
+        self.commands.show_commands()
         await self.trail.load()
 
     def _show_call(self, line: AuditLine) -> None:
@@ -315,7 +317,3 @@ class ApprovalsPage(RowsPage):
 
     def _bring_back(self, rule: PermissionRule) -> None:
         self.call(self.bridge.engine.permissions.add(rule))
-
-    def retranslate(self) -> None:
-        super().retranslate()
-        self.rules.retranslate()

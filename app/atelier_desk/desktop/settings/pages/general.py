@@ -65,10 +65,6 @@ class Scale(Field):
             scale.slider.blockSignals(True)
             scale.slider.setValue(round(value / SCALE_STEP))
             scale.slider.blockSignals(False)
-        self.retranslate(control)
-
-    def retranslate(self, control: QWidget) -> None:
-        scale = cast(ScaleSlider, control)
         scale.say(scale.slider.value())
 
 

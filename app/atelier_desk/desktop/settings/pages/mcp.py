@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QPushButton, QWidget
 
 from atelier_desk import figures
 from atelier_desk.desktop.jobs import error_text
@@ -21,6 +21,7 @@ from atelier_desk.desktop.settings.mcp_roots import McpRoots
 from atelier_desk.desktop.settings.mcp_tool_rows import McpToolRow
 from atelier_desk.desktop.settings.page import SectionCard
 from atelier_desk.desktop.settings.registry import settings_page
+from atelier_desk.desktop.settings.row_list import RowList
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets import control, fill, label, say
 from atelier_desk.desktop.widgets.format import moment
@@ -99,8 +100,6 @@ class McpPage(ListFormPage["McpStatus"]):
         self._found: list[tuple[str, FoundServer]] = []
         self._asked: FoundServer | None = None
         """What was found and is in the form of a new server."""
-        self._tool_rows: list[McpToolRow] = []
-        self._tools: tuple[McpToolStatus, ...] = ()
         self._agents: list[Agent] = []
         self.dialog: McpImportDialog | None = None
         card = self.section(N_("SERVERS"))
@@ -123,13 +122,13 @@ class McpPage(ListFormPage["McpStatus"]):
         self.form_card.body.addWidget(self.form)
         self._tools_card = self.section(N_("TOOLS"))
         self.approve = control(QPushButton(self), "mcp-approve", N_("Approve all current versions"), on=self._approve)
-        self._tool_list = QVBoxLayout()
+        self._tool_list = RowList(self._tools_card)
         self.left_out = control(label("", "warn", self, wrap=True), "mcp-left-out", self._left_out)
         self._none = control(label("", "muted", self, wrap=True), "mcp-no-tools", N_("Not started yet. Test it to see its tools."))
         fill(self._tools_card.body, fill(QHBoxLayout(), self.approve, 1), self._none, self.left_out, self._tool_list)
         self._agents_card = self.section(N_("AGENTS WITH ITS TOOLS"))
-        self._agent_list = QVBoxLayout()
-        self._agents_card.body.addLayout(self._agent_list)
+        self._agent_list = RowList(self._agents_card, spacing=6)
+        self._agents_card.body.addWidget(self._agent_list)
         self._calls_card = self.section(N_("RECENT CALLS"))
         self.calls = list_of_lines(self, "mcp-calls", N_("Recent calls"))
         self._calls_card.body.addWidget(self.calls)
@@ -200,7 +199,8 @@ class McpPage(ListFormPage["McpStatus"]):
         self._show_tools(tools)
         say(self.left_out)
         self.left_out.setVisible(bool(row.known.rejected))
-        self._show_agents(row.name)
+        given = {agent.id: (agent.name, row.name in agent.config.mcp_servers) for agent in self._agents}
+        self._agent_list.show_rows(given, lambda: [self._agent_box(*agent) for agent in given.items()])
         show_lines(self.calls, [_call_line(call) for call in calls])
         _show(self._calls_card, bool(calls))
         self.roots.show_folders(row.config.roots)
@@ -210,29 +210,26 @@ class McpPage(ListFormPage["McpStatus"]):
     def _show_tools(self, tools: tuple[McpToolStatus, ...]) -> None:
         self.approve.setVisible(any(each.state in ("new", "changed", "gone") for each in tools))
         self._none.setVisible(not tools)
-        if tools == self._tools and self._tool_rows:
-            return
-        self._tools = tools
-        _empty(self._tool_list)
-        self._tool_rows = [McpToolRow(each, self._tools_card) for each in tools]
-        for made in self._tool_rows:
-            made.switched.connect(lambda tool, on: self._change(lambda name: self.bridge.engine.mcp.switch_tool(name, tool, on)))
-            made.ruled.connect(self._rule)
-            made.approved.connect(lambda tool: self._change(lambda name: self.bridge.engine.mcp.approve(name, (tool,))))
-            self._tool_list.addWidget(made)
+        self._tool_list.show_rows(tools, lambda: map(self._tool_row, tools))
+
+    def _tool_row(self, tool: McpToolStatus) -> McpToolRow:
+        made = McpToolRow(tool, self._tool_list)
+        made.switched.connect(lambda tool, on: self._change(lambda name: self.bridge.engine.mcp.switch_tool(name, tool, on)))
+        made.ruled.connect(self._rule)
+        made.approved.connect(lambda tool: self._change(lambda name: self.bridge.engine.mcp.approve(name, (tool,))))
+        return made
 
     def _left_out(self) -> str:
         row = self.current()
         lines = [rejected_words(each.kind, each.name, each.why) for each in (row.known.rejected if row is not None else ())]
         return "\n".join(_("Left out: {what}", what=visible(each)) for each in lines)
 
-    def _show_agents(self, name: str) -> None:
-        _empty(self._agent_list)
-        for agent in self._agents:
-            box = control(QCheckBox(visible(agent.name).replace("&", "&&"), self), f"mcp-agent-{agent.name}")
-            box.setChecked(name in agent.config.mcp_servers)
-            box.clicked.connect(lambda on, agent_id=agent.id: self._change(lambda name: self.bridge.engine.mcp.give(name, agent_id, on)))
-            self._agent_list.addWidget(box)
+    def _agent_box(self, agent_id: str, state: tuple[str, bool]) -> QCheckBox:
+        agent, has_it = state
+        box = control(QCheckBox(visible(agent).replace("&", "&&"), self._agent_list), f"mcp-agent-{agent}")
+        box.setChecked(has_it)
+        box.clicked.connect(lambda on: self._change(lambda name: self.bridge.engine.mcp.give(name, agent_id, on)))
+        return box
 
     def check(self) -> None:
         super().check()
@@ -388,11 +385,3 @@ def log_line(number: int, line: LogLine) -> Line:
 def _show(card: SectionCard, on: bool) -> None:
     card.setVisible(on)
     card.heading.setVisible(on)
-
-
-def _empty(layout: QVBoxLayout) -> None:
-    while (item := layout.takeAt(0)) is not None:
-        widget = item.widget()
-        if widget is not None:
-            widget.setParent(None)
-            widget.deleteLater()

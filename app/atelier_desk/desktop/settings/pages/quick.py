@@ -114,10 +114,6 @@ class QuickPage(RowsPage):
         self.field.setEnabled(settings.quick_key_on)
         self._say_states()
 
-    def retranslate(self) -> None:
-        super().retranslate()
-        self._say_states()
-
     @staticmethod
     def command_line() -> str:
         """The command as it works for this installation."""
