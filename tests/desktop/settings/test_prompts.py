@@ -74,7 +74,7 @@ def texts(widget: Any) -> str:
 
 async def test_the_chosen_one_is_in_the_form_with_its_variables(page: Any, find: Find) -> None:
     assert rows(page) == ["/greet", "/read"]
-    assert (page.name.text(), page.description.text(), page.text.toPlainText()) == ("greet", "Greets", GREET.content)
+    assert (page.name.text(), page.form.controls["description"].text(), page.text.toPlainText()) == ("greet", "Greets", GREET.content)
     assert page.facts.text() == "Variables: who, language = French"
     assert not page.save.isEnabled()
     switch_language("fr")

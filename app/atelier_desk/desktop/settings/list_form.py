@@ -31,7 +31,7 @@ ROWS = 6
 CHANGED = N_("Save your changes or cancel them first.")
 
 
-class Line(NamedTuple):
+class ListLine(NamedTuple):
     """A row of such a list; ``picture`` stands in place of the icon, which becomes a dot of its colour."""
 
     key: str
@@ -49,7 +49,7 @@ def list_of_lines(parent: QWidget, name: str, said: Text) -> QListWidget:
     return made
 
 
-def show_lines(view: QListWidget, lines: Sequence[Line], chosen: str = "") -> None:
+def show_lines(view: QListWidget, lines: Sequence[ListLine], chosen: str = "") -> None:
     """Fill a list, as high as its rows up to ``ROWS``; nobody is told of a change."""
     with QSignalBlocker(view):
         view.clear()
@@ -91,7 +91,7 @@ class ListFormPage(SettingsPage, Generic[T]):
         """What there is."""
         raise NotImplementedError
 
-    def line(self, thing: T) -> Line:
+    def line(self, thing: T) -> ListLine:
         """The row of one; its key tells it from all others."""
         raise NotImplementedError
 

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.panes.two_line import KeyRole
 from atelier_desk.desktop.settings.files import ask_folder
-from atelier_desk.desktop.settings.list_form import Line, list_of_lines, show_lines
+from atelier_desk.desktop.settings.list_form import ListLine, list_of_lines, show_lines
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets import control, fill, label
 from atelier_desk.i18n import N_, _
@@ -39,7 +39,7 @@ class McpRoots(QWidget):
 
     def show_folders(self, folders: Sequence[str]) -> None:
         self._folders = tuple(folders)
-        show_lines(self.list, [Line(each, each.rstrip("/").rpartition("/")[2] or each, each, "folder") for each in folders])
+        show_lines(self.list, [ListLine(each, each.rstrip("/").rpartition("/")[2] or each, each, "folder") for each in folders])
         self.drop.setEnabled(False)
 
     def pick(self) -> None:

@@ -14,7 +14,7 @@ from atelier_desk.desktop.panes.base import offer_undo, toast
 from atelier_desk.desktop.settings.agent_form import AgentForm
 from atelier_desk.desktop.settings.agent_import import IMPORT_KINDS, ask_import
 from atelier_desk.desktop.settings.files import ask_open, ask_save, read_text, write_text
-from atelier_desk.desktop.settings.list_form import Line, ListFormPage, Saved
+from atelier_desk.desktop.settings.list_form import ListFormPage, ListLine, Saved
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.tool_boxes import ToolChoice
 from atelier_desk.domain.agent import Agent, AgentConfig
@@ -89,12 +89,12 @@ class AgentsPage(ListFormPage[Agent]):
         self.form.set_models(providers, models)
         self.check()
 
-    def line(self, agent: Agent) -> Line:
+    def line(self, agent: Agent) -> ListLine:
         config = agent.config
         facts = [f"{config.provider} · {self._labels.get((config.provider, config.model), config.model)}"]
         if agent.id == self._default:
             facts.append(_("default"))
-        return Line(agent.id, agent.name, " · ".join(facts), "bot")
+        return ListLine(agent.id, agent.name, " · ".join(facts), "bot")
 
     def heading(self, agent: Agent | None) -> str:
         return agent.name.upper() if agent is not None else _("NEW AGENT")

@@ -14,10 +14,11 @@ from PySide6.QtWidgets import QGridLayout, QLineEdit, QPushButton, QWidget
 from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.base import offer_undo, toast
 from atelier_desk.desktop.settings.audit_trail import AuditTrail
+from atelier_desk.desktop.settings.fields import Choice, Number, Toggle
 from atelier_desk.desktop.settings.files import ask_open
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.risk_table import RiskTable
-from atelier_desk.desktop.settings.rows import Choice, Number, RowsPage, Section, Toggle
+from atelier_desk.desktop.settings.rows import RowsPage, Section
 from atelier_desk.desktop.settings.rule_form import RuleForm, RuleImport
 from atelier_desk.desktop.settings.rule_list import RuleList
 from atelier_desk.desktop.settings.rule_test import RuleTest

@@ -14,7 +14,7 @@ from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.settings import mcp_icon
 from atelier_desk.desktop.settings.busy import Outcome
 from atelier_desk.desktop.settings.files import confirm
-from atelier_desk.desktop.settings.list_form import Line, ListFormPage, Saved, list_of_lines, show_lines
+from atelier_desk.desktop.settings.list_form import ListFormPage, ListLine, Saved, list_of_lines, show_lines
 from atelier_desk.desktop.settings.mcp_form import McpForm
 from atelier_desk.desktop.settings.mcp_import import McpImportDialog
 from atelier_desk.desktop.settings.mcp_roots import McpRoots
@@ -165,8 +165,8 @@ class McpPage(ListFormPage["McpStatus"]):
         self._agents = await self.bridge.engine.agents.list()
         return await self.bridge.engine.mcp.list()
 
-    def line(self, row: McpStatus) -> Line:
-        return Line(row.name, row.name, facts(row), "plug", ROLES[row.state], mcp_icon.image(row.known.icon))
+    def line(self, row: McpStatus) -> ListLine:
+        return ListLine(row.name, row.name, facts(row), "plug", ROLES[row.state], mcp_icon.image(row.known.icon))
 
     def heading(self, row: McpStatus | None) -> str:
         return row.name.upper() if row is not None else _("NEW SERVER")
@@ -370,16 +370,16 @@ def _outcome(health: McpHealth) -> Outcome:
     return lambda: health_text(health), "ok" if health.ok else "error"
 
 
-def _call_line(call: ToolExecution) -> Line:
+def _call_line(call: ToolExecution) -> ListLine:
     title = f"{call.tool.partition('__')[2].partition('__')[2] or call.tool} · {moment(call.started_at)}"
     about = " · ".join(filter(None, (call.agent_name, figures.duration(call.duration_ms), call.error or call.status)))
-    return Line(call.call_id, title, about, *(("circle-x", "err") if call.error else ("circle-check", "ok")))
+    return ListLine(call.call_id, title, about, *(("circle-x", "err") if call.error else ("circle-check", "ok")))
 
 
-def log_line(number: int, line: LogLine) -> Line:
+def log_line(number: int, line: LogLine) -> ListLine:
     """A line of a server's log, ``number`` counted from the newest."""
     about = " · ".join(filter(None, (f"{line.time.astimezone():%H:%M:%S}", line.level, line.logger)))
-    return Line(str(number), line.text, about, "circle-alert" if line.level in _BAD else "info", _BAD.get(line.level, "muted"))
+    return ListLine(str(number), line.text, about, "circle-alert" if line.level in _BAD else "info", _BAD.get(line.level, "muted"))
 
 
 def _show(card: SectionCard, on: bool) -> None:

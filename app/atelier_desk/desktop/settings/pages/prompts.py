@@ -5,17 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 
 from atelier_desk.desktop.chat.compose.prompt_form import PromptForm
 from atelier_desk.desktop.panes.base import offer_undo, toast
+from atelier_desk.desktop.settings.fields import Line, Lines
 from atelier_desk.desktop.settings.files import ask_open, ask_save, read_text, write_text
-from atelier_desk.desktop.settings.list_form import Line, ListFormPage, Saved
+from atelier_desk.desktop.settings.form import Form
+from atelier_desk.desktop.settings.list_form import ListFormPage, ListLine, Saved
 from atelier_desk.desktop.settings.registry import settings_page
-from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import control, fill, label, say
 from atelier_desk.desktop.widgets.inputs import SearchField
-from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.domain.prompt import Prompt, PromptDraft
 from atelier_desk.i18n import N_, _
 from atelier_desk.workspace.skills.arguments import Variable, variables
@@ -27,6 +27,13 @@ OPEN_KINDS = N_("Prompts (*.md *.yaml *.yml *.json)")
 SAVE_KINDS = N_("Markdown (*.md)")
 
 
+FIELDS = (
+    Line("name", N_("Name"), N_("Letters, digits, “-”, “_” and “.”, no spaces. Type /name to insert it.")),
+    Line("description", N_("Description"), N_("What it is for, in a line.")),
+    Lines("content", N_("Text of the prompt"), name="prompt-text", height=130, fixed=False),
+)
+
+
 @settings_page("prompts", order=32, icon="quote", title=N_("Prompts"))
 class PromptsPage(ListFormPage[Prompt]):
     """``prompt-list`` with ``prompt-search``, new, duplicate, preview, import, export, delete (undo); the form below."""
@@ -36,8 +43,6 @@ class PromptsPage(ListFormPage[Prompt]):
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(bridge, parent)
         self._files: dict[str, str] = {}
-        self._shown = PromptDraft(name="", content="")
-        """What the form was filled with."""
         self.dialog: PromptForm | None = None
         about = N_(
             "Texts that you use often. Type / and the name in a message to insert one. "
@@ -69,20 +74,15 @@ class PromptsPage(ListFormPage[Prompt]):
 
     def _build_form(self) -> None:
         card = self.form_card
-        self.name = control(QLineEdit(self), "prompt-name")
-        self.description = control(QLineEdit(self), "prompt-description")
-        self.text = control(TextField(self), "prompt-text", name=N_("Text of the prompt"))
-        self.text.setTabChangesFocus(True)
-        self.text.setMinimumHeight(theme().px(130))
+        self.form = Form(PromptDraft, self, "prompt", *FIELDS)
+        self.name, self.text = self.form.controls["name"], self.form.controls["content"]
         self.facts = control(label("", "small", self, wrap=True), "prompt-facts", self._facts)
         self.warning = control(label("", "small-warn", self, wrap=True), "prompt-warning", self._warnings)
         card.body.addWidget(self.warning)
-        self.row(card, self.name, N_("Name"), N_("Letters, digits, “-”, “_” and “.”, no spaces. Type /name to insert it."), stretch=True)
-        self.row(card, self.description, N_("Description"), N_("What it is for, in a line."), stretch=True)
+        for key in ("name", "description"):
+            self.form.row(self, card, key)
         fill(card.body, self.text, self.facts)
-        for field in (self.name, self.description):
-            field.textChanged.connect(lambda _text: self.check())
-        self.text.textChanged.connect(self.check)
+        self.form.changed.connect(self.check)
 
     # showing ------------------------------------------------------------------------------------------------------------------------
 
@@ -93,8 +93,8 @@ class PromptsPage(ListFormPage[Prompt]):
         self._files = await self.bridge.engine.skills.files_by_name()
         await super().load()
 
-    def line(self, prompt: Prompt) -> Line:
-        return Line(prompt.id, f"/{prompt.name}", prompt.description or prompt.content.partition("\n")[0], "quote")
+    def line(self, prompt: Prompt) -> ListLine:
+        return ListLine(prompt.id, f"/{prompt.name}", prompt.description or prompt.content.partition("\n")[0], "quote")
 
     def listed(self) -> list[Prompt]:
         words = self.search.text().casefold().split()
@@ -111,18 +111,11 @@ class PromptsPage(ListFormPage[Prompt]):
     def heading(self, prompt: Prompt | None) -> str:
         return f"/{prompt.name}" if prompt is not None else _("NEW PROMPT")
 
-    def draft(self) -> PromptDraft:
-        """What stands in the form."""
-        return PromptDraft(name=self.name.text(), description=self.description.text(), content=self.text.toPlainText())
-
     def edited(self) -> bool:
-        return self.draft() != self._shown
+        return self.form.edited()
 
     def show_form(self, prompt: Prompt | None) -> None:
-        shown = self._shown = prompt.draft if prompt is not None else PromptDraft(name="", content="")
-        self.name.setText(shown.name)
-        self.description.setText(shown.description)
-        self.text.setPlainText(shown.content)
+        self.form.show_values(prompt.draft if prompt is not None else PromptDraft(name="", content=""))
 
     def check(self) -> None:
         super().check()
@@ -136,12 +129,12 @@ class PromptsPage(ListFormPage[Prompt]):
         self.warning.setVisible(bool(self.warning.text()))
 
     def _facts(self) -> str:
-        found = variables(self.text.toPlainText())
+        found = variables(self.form.read()["content"])
         return _("Variables: {names}", names=", ".join(map(_variable, found))) if found else _("No variables.")
 
     def _warnings(self) -> str:
         prompt, warnings = self.current(), []
-        if (file := self._files.get(self.name.text().strip())) and (prompt is not None or self.adding):
+        if (file := self._files.get(self.form.read()["name"])) and (prompt is not None or self.adding):
             warnings.append(_("A skill or command has this name and comes first: {file}. Rename the prompt to use it.", file=file))
         if prompt is not None and prompt.tainted:
             warnings.append(_("From {source}: read it before you use it. Saving it says that you have.", source=", ".join(prompt.tainted)))
@@ -150,7 +143,7 @@ class PromptsPage(ListFormPage[Prompt]):
     # doing --------------------------------------------------------------------------------------------------------------------------
 
     async def save_form(self) -> Saved:
-        saved = await self.bridge.engine.prompts.save(self.draft(), None if self.adding else self.chosen)
+        saved = await self.bridge.engine.prompts.save(self.form.made(), None if self.adding else self.chosen)
         return saved.id, lambda: toast(self, _("{name} saved", name=f"/{saved.name}"))
 
     async def show_again(self, key: str) -> None:
@@ -183,7 +176,7 @@ class PromptsPage(ListFormPage[Prompt]):
         prompt = self.current()
         if prompt is None:
             return
-        shown = prompt.model_copy(update=self.draft().model_dump())
+        shown = prompt.model_copy(update=self.form.read())
         self.dialog = PromptForm(shown, _("Copy"), self._copy, self)
         self.dialog.finished.connect(self._closed)
         self.dialog.open()
