@@ -23,6 +23,7 @@ from atelier_desk.desktop import app as desktop
 from atelier_desk.desktop.crash import CrashHandler, report_text
 from atelier_desk.desktop.opening_page import OpeningPage
 from atelier_desk.desktop.panes.base import Pane
+from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.settings import Settings
@@ -320,3 +321,27 @@ def test_the_command_lines_language_wins_over_the_stored_one(qtbot: QtBot, tmp_p
     drive(monkeypatch, then)
     assert desktop.main(tmp_path, ["--lang", "fr"], opener=opener) == 0
     assert seen == ["fr"]
+
+
+def test_a_setting_that_changed_is_applied_by_its_subscribers_alone(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine, seen = Engine(), []
+    told: list[tuple[str, ...]] = []
+
+    @asynccontextmanager
+    async def opener(data_dir: Path | None) -> AsyncIterator[Any]:
+        yield engine
+
+    def then(program: desktop.Program) -> bool:
+        if program.bridge.ready and engine.calls("go_on") and not told:
+            for key in ("shortcuts", "tray", "theme", "language"):
+                program.window.settings.subscribe(lambda value, key=key: told.append((key, str(value))), key, at_once=False)
+            told.append(("begun",))
+            engine.values = engine.values.model_copy(update={"font_scale": 150, "language": "fr"})
+            program.bridge.changed.emit("settings", "font_scale")
+        if told and theme().scale == 1.5 and i18n.language() == "fr":
+            seen.append(json.loads((tmp_path / desktop.FIRST_LOOK).read_text())["font_scale"])
+        return bool(seen)
+
+    drive(monkeypatch, then)
+    assert desktop.main(tmp_path, [], opener=opener) == 0
+    assert (told, seen) == ([("begun",), ("language", "fr")], [150])

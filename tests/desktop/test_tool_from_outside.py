@@ -72,17 +72,17 @@ def test_its_words_are_found_by_the_catalogue(garden: Path) -> None:
 
 async def test_the_agent_form_and_the_list_of_tools_offer_it_in_both_languages(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
     infos = await ToolService(cast(ServiceContext, SimpleNamespace(registry=create_default_tool_registry()))).list()
-    boxes, listing = ToolBoxes(), ToolList()
-    for widget in (boxes, listing):
-        qtbot.addWidget(widget)
+    parent = QWidget()
+    boxes, listing = ToolBoxes(parent), ToolList(parent)
+    qtbot.addWidget(parent)
     boxes.set_choices(tool_choices(infos))
     listing.show_tools(infos)
     box = boxes.findChild(QCheckBox, "tool-enabled-WaterTool")
     assert (box.text(), box.accessibleDescription()) == ("Watering can", "Waters a bed of your garden")
     assert {"Garden"} <= set(texts(boxes)) & set(texts(listing))
     stranger.speak_french(monkeypatch)
-    boxes.retranslate()
-    listing.retranslate()
+    boxes.set_choices(tool_choices(infos))
+    listing.show_tools(infos)
     assert boxes.findChild(QCheckBox, "tool-enabled-WaterTool").text() == "Arrosoir"
     head = listing.findChild(QPushButton, "tool-fold-WaterTool")
     assert head.accessibleDescription() == "Arrose une plate-bande de votre jardin"

@@ -100,6 +100,7 @@ class Program(QObject):
         self.window.restore_layout(look.get("window", {}))
         self._keeper = LayoutKeeper(self.window, self._keep_soon)
         self._connect()
+        self._follow_settings()
 
     def _connect(self) -> None:
         self._raise_asked.connect(self.window.raise_up)
@@ -209,7 +210,7 @@ class Program(QObject):
     # -- engine ---------------------------------------------------------------------------------------------------------------
     async def _on_opened(self) -> None:
         settings = await self.bridge.engine.settings.get()
-        self._apply(settings)
+        self._follow_language(settings.language)  # an engine that is opened again takes the stored one itself
         await self.window.start(settings)
         self._keeper.start()
         _calm_collector()
@@ -240,15 +241,22 @@ class Program(QObject):
         guide.finished.connect(lambda *_: self.window.hold(False))
         guide.open()
 
-    def _apply(self, settings: Settings) -> None:
-        theme().set_mode(settings.theme)
-        theme().set_scale(settings.font_scale)
-        self.window.set_shortcuts(settings.shortcuts)
-        wanted = self._language or settings.language
+    def _follow_settings(self) -> None:
+        follow = self.window.settings.subscribe
+        follow(theme().set_mode, "theme")
+        follow(theme().set_scale, "font_scale")
+        follow(self._follow_language, "language")
+        follow(self._keep_first_look, "theme", "font_scale", "language")
+
+    def _follow_language(self, chosen: str) -> None:
+        wanted = self._language or chosen
         code = wanted if wanted in LANGUAGES else system_language()
         if code != self._shown_language or code != language():  # the engine sets the stored one while it opens
             self._switch_language(code)
-        self._write_first_look(settings)
+
+    def _keep_first_look(self, *_look: object) -> None:
+        if (settings := self.window.settings.applied) is not None:
+            self._write_first_look(settings)
 
     def _on_failed(self, error: BaseException) -> None:
         if not self._closing:
@@ -263,15 +271,12 @@ class Program(QObject):
         if topic == "settings" and key != "window":
             if key == "language":
                 self._language = ""  # a choice made now is stronger than the command line's
-            self.bridge.jobs.start(self._reapply())
+            self.bridge.jobs.start(self._publish())
         elif topic == "data" and not self._closing:
             self.window.sidebar.foot.show_connection("moved" if key == "moved" else "ready")
 
-    async def _reapply(self) -> None:
-        settings = await self.bridge.engine.settings.get()
-        self._apply(settings)
-        if self.window.presenter is not None:
-            self.window.system.apply(settings)
+    async def _publish(self) -> None:
+        await self.window.settings.publish(await self.bridge.engine.settings.get())
 
     # -- language ---------------------------------------------------------------------------------------------------------------
     def _on_language(self, code: str) -> None:

@@ -24,6 +24,7 @@ from atelier_desk.desktop.theme.icons import app_icon
 from atelier_desk.desktop.widgets import ToastHost, bind, control, say
 from atelier_desk.desktop.widgets.enter import EnterPresses
 from atelier_desk.desktop.window_actions import WindowActions
+from atelier_desk.domain.setting_subscribers import SettingSubscribers
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -75,6 +76,8 @@ class MainWindow(WindowActions):
         self.actions_.hold()
         self._add_pane_actions()
         self.presenter: Any = None
+        self.settings = SettingSubscribers()
+        self.settings.subscribe(self.set_shortcuts, "shortcuts")
         self._error_page: StartupErrorPage | None = None
         self._connect()
         self.resize(QSize(1360, 860).boundedTo(self.screen().availableSize()))
@@ -163,7 +166,7 @@ class MainWindow(WindowActions):
     async def start(self, settings: Settings) -> None:
         """The engine is open: fill everything, and show the workflow a person wants to see first."""
         self.prepare()
-        self.system.apply(settings)
+        await self.settings.publish(settings)
         self.presenter.set_view("", None)
         await self.chat.load_choices()
         await self.sidebar.load()

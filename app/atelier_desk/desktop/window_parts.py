@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.rail import Rail
     from atelier_desk.desktop.sidebar.sidebar import Sidebar
     from atelier_desk.desktop.widgets import ToastHost
+    from atelier_desk.domain.setting_subscribers import SettingSubscribers
 
 
 class WindowParts(QMainWindow):
@@ -25,6 +26,7 @@ class WindowParts(QMainWindow):
         pages: ``middle``, or what stands in its place while the engine is not open.
         middle: the conversation, or a replay.
         presenter: None until the first paint is over.
+        settings: parts of the window that follow a setting subscribe to it there.
     """
 
     bridge: Bridge
@@ -36,6 +38,7 @@ class WindowParts(QMainWindow):
     middle: QStackedWidget
     actions_: ActionRegistry
     presenter: Any
+    settings: SettingSubscribers
 
     def watched_outside(self, workflow_id: str) -> bool:
         """Whether a person looks at this workflow's answer in the window of quick ask."""

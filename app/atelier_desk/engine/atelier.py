@@ -16,7 +16,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from atelier_desk import background
 from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import AtelierError, UsageError
+from atelier_desk.domain.setting_subscribers import SettingSubscribers
 from atelier_desk.engine.bus import EventBus
 from atelier_desk.engine.service_list import SERVICES, Services
 from atelier_desk.i18n import N_, set_language
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from atelier_desk.domain.agent import AgentConfig
     from atelier_desk.domain.chat import ImagePart
     from atelier_desk.domain.events.run import Dispatch
-    from atelier_desk.domain.settings import Settings
+    from atelier_desk.domain.settings import EmbedderSettings, Settings
     from atelier_desk.domain.stream.event import StreamEvent
     from atelier_desk.domain.workflow import RunMode, Workflow
     from atelier_desk.engine.asking import Answer
@@ -69,6 +70,7 @@ class Atelier(Services):
         bus: stream events and change notices.
         runs: starts and steers runs.
         embedder: the one in use, None when vectors are off; ``memory_search`` uses it.
+        in_force: the settings in force; who applies one subscribes to it there.
     """
 
     store: Store
@@ -81,12 +83,12 @@ class Atelier(Services):
     gate: WorkflowQuestionGate
     embedder: Embedder | None
     memory_search: MemorySearch
-    _at_start: Settings
     _given: tuple[ModelFactory | None, Embedder | None, FaultPoint | None]
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
         self.bus = EventBus()
+        self.in_force = SettingSubscribers()
         self.embedder = None
         self.background = background.Tasks(self.bus.failed)
         self._embedder_tried: asyncio.Task[None] | None = None
@@ -299,7 +301,7 @@ class Atelier(Services):
         from atelier_desk.web.reader import Web
 
         made = Web(self.datadir.web, self.clock)
-        made.use(self._at_start.web)
+        self.in_force.subscribe(made.use, "web")
         return made
 
     @cached_property
@@ -308,7 +310,7 @@ class Atelier(Services):
         from atelier_desk.web.search import Searcher
 
         made = Searcher(self.vault, self.clock)
-        made.settings = self._at_start.web
+        self.in_force.subscribe(partial(setattr, made, "settings"), "web")
         return made
 
     @cached_property
@@ -317,7 +319,7 @@ class Atelier(Services):
         from atelier_desk.web.making import Maker
 
         made = Maker(self.vault, self.clock, self.web_pages)
-        made.settings = self._at_start.media
+        self.in_force.subscribe(partial(setattr, made, "settings"), "media")
         return made
 
     @cached_property
@@ -326,7 +328,7 @@ class Atelier(Services):
         from atelier_desk.engine.seeing import Seer
 
         made = Seer(lambda name: self.providers.provider(name), lambda name, model: self.models.info(name, model), self.clock)
-        made.model = self._at_start.media.sees
+        self.in_force.subscribe(partial(setattr, made, "model"), "media.sees")
         return made
 
     @cached_property
@@ -435,7 +437,7 @@ class Atelier(Services):
             settings = (await self.repos.settings.load()).in_force
             self._make_services(fault)
             await self._make_memory(settings, embedder)
-            self._make_runs(settings, model_factory, fault)
+            self._make_runs(model_factory, fault)
             await self.runs.recovery.index()
             await end_runs(self.repos, self.runs, self.datadir.root)
             await self._load_tools()
@@ -466,7 +468,8 @@ class Atelier(Services):
     async def _take_settings(self, fsync: bool | None, language: str | None, start: bool) -> None:
         settings = await self.repos.settings.load()
         set_language(language or settings.language)
-        self._at_start = settings.in_force
+        await self.in_force.publish(settings.in_force)
+        self.in_force.subscribe(set_language, "language", at_once=False)
         if fsync is None and start and not settings.fsync:
             # The wish is in the database, which takes it only when it is opened; who only looks need not open it again.
             await self.store.set_fsync(False)
@@ -513,7 +516,7 @@ class Atelier(Services):
         except AtelierError as error:
             log.warning("no embedder, full text alone: %s", error)
 
-    def _make_runs(self, settings: Settings, model_factory: ModelFactory | None, fault: FaultPoint | None) -> None:
+    def _make_runs(self, model_factory: ModelFactory | None, fault: FaultPoint | None) -> None:
         from atelier_desk.engine.gateways.direct_call import DirectCallGateway
         from atelier_desk.engine.gateways.gateway import FactoryGateway
         from atelier_desk.engine.gateways.providers import ProviderGateway
@@ -549,13 +552,22 @@ class Atelier(Services):
             own=(Path(self.datadir.root).resolve().as_posix(),),
             marks=self.workspace_files.marks,
             record_answer=self.gate.record,
-            inactivity_s=settings.inactivity_s,
-            stop_repetition=settings.stop_repetition,
             fault=fault or no_fault,
         )
-        self.runs = RunManager(self.environment, self._resolve_agent, slots=settings.workflows_running)
-        self.runs.titles.wanted = settings.name_by_model
+        self.runs = RunManager(self.environment, self._resolve_agent)
         self.runs.remembering.search = self.memory_search
+        follow = self.in_force.subscribe
+        follow(partial(setattr, self.environment, "inactivity_s"), "inactivity_s")
+        follow(partial(setattr, self.environment, "stop_repetition"), "stop_repetition")
+        follow(partial(setattr, self.runs, "slots"), "workflows_running")
+        follow(partial(setattr, self.runs.titles, "wanted"), "name_by_model")
+        follow(lambda *_: self.runs.narrowing.apply(), "approvals", "folder_trust", at_once=False)
+        follow(self._follow_embedder, "embedder", at_once=False)
+
+    async def _follow_embedder(self, _embedder: EmbedderSettings) -> None:
+        """Make the vectors of memories and projects by the new one, in the background."""
+        self.memories.start_reembed()
+        await self.projects.follow_embedder()
 
     async def _resolve_agent(self, workflow: Workflow, agent_id: str) -> Who:
         from atelier_desk.domain.errors import NotFoundError

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QPushButton
 
 from atelier_desk.desktop.settings.agent_form import AgentForm
 from atelier_desk.desktop.settings.window import SettingsWindow
+from atelier_desk.desktop.widgets import say
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import Agent, AgentConfig, ApprovalMode, Budget, Effort, ToolMode
 from atelier_desk.domain.errors import ConflictError, UsageError
@@ -141,7 +142,7 @@ async def test_a_figure_says_what_it_leaves_out_because_it_is_searched_for(page:
     ]
     assert "with a workspace folder" in note.toolTip()
     with spoken("fr"):
-        note.retranslate()
+        say(note)
         assert " ".join(note.text().split("\n")[0].split()) == (
             "Tous à la fois : 623 jetons (57 outils sont cherchés au besoin ; 21 076 jetons s’ils étaient tous listés)"
         )
@@ -163,14 +164,14 @@ async def test_what_is_wrong_is_said_under_its_field(page: Any, find: Find, atel
     assert atelier.calls("agents.save") == []
     assert find("agent-error-name").text() == "must not be blank"
     assert find("agent-error-system-prompt").text() == "is too long: 100,001 of 100,000 characters"
-    assert find("agent-note").isVisible()
+    assert page.busy.isVisible()
     find("agent-name").setText("Researcher")
     find("agent-system-prompt").setPlainText("Be brief.")
     atelier.set("agents", "save", ConflictError("An agent named {name} already exists.", name="Researcher"))
     find("agent-save").click()
     await settle()
     assert not find("agent-error-name").isVisible()
-    assert find("agent-note").text() == "An agent named Researcher already exists."
+    assert page.busy.text.text() == "An agent named Researcher already exists."
     assert find("agent-name").text() == "Researcher"
 
 
@@ -207,7 +208,7 @@ async def test_duplicate_default_delete_and_undo(page: Any, find: Find, atelier:
     find("agent-default").click()
     await settle()
     assert atelier.kept.default_agent_id == "a2"
-    before = list(page._agents)
+    before = list(page.things)
     atelier.set("agents", "list", [*before, copy])
     find("agent-duplicate").click()
     await settle()
@@ -251,7 +252,7 @@ async def test_tools_in_an_order_of_their_own_are_no_change(page: Any, find: Fin
     while page.jobs._tasks:
         await page.jobs.settled()
     assert find("agent-name").text() == "Tester"
-    assert page._form_heading.text() == "TESTER"
+    assert page.form_card.heading.text() == "TESTER"
     assert not find("agent-save").isEnabled()
     assert page.form.tools.enabled() == config.tools
 
@@ -284,7 +285,7 @@ async def test_changes_are_saved_or_cancelled_before_another_agent_is_shown(page
     page.list.setCurrentRow(1)
     await settle()
     assert (find("agent-name").text(), page.list.currentRow()) == ("Assistant", 0)
-    assert find("agent-note").text() == "Save your changes or cancel them first."
+    assert page.busy.text.text() == "Save your changes or cancel them first."
     find("agent-new").click()
     find("agent-duplicate").click()
     await settle()

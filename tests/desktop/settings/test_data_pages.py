@@ -13,7 +13,7 @@ import pytest
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMessageBox, QPushButton
 
-from atelier_desk import i18n
+from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.settings.pages.diagnostics import LOG_LINES, log_tail
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.domain.errors import StorageError, UsageError
@@ -347,11 +347,9 @@ async def test_what_undo_keeps_is_shown_limited_and_cleaned(window: SettingsWind
     assert page._kept.hint.text() == "12\u202fMB for 40 changes that can be undone, the oldest of 2026-11-01"
     assert page._place.hint.text().endswith("\n3 attachments and files of tools: 2\u202fkB")
     assert find("checkpoint-mb").suffix() == "\u202fMB"
-    i18n.set_language("fr")
-    page.retranslate()
+    switch_language("fr")
     assert find("checkpoint-mb").suffix() == "\u202fMo"
-    i18n.set_language("en")
-    page.retranslate()
+    switch_language("en")
     find("checkpoint-days").setValue(7)
     await settle()
     assert atelier.kept.checkpoint_days == 7

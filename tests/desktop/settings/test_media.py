@@ -29,17 +29,21 @@ async def test_services_are_set_up_with_their_keys(page: Any, atelier: Engine) -
         return True
 
     atelier.set("media", "use", use)
-    assert (page.apply.isEnabled(), page.models_key.isVisibleTo(page), page.forget.isVisibleTo(page)) == (False, False, True)
-    page.images.setText("https://images.example.org/v1/")
-    page.images_model.setText("painter")
-    page.models.setCurrentIndex(page.models.findData("meshy"))
-    page.models_key.setText("key-of-meshy")
-    page.sees.setText("Ollama/qwen3-vl")
+    assert (page.apply.isEnabled(), page.form.controls["models_key"].isVisibleTo(page), page.forget.isVisibleTo(page)) == (
+        False,
+        False,
+        True,
+    )
+    page.form.controls["images"].setText("https://images.example.org/v1/")
+    page.form.controls["images_model"].setText("painter")
+    page.form.controls["models"].setCurrentIndex(page.form.controls["models"].findData("meshy"))
+    page.form.controls["models_key"].setText("key-of-meshy")
+    page.form.controls["sees"].setText("Ollama/qwen3-vl")
     page.apply.click()
     await settle()
     wanted = MediaSettings(images="https://images.example.org/v1", images_model="painter", models="meshy", sees="Ollama/qwen3-vl")
     assert used == [(wanted, {"meshy": "key-of-meshy"})]
-    assert (page.busy.text.text(), page.models_key.text()) == ("Saved.", "")
+    assert (page.busy.text.text(), page.form.controls["models_key"].text()) == ("Saved.", "")
 
 
 @pytest.mark.parametrize(
@@ -48,21 +52,21 @@ async def test_services_are_set_up_with_their_keys(page: Any, atelier: Engine) -
         *(("images", text, "Address (image generation): Must start with https://")
           for text in ("ftp://x", "x.org", "https://", "https://user:pw@x.org", "https://x.org/?a=b", "https://x.org:99999/v1", "https://x.org:0",
                        "https://x y", "https://[::1", "https://x.org:abc", "https://" + "x" * 2_001, "https://?", "https://:80/")),
-        *(("address", text, "Address (3D models): ") for text in ("tripo", "https://@x", "http://x.org#a")),
-        *(("images_env", text, "Variable (image generation): ") for text in ("two words", "1KEY", "KEY=x", "ÉCLÉ", "$KEY", "K" * 129)),
-        ("models_env", "a-b", "Variable (3D models): "),
+        *(("models_address", text, "Address (3D models): ") for text in ("tripo", "https://@x", "http://x.org#a")),
+        *(("images_key_env", text, "Variable (image generation): ") for text in ("two words", "1KEY", "KEY=x", "ÉCLÉ", "$KEY", "K" * 129)),
+        ("models_key_env", "a-b", "Variable (3D models): "),
         *(("sees", text, "Vision model: ") for text in ("model", "/model", "openai/", "x/" + "y" * 600)),
         ("images_model", "m" * 513, "Model (image generation): "),
     ],
 )  # fmt: skip
 async def test_each_wrong_field_is_named_and_nothing_typed_is_lost(page: Any, field: str, text: str, says: str) -> None:
-    page.models.setCurrentIndex(page.models.findData("tripo"))
-    page.images_model.setText("painter")
-    getattr(page, field).setText(text)
-    assert (page.apply.isEnabled(), says in page.busy.text.text(), getattr(page, field).text()) == (False, True, text), (
+    page.form.controls["models"].setCurrentIndex(page.form.controls["models"].findData("tripo"))
+    page.form.controls["images_model"].setText("painter")
+    page.form.controls[field].setText(text)
+    assert (page.apply.isEnabled(), says in page.busy.text.text(), page.form.controls[field].text()) == (False, True, text), (
         page.busy.text.text()
     )
-    getattr(page, field).clear()
+    page.form.controls[field].clear()
     assert page.busy.isHidden()
 
 
@@ -77,13 +81,13 @@ async def test_services_are_tried_by_what_is_typed(page: Any, atelier: Engine) -
 
     atelier.set("media", "test", test)
     assert not page.test_images.isEnabled()
-    page.images.setText("https://images.example.org/v1")
-    page.images_model.setText("painter")
-    page.images_key.setText("typed")
+    page.form.controls["images"].setText("https://images.example.org/v1")
+    page.form.controls["images_model"].setText("painter")
+    page.form.controls["images_key"].setText("typed")
     page.test_images.click()
     await settle()
     assert (page.busy.text.text(), tried[0][0], tried[0][2]) == ("It answers, but lists no model painter.", "images", {"images": "typed"})
-    page.models.setCurrentIndex(page.models.findData("meshy"))
+    page.form.controls["models"].setCurrentIndex(page.form.controls["models"].findData("meshy"))
     page.test_models.click()
     await settle()
-    assert (page.busy.text.text(), page.images_key.text()) == ("The key is refused.", "typed")
+    assert (page.busy.text.text(), page.form.controls["images_key"].text()) == ("The key is refused.", "typed")

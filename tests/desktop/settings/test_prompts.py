@@ -74,7 +74,7 @@ def texts(widget: Any) -> str:
 
 async def test_the_chosen_one_is_in_the_form_with_its_variables(page: Any, find: Find) -> None:
     assert rows(page) == ["/greet", "/read"]
-    assert (page.name.text(), page.description.text(), page.text.toPlainText()) == ("greet", "Greets", GREET.content)
+    assert (page.name.text(), page.form.controls["description"].text(), page.text.toPlainText()) == ("greet", "Greets", GREET.content)
     assert page.facts.text() == "Variables: who, language = French"
     assert not page.save.isEnabled()
     switch_language("fr")
@@ -99,9 +99,9 @@ async def test_one_is_written_changed_and_copied(page: Any, find: Find, prompts:
     assert page.facts.text() == "Variables: what"
     page.save.click()
     await settle()
-    assert "letters, digits" in page.note.text()
+    assert "letters, digits" in page.busy.text.text()
     page.list.setCurrentRow(1)
-    assert "Save your changes" in page.note.text()
+    assert "Save your changes" in page.busy.text.text()
     assert page.name.text() == "two words"
     page.name.setText("sum")
     page.save.click()
@@ -117,7 +117,7 @@ async def test_one_is_written_changed_and_copied(page: Any, find: Find, prompts:
     await settle()
     assert page.current().name == "greet-2"
     page.name.setText("other")
-    page.revert.click()
+    page.cancel.click()
     assert page.name.text() == "greet-2"
 
 
@@ -126,7 +126,7 @@ async def test_a_name_that_is_taken_is_said_and_nothing_typed_is_lost(page: Any,
     page.name.setText("read")
     page.save.click()
     await settle()
-    assert "names are unique" in page.note.text()
+    assert "names are unique" in page.busy.text.text()
     assert page.name.text() == "read"
 
 

@@ -20,7 +20,8 @@ from tests.support.fake_bridge import FakeBridge, settle
 
 EXTRA = """
 from atelier_desk.desktop.settings.registry import settings_page
-from atelier_desk.desktop.settings.rows import Number, RowsPage, Section, Toggle
+from atelier_desk.desktop.settings.fields import Number, Toggle
+from atelier_desk.desktop.settings.rows import RowsPage, Section
 from atelier_desk.i18n import N_
 
 @settings_page("extra", order=11, icon="pencil", title=N_("Projects"))

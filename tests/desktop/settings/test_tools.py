@@ -11,6 +11,7 @@ from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
+from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.settings.pages.tools import EXAMPLE
 from atelier_desk.desktop.settings.tool_files import ReviewDialog
 from atelier_desk.desktop.settings.window import SettingsWindow
@@ -151,7 +152,9 @@ async def test_every_tool_unfolds_to_its_description_and_parameters(page: Any, f
     shown = texts(head.parentWidget())
     assert atelier.registry.get_tool("CalculatorTool").description.strip() in shown
     assert "operation *" in shown
-    page.tools.retranslate()
+    switch_language("fr")
+    switch_language("en")
+    await settle()
     assert find("tool-fold-CalculatorTool").accessibleName() == "Calculator · CalculatorTool, open"
     find("tool-fold-CalculatorTool").click()
     assert find("tool-fold-CalculatorTool").accessibleName() == "Calculator · CalculatorTool, collapsed"

@@ -146,10 +146,10 @@ async def test_the_figures_are_exported(page: Any, tmp_path: Path) -> None:
 
 
 async def test_it_follows_the_language(page: Any, find: Find) -> None:
-    i18n.set_language("fr")
-    page.retranslate()
+    switch_language("fr")
+    await settle()
     assert cells(find)[-1][5] == "2,50 $ + inconnu"
-    i18n.set_language("en")
+    switch_language("en")
 
 
 @pytest.mark.parametrize("tokens", [LIGHT, DARK], ids=lambda tokens: tokens.name)

@@ -33,16 +33,16 @@ async def test_a_service_is_chosen_tested_and_used_with_its_key(page: Any, ateli
 
     atelier.set("web", "use", use)
     atelier.set("web", "test", [Hit("Found", "https://a.org/")])
-    assert ("12 pages" in page.stats.text(), page.apply.isEnabled(), page.key.isVisibleTo(page)) == (True, False, False)
-    page.engine.setCurrentIndex(page.engine.findData("tavily"))
-    page.key.setText("secret-key")
+    assert ("12 pages" in page.stats.text(), page.apply.isEnabled(), page.form.controls["key"].isVisibleTo(page)) == (True, False, False)
+    page.form.controls["search"].setCurrentIndex(page.form.controls["search"].findData("tavily"))
+    page.form.controls["key"].setText("secret-key")
     page.test.click()
     await settle()
     assert (page.busy.text.text(), used) == ("Works. First result: Found", [])
     page.apply.click()
     await settle()
     assert used == [(WebSettings(search="tavily"), "secret-key")]
-    assert ("No system keyring" in page.busy.text.text(), page.key.text()) == (True, "")
+    assert ("No system keyring" in page.busy.text.text(), page.form.controls["key"].text()) == (True, "")
 
 
 async def test_a_bad_address_and_a_failing_service_are_told(page: Any, atelier: Engine) -> None:
@@ -50,11 +50,11 @@ async def test_a_bad_address_and_a_failing_service_are_told(page: Any, atelier: 
         raise ToolError("It is down.", code="search")
 
     atelier.set("web", "test", fails)
-    page.engine.setCurrentIndex(page.engine.findData("searxng"))
+    page.form.controls["search"].setCurrentIndex(page.form.controls["search"].findData("searxng"))
     assert not page.apply.isEnabled()
-    page.address.setText("search.example.org")
+    page.form.controls["address"].setText("search.example.org")
     assert ("https://" in page.busy.text.text(), page.test.isEnabled()) == (True, False)
-    page.address.setText("https://search.example.org/")
+    page.form.controls["address"].setText("https://search.example.org/")
     assert page.apply.isEnabled()
     page.test.click()
     await settle()
@@ -65,7 +65,7 @@ async def test_a_kept_key_is_forgotten_and_pages_are_removed(page: Any, atelier:
     forgotten: list[str] = []
     atelier.set("web", "forget_key", forgotten.append)
     atelier.set("web", "clear_cache", 12)
-    page.engine.setCurrentIndex(page.engine.findData("brave"))
+    page.form.controls["search"].setCurrentIndex(page.form.controls["search"].findData("brave"))
     assert page.forget.isVisibleTo(page)
     page.forget.click()
     page.clear.click()
@@ -84,15 +84,15 @@ async def test_a_browser_for_pages_that_need_javascript_is_named_chosen_and_refu
 
     atelier.set("web", "use", use)
     assert ("Google Chrome" in page.found.text(), page.apply.isEnabled()) == (True, False)
-    page.program.setText("/none")
+    page.form.controls["browser"].setText("/none")
     page.apply.click()
     await settle()
-    assert (page.busy.text.text(), page.program.text()) == ("There is no program at /none.", "/none")
-    page.program.setText("x" * 1_001)
+    assert (page.busy.text.text(), page.form.controls["browser"].text()) == ("There is no program at /none.", "/none")
+    page.form.controls["browser"].setText("x" * 1_001)
     assert ("Browser: " in page.busy.text.text(), page.apply.isEnabled()) == (True, False)
-    page.scripts.setCurrentIndex(page.scripts.findData("off"))
-    page.program.clear()
-    assert not page.program.isVisibleTo(page)
+    page.form.controls["scripts"].setCurrentIndex(page.form.controls["scripts"].findData("off"))
+    page.form.controls["browser"].clear()
+    assert not page.form.controls["browser"].isVisibleTo(page)
     page.apply.click()
     await settle()
     assert used == [WebSettings(scripts="off")]
@@ -105,12 +105,12 @@ async def test_a_browser_for_pages_that_need_javascript_is_named_chosen_and_refu
             ("searxng", "address", text, "Address: Must start with")
             for text in ("x.org", "https://x:0", "https://a@b", "http://x.org/?q=1")
         ),
-        *(("brave", "env", text, "Variable: ") for text in ("two words", "9KEY", "clé")),
+        *(("brave", "key_env", text, "Variable: ") for text in ("two words", "9KEY", "clé")),
     ],
 )
 async def test_each_wrong_field_is_named_and_nothing_typed_is_lost(page: Any, kind: str, field: str, text: str, says: str) -> None:
-    page.engine.setCurrentIndex(page.engine.findData(kind))
-    getattr(page, field).setText(text)
-    assert (page.apply.isEnabled(), says in page.busy.text.text(), getattr(page, field).text()) == (False, True, text), (
+    page.form.controls["search"].setCurrentIndex(page.form.controls["search"].findData(kind))
+    page.form.controls[field].setText(text)
+    assert (page.apply.isEnabled(), says in page.busy.text.text(), page.form.controls[field].text()) == (False, True, text), (
         page.busy.text.text()
     )

@@ -57,9 +57,9 @@ class Desk(Program):
         await until(lambda: self.window.system.notifications.there)
         return self
 
-    def _set(self, key: str, value: object) -> None:
+    async def _set(self, key: str, value: object) -> None:
         self.settings = self.settings.model_copy(update={key: value})
-        self.window.system.apply(self.settings)
+        await self.window.settings.publish(self.settings)
 
     def _answer(self, question_id: str, answer: QuestionAnswer) -> None:
         if self.questions[question_id].status is not QuestionStatus.PENDING:

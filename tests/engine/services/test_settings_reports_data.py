@@ -26,14 +26,14 @@ async def test_settings_take_effect_and_stay(open_atelier: Opener) -> None:
         await atelier.settings.update(language="fr", font_scale=150, workflows_running=5, theme="system", inactivity_s=40)
         assert i18n.language() == "fr"
         assert atelier.runs.slots == 5
-        assert atelier.runs.inactivity_s == atelier.environment.inactivity_s == 40
+        assert atelier.environment.inactivity_s == 40
         names = ("language", "font_scale", "workflows_running", "inactivity_s")
         assert heard == [("settings", name) for name in names]
         assert await atelier.settings.update(font_scale=150) == await atelier.settings.get()
         assert len(heard) == 4
     async with open_atelier() as atelier:
         assert (await atelier.settings.get()).font_scale == 150
-        assert atelier.runs.inactivity_s == 40
+        assert atelier.environment.inactivity_s == 40
         assert i18n.language() == "fr"
 
 

@@ -21,12 +21,12 @@ from PySide6.QtWidgets import (
 )
 
 from atelier_desk.desktop.panes.fields import pad
-from atelier_desk.desktop.panes.wording import locale, number
+from atelier_desk.desktop.panes.wording import number
 from atelier_desk.desktop.settings.prompt_cost import PromptCostNote
 from atelier_desk.desktop.settings.schema_field import SchemaField
 from atelier_desk.desktop.settings.tool_boxes import ToolBoxes
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Translated, control, fill, label, say
+from atelier_desk.desktop.widgets import control, fill, label, say
 from atelier_desk.desktop.widgets.inputs import ComboBox, DoubleSpinBox, SpinBox
 from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.domain import limits
@@ -102,7 +102,7 @@ def _decimal(low: float, high: float, step: float, places: int, parent: QWidget)
     return made
 
 
-class AgentForm(Translated, QWidget):
+class AgentForm(QWidget):
     """``agent-form``. Controls are named ``agent-<field>``; a budget of 0 means no cap."""
 
     changed = Signal()
@@ -120,7 +120,6 @@ class AgentForm(Translated, QWidget):
         self._make_fields()
         self._lay_out()
         self._connect()
-        self.retranslate()
 
     # building -----------------------------------------------------------------------------------------------------------------------
 
@@ -139,6 +138,7 @@ class AgentForm(Translated, QWidget):
             box.setMinimumContentsLength(8)
         coldest, hottest = limits.TEMPERATURE
         self.temperature = _decimal(coldest - _STEP, hottest, _STEP, 2, self)  # one step below stands for none
+        say(self.temperature, least=N_("model default"))
         self.thinking = say(QCheckBox(self), TITLES["enable_thinking"])
         self.tools = ToolBoxes(self)
         self.control_note = control(
@@ -168,6 +168,8 @@ class AgentForm(Translated, QWidget):
             if name != "tools":
                 field.setObjectName(f"agent-{name.replace('_', '-')}")
             say(field, name=TITLES[name])
+            if name in _BUDGET:
+                say(field, least=N_("no limit"))
             if name in _LIST_FIELDS:
                 say(field, hint=N_("separated by commas"))
 
@@ -368,8 +370,7 @@ class AgentForm(Translated, QWidget):
     def _say_schema(self) -> None:
         """What is wrong with the form of the answers, while it is written."""
         if not self._filling:
-            error = self._errors["answer_schema"]
-            error.setText(self.schema.problem())
+            error = say(self._errors["answer_schema"], self.schema.problem)
             error.setVisible(bool(error.text()))
 
     def _edited(self, *_args: object) -> None:
@@ -385,19 +386,6 @@ class AgentForm(Translated, QWidget):
         self.model.addItems([info.name for info in self._models if info.provider == provider])
         self.model.setCurrentText(chosen)
         self._filling = False
-
-    def retranslate(self) -> None:
-        for field in self.fields.values():
-            if isinstance(field, QSpinBox | QDoubleSpinBox):
-                field.setLocale(locale())
-        for name in _BUDGET:
-            field = self.fields[name]
-            if isinstance(field, QSpinBox | QDoubleSpinBox):
-                field.setSpecialValueText(_("no limit"))
-        self.temperature.setSpecialValueText(_("model default"))
-        self._say_schema()
-        self.tools.retranslate()
-        self.cost.retranslate()
 
 
 def _sentence(item: Any) -> str:

@@ -17,7 +17,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.tables import dress_table
 from atelier_desk.domain.audit import AuditLine, AuditPage
 from atelier_desk.domain.text import visible
-from atelier_desk.i18n import N_, _
+from atelier_desk.i18n import N_, _, language
 
 ROWS = 7
 """Rows the table is high; more are scrolled."""
@@ -43,6 +43,7 @@ class AuditModel(QAbstractTableModel):
         self.lines: list[AuditLine] = []
         self.next: tuple[datetime, str] | None = None
         self._today: dict[tuple[str, str], str] = {}
+        self._language = language()
 
     def mark(self, today: Mapping[tuple[str, str], str]) -> None:
         """Say of calls, by run and call, what would be decided today."""
@@ -56,6 +57,11 @@ class AuditModel(QAbstractTableModel):
     def start(self, page: AuditPage, *, again: bool) -> None:
         """Show the first page. With ``again``, of what is shown already, only new entries are put on top where it goes on in the old ones:
         who reads further down keeps the place."""
+        if self._language != language():
+            self._language = language()
+            self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, len(COLUMNS) - 1)
+            self._today.clear()  # said in the language of before
+            self._say_anew()
         newest = self.lines[0] if self.lines else None
         new = page.lines.index(newest) if again and newest in page.lines else -1
         if new < 0 or page.lines[new:] != tuple(self.lines[: len(page.lines) - new]):
@@ -108,12 +114,6 @@ class AuditModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.AccessibleTextRole:
             return whole(line, self.today(line)).replace("\n", "; ")
         return line if role == LINE else None
-
-    def retranslate(self) -> None:
-        """Say everything anew in another language."""
-        self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, len(COLUMNS) - 1)
-        self._today.clear()  # said in the language of before
-        self._say_anew()
 
     def _say_anew(self) -> None:
         if self.lines:

@@ -16,7 +16,7 @@ from atelier_desk.desktop.questions.approval_wording import tool_title
 from atelier_desk.desktop.settings.audit_table import LINE, AuditModel, AuditTable
 from atelier_desk.desktop.settings.files import ask_save
 from atelier_desk.desktop.soon import Soon
-from atelier_desk.desktop.widgets import FlowLayout, Translated, control, fill, label, say
+from atelier_desk.desktop.widgets import FlowLayout, control, fill, label, say
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.domain.audit import AuditFilter, AuditLine
 from atelier_desk.i18n import N_, _, ngettext
@@ -31,7 +31,7 @@ TYPING_MS = 250
 DAYS = (("", N_("Any day")), ("today", N_("Today")), ("yesterday", N_("Yesterday")), ("week", N_("Last 7 days")))
 
 
-class AuditTrail(Translated, QWidget):
+class AuditTrail(QWidget):
     """``audit-text``, ``audit-workflow``, ``audit-agent``, ``audit-tool``, ``audit-decision``, ``audit-day``, ``audit-table``,
     ``audit-open``, ``audit-today``, ``audit-export``.
 
@@ -193,13 +193,6 @@ class AuditTrail(Translated, QWidget):
             toast(self, ngettext("{n} entry saved as {name}", "{n} entries saved as {name}", count, name=path.name))
 
         self._jobs.once("audit-export", job)
-
-    def retranslate(self) -> None:
-        self.model.retranslate()
-        workflows = {self.workflow.itemData(row): self.workflow.itemText(row) for row in range(1, self.workflow.count())}
-        agents = {self.agent.itemData(row): self.agent.itemText(row) for row in range(1, self.agent.count())}
-        self.show_choices(workflows, agents, [self.tool.itemData(row) for row in range(1, self.tool.count())])
-        self._show_state()
 
 
 def _offer(box: QComboBox, everything: str, choices: Iterable[tuple[object, str]]) -> None:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Hashable
 from typing import Any
 
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QVBoxLayout, QWidget
 
+from atelier_desk.desktop.jobs import Jobs, error_text
 from atelier_desk.desktop.panes.wording import duration
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets import Spinner, control, fill, label, say
 from atelier_desk.desktop.widgets.words import Text, made, text_of
 from atelier_desk.i18n import N_, _
+
+Outcome = tuple[str | Callable[[], str], str]
+"""What is said at the end, and the variant of its look: ok, warn, error, muted."""
 
 
 class Busy(QWidget):
@@ -58,17 +62,42 @@ class Busy(QWidget):
         self._timer.start()
         task.add_done_callback(self._done)
 
+    def run(
+        self,
+        jobs: Jobs,
+        key: Hashable,
+        work: Callable[[], Coroutine[Any, Any, Outcome | None]],
+        what: Text = "",
+        problem: Callable[[Exception], str] = error_text,
+    ) -> asyncio.Task[Any] | None:
+        """Do a work, one of its ``key`` at a time, and say its outcome here: a text and its variant, or why it failed. Without ``what``
+        nothing is said meanwhile. None when it goes on already."""
+
+        async def job() -> None:
+            try:
+                outcome = await work()
+            except Exception as error:
+                self.note(problem(error), "error")
+            else:
+                if outcome is not None:
+                    self.note(*outcome)
+
+        started = jobs.once(key, job)
+        if started is not None and what:
+            self.watch(started, what)
+        return started
+
     def set_progress(self, done: int, total: int) -> None:
         """A bar of ``done`` out of ``total``."""
         self._bar.setRange(0, max(1, total))
         self._bar.setValue(done)
         self._bar.show()
 
-    def note(self, text: str, variant: str = "muted") -> None:
-        """The outcome, left standing."""
+    def note(self, text: str | Callable[[], str], variant: str = "muted") -> None:
+        """The outcome, left standing; a function says it anew in another language, as an error does."""
         self._rest()
         mark(self.text, variant)
-        say(self.text, made(text))
+        say(self.text, text if callable(text) else made(text))
         self.show()
 
     def cancel(self) -> None:

@@ -12,7 +12,7 @@ from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.panes.wording import duration, number, size
 from atelier_desk.desktop.settings.files import confirm
 from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import Card, FlowLayout, Pill, Translated, fill, label
+from atelier_desk.desktop.widgets import Card, FlowLayout, Pill, fill, label
 from atelier_desk.i18n import _, language
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class DownloadCard(Card):
         mark(self.status, "error" if status == "failed" else "small")
 
 
-class DownloadsView(Translated, QWidget):
+class DownloadsView(QWidget):
     """All entries of the catalogue; follows the downloads while it is there."""
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
@@ -149,10 +149,6 @@ class DownloadsView(Translated, QWidget):
             _("Delete"),
             lambda: self.do(entry.id, lambda: self.bridge.engine.models.delete_download(entry.id)),
         )
-
-    def retranslate(self) -> None:
-        for card in self.cards.values():
-            card.show_state(card.state)
 
     def _on_changed(self, topic: Topic, _id: str) -> None:
         if topic == "download" and self.isVisible():

@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk import held_words
+from atelier_desk.desktop.settings.row_list import RowList
 from atelier_desk.desktop.widgets import control, fill, label
 from atelier_desk.domain.text import visible
 from atelier_desk.i18n import _
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from atelier_desk.domain.from_elsewhere import HeldGrant
 
 
-class HeldList(QWidget):
+class HeldList(RowList):
     """``held-grants``: rows ``held-<id>`` with ``held-confirm-<id>``; hidden while nothing waits.
 
     Args:
@@ -27,11 +28,10 @@ class HeldList(QWidget):
     """
 
     def __init__(self, page: SettingsPage, wanted: Callable[[HeldGrant], bool] = lambda grant: True) -> None:
-        super().__init__(page)
+        super().__init__(page, spacing=2)
         self.setObjectName("held-grants")
         self._page, self._wanted = page, wanted
         self._grants: list[HeldGrant] = []
-        self._column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=2)
         self.hide()
 
     async def load(self) -> None:
@@ -40,15 +40,9 @@ class HeldList(QWidget):
         self.build()
 
     def build(self) -> None:
-        """Make the rows anew: in another language, or for another choice of ``wanted``."""
-        while (item := self._column.takeAt(0)) is not None:
-            if (widget := item.widget()) is not None:
-                widget.setParent(None)
-                widget.deleteLater()
+        """Show the rows: for other grants, or for another choice of ``wanted``."""
         shown = [each for each in self._grants if self._wanted(each)]
-        for grant in shown:
-            self._column.addWidget(self._row(grant))
-        self.setVisible(bool(shown))
+        self.show_rows(shown, lambda: map(self._row, shown))
 
     def _row(self, grant: HeldGrant) -> QWidget:
         row = control(QWidget(self), f"held-{grant.id}")

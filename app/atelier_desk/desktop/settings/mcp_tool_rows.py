@@ -40,8 +40,8 @@ class McpToolRow(QWidget):
         self.setObjectName(f"mcp-tool-{tool}")
         self._name = control(ElidedLabel(row.title, self), look="strong")
         self._name.setToolTip(row.name or tool)
-        self._pill = Pill("", "", self)
-        self.on = control(QCheckBox(self), f"mcp-tool-on-{tool}", N_("Enabled"))
+        self._pill = Pill(_(TOOL_STATES[row.state]), _PILLS[row.state], self)
+        self.on = control(QCheckBox(self), f"mcp-tool-on-{tool}", N_("Enabled"), name=lambda: _("Enable {name}", name=row.title))
         # What cannot be used goes to no agent, whatever is stored; the words below say why.
         self.on.setChecked(row.on and not row.problem)
         self.on.setEnabled(not row.problem)
@@ -55,8 +55,10 @@ class McpToolRow(QWidget):
         self.rule.setVisible(bool(row.name))
         self.approve = control(QPushButton(self), f"mcp-tool-approve-{tool}", N_("Approve"), on=lambda: self.approved.emit(tool))
         self.approve.setVisible(row.state in ("new", "changed", "gone"))
-        self._told = label("", "muted", self, wrap=True)
-        self._more = label("", "small", self, wrap=True)
+        # What a server writes may hold signs that are not seen: here they are.
+        self._told = label(visible(shorten(row.told, _TOLD)), "muted", self, wrap=True)
+        self._more = label("\n".join(_remarks(row)), "small", self, wrap=True)
+        self._more.setVisible(bool(self._more.text()))
         # Other states than "approved" take many words, and something to do about them: they have a line of their own.
         settled = row.state == "approved"
         line = fill(QHBoxLayout(), (self._name, 1), *((self._pill,) if settled else ()), self.on, self.rule, spacing=10)
@@ -64,25 +66,16 @@ class McpToolRow(QWidget):
         if not settled:
             fill(column, fill(QHBoxLayout(), self._pill, self.approve, 1, spacing=10))
         fill(column, self._told, self._more)
-        self.retranslate()
 
-    @property
-    def controls(self) -> tuple[QWidget, ...]:
-        return self.on, self.rule, self.approve
 
-    def retranslate(self) -> None:
-        row = self.row
-        self._pill.show_state(_(TOOL_STATES[row.state]), _PILLS[row.state])
-        # What a server writes may hold signs that are not seen: here they are.
-        self._told.setText(visible(shorten(row.told, _TOLD)))
-        more = [_(HINTS[each]) for each in row.hints]
-        if row.parameters:
-            more.append(_("parameters: {names}", names=", ".join(row.parameters)))
-        lines = [" · ".join(more)] if more else []
-        if row.approved_told:
-            lines.append(_("You approved: {text}", text=visible(shorten(row.approved_told, _TOLD))))
-        if row.problem:
-            lines.append(visible(why_words(row.problem)))
-        self._more.setText("\n".join(lines))
-        self._more.setVisible(bool(lines))
-        self.on.setAccessibleName(_("Enable {name}", name=row.title))
+def _remarks(row: McpToolStatus) -> list[str]:
+    """What is known of a tool beside what it says of itself, a line each."""
+    more = [_(HINTS[each]) for each in row.hints]
+    if row.parameters:
+        more.append(_("parameters: {names}", names=", ".join(row.parameters)))
+    lines = [" · ".join(more)] if more else []
+    if row.approved_told:
+        lines.append(_("You approved: {text}", text=visible(shorten(row.approved_told, _TOLD))))
+    if row.problem:
+        lines.append(visible(why_words(row.problem)))
+    return lines

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 
 from atelier_desk.desktop.panes.wording import locale
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Translated, say
+from atelier_desk.desktop.widgets import say
 from atelier_desk.desktop.widgets.matching import fits
 from atelier_desk.desktop.widgets.tables import FramedDelegate, dress_table
 from atelier_desk.domain.provider import ModelInfo
@@ -61,7 +61,7 @@ class _NameDelegate(FramedDelegate):
         self.frame(painter, option, index)
 
 
-class ModelTable(Translated, QTableWidget):
+class ModelTable(QTableWidget):
     """``on_edit(info, field, value)`` is called with the parsed value (None for an empty cell); text that is no number is refused.
     ``on_star(info, on)`` is told of a favourite. Models that stand first wherever one is chosen stand first here.
     """
@@ -89,7 +89,7 @@ class ModelTable(Translated, QTableWidget):
         theme().changed.connect(self._restyle)
         say(self, name=N_("Models: double-click a number to change it, Space makes a favourite"))
         self._restyle()
-        self.retranslate()
+        self._fill()
 
     def show_models(self, models: list[ModelInfo], favourites: Iterable[str] = ()) -> None:
         """Fill the table; ``favourites`` are ``provider/model``."""
@@ -110,6 +110,7 @@ class ModelTable(Translated, QTableWidget):
         found = [info for info in self._all if fits(self._needle, f"{info.name} {info.label} {abilities(info)}")]
         self._models = sorted(found, key=lambda info: key_of(info) not in self._favourites)
         self.blockSignals(True)
+        self._head()
         self.setRowCount(len(self._models))
         for row, info in enumerate(self._models):
             for column, field in enumerate(COLUMNS):
@@ -164,7 +165,7 @@ class ModelTable(Translated, QTableWidget):
         self.horizontalHeader().resizeSection(STAR, theme().px(36))
         self.horizontalHeader().setMinimumSectionSize(theme().px(30))
 
-    def retranslate(self) -> None:
+    def _head(self) -> None:
         # Short heads: what they say of figures stands below the table, and the names have the room.
         self.setHorizontalHeaderLabels(["★", _("Model"), _("Context"), _("Input"), _("Output"), _("Cache read"), _("Cache write")])
         centre = Qt.AlignmentFlag.AlignVCenter
@@ -187,7 +188,6 @@ class ModelTable(Translated, QTableWidget):
             header = self.horizontalHeaderItem(COLUMNS.index(field))
             if header is not None:
                 header.setToolTip(_(words))
-        self._fill()
 
     @staticmethod
     def _text(value: Any) -> str:

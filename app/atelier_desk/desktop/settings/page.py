@@ -27,11 +27,12 @@ from PySide6.QtWidgets import (
 from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.panes.fields import pad
+from atelier_desk.desktop.settings.busy import Busy
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Card, FlowLayout, Line, Translated, control, fill, label, say
+from atelier_desk.desktop.widgets import Card, FlowLayout, Line, control, fill, label, say
 from atelier_desk.desktop.widgets.steady import SteadyWidth
-from atelier_desk.desktop.widgets.words import Text
-from atelier_desk.i18n import _
+from atelier_desk.desktop.widgets.words import Text, text_of
+from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     import asyncio
@@ -47,6 +48,7 @@ NOTE = 220
 """Room for the note of a page's foot below which its buttons go under it."""
 COLUMN = 720
 """Widest a page's column gets, in logical pixels at 100 %."""
+KEY_LOST = N_("Saved. No system keyring found: the key is lost when Atelier closes.")
 
 
 class Row(QWidget):
@@ -144,9 +146,9 @@ class SectionCard(Card):
         self.heading = say(label("", "heading", page), title)
 
 
-class SettingsPage(Translated, QWidget):
-    """A page. Subclasses build in ``__init__``, read their values in ``load`` and set in ``retranslate`` what no text is bound to.
-    ``load`` runs each time the page is shown and whenever one of ``topics`` changed while it is shown.
+class SettingsPage(QWidget):
+    """A page. Subclasses build in ``__init__``, where texts are bound, and read and show their values in ``load``, which runs each time the
+    page is shown, and whenever one of ``topics`` or the language changed while it is shown.
     """
 
     topics: tuple[Topic, ...] = ()
@@ -213,10 +215,17 @@ class SettingsPage(Translated, QWidget):
             line.addWidget(button)
         card.body.addLayout(line)
 
-    def foot(self, note: QWidget, *buttons: QPushButton) -> None:
-        """Under the page and always in view: what is known of the form, and the buttons that end it, Cancel and Save the last two."""
+    def foot(self, *buttons: QPushButton) -> None:
+        """Under the page and always in view: what is known of the form (``busy``), and the buttons that end it, Save the last."""
+        self.busy = Busy(self)
+        note = QWidget(self)  # which has its height while nothing is said
+        fill(QVBoxLayout(note), self.busy, margins=(0, 0, 0, 0))
         foot = control(Foot(note, buttons, self), f"{type(self).__name__}-foot")
         fill(self._outer, Line(self), foot)
+
+    def note_saved(self, kept: bool, lost: Text = KEY_LOST) -> None:
+        """Say in the foot that the form was saved; ``lost`` where secrets were typed and no keyring keeps them."""
+        self.busy.note(lambda: _("Saved.") if kept else text_of(lost), "ok" if kept else "warn")
 
     def end(self) -> None:
         """After the last section: keep everything at the top, and let wide fields shrink in a narrow window."""
@@ -253,6 +262,12 @@ class SettingsPage(Translated, QWidget):
                 await self.load()
 
         self.jobs.start(job())
+
+    def changeEvent(self, event: QEvent) -> None:
+        """What no text is bound to is read and shown anew in another language, as on every other change."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.LanguageChange and self.isVisible():
+            self.reload()
 
     def find_text(self, words: str) -> QWidget | None:
         """The first control or label that contains every word, for the search across settings."""

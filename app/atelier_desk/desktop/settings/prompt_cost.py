@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QLabel, QWidget
 
 from atelier_desk.desktop.panes.wording import number
 from atelier_desk.desktop.theme import mark
+from atelier_desk.desktop.widgets import say
 from atelier_desk.domain.agent import ToolMode
 from atelier_desk.i18n import N_, _, ngettext
 
@@ -36,29 +37,27 @@ class PromptCostNote(QLabel):
         mark(self, "small")
         self.setWordWrap(True)
         self._costs: dict[ToolMode, PromptCost] = {}
+        about = N_(
+            "Estimated tokens each request costs before anything is said, in a workflow with a workspace folder: instructions "
+            "and tools. Tools that are searched for are added once they are found."
+        )
+        say(self, self._lines, name=N_("Tokens used by every request"), tip=about)
         self.hide()
 
     def show_costs(self, costs: Mapping[ToolMode, PromptCost]) -> None:
         """What each mode costs; none hide the note."""
         self._costs = dict(costs)
-        self.retranslate()
+        say(self)
+        self.setVisible(bool(costs))
 
-    def retranslate(self) -> None:
+    def _lines(self) -> str:
         direct = self._costs[ToolMode.DIRECT].total if ToolMode.DIRECT in self._costs else 0
         lines = []
         for mode, cost in self._costs.items():
             percent = round(100 * (direct - cost.total) / direct) if direct else 0
             template = _SAVED[mode] if percent > 0 and mode in _SAVED else _LINES[mode]
             lines.append(_(template, tokens=number(cost.total), percent=number(percent)) + _searched(cost))
-        self.setText("\n".join(lines))
-        self.setAccessibleName(_("Tokens used by every request"))
-        self.setToolTip(
-            _(
-                "Estimated tokens each request costs before anything is said, in a workflow with a workspace folder: instructions "
-                "and tools. Tools that are searched for are added once they are found."
-            )
-        )
-        self.setVisible(bool(lines))
+        return "\n".join(lines)
 
 
 def _searched(cost: PromptCost) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QComboBox, QGridLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QGridLayout, QLabel, QWidget
 
 from atelier_desk.desktop.questions.approval_wording import tool_title
+from atelier_desk.desktop.settings.row_list import RowList
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import control, fill, label, say
+from atelier_desk.desktop.widgets import control, label, say
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.domain.approval import RISKS, RiskName
 from atelier_desk.engine.services.tools import ToolInfo
@@ -18,7 +19,7 @@ from atelier_desk.i18n import N_, _
 WORDS: dict[RiskName, str] = {"low": N_("low"), "medium": N_("medium"), "high": N_("high")}
 
 
-class RiskTable(QWidget):
+class RiskTable(RowList):
     """``risk-<ToolName>`` combo boxes by section.
 
     Signals: ``chosen(tool, risk)``; an empty risk goes back to the tool's own.
@@ -26,12 +27,9 @@ class RiskTable(QWidget):
 
     chosen = Signal(str, str)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._tools: list[ToolInfo] = []
-        self._chosen: dict[str, RiskName] = {}
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent, spacing=2)
         self._boxes: dict[str, QComboBox] = {}
-        self._column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=2)
         theme().changed.connect(self._dress)
 
     def show_tools(self, tools: Iterable[ToolInfo], chosen: Mapping[str, RiskName]) -> None:
@@ -39,31 +37,24 @@ class RiskTable(QWidget):
         tools = list(tools)
         known = {tool.name for tool in tools}
         tools += [ToolInfo(name, "", "", risk) for name, risk in chosen.items() if name not in known]
-        self._chosen = dict(chosen)
-        if tools != self._tools:
-            self._tools = tools
-            self._build()
+        self.show_rows(tools, lambda: self._make(tools))
         for name, box in self._boxes.items():
-            box.setCurrentIndex(max(0, box.findData(self._chosen.get(name, ""))))
+            box.setCurrentIndex(max(0, box.findData(chosen.get(name, ""))))
 
-    def _build(self) -> None:
-        while (item := self._column.takeAt(0)) is not None:
-            if (widget := item.widget()) is not None:
-                widget.setParent(None)
-                widget.deleteLater()
+    def _make(self, tools: list[ToolInfo]) -> Iterator[QWidget]:
         self._boxes = {}
-        for section in dict.fromkeys(tool.section for tool in self._tools):
+        for section in dict.fromkeys(tool.section for tool in tools):
             heading = say(label("", "small", self), section or N_("No longer available"))
             heading.setContentsMargins(0, 6, 0, 0)
-            self._column.addWidget(heading)
+            yield heading
             holder = QWidget(self)
             grid = QGridLayout(holder)
             grid.setContentsMargins(0, 0, 0, 0)
             grid.setVerticalSpacing(4)
             grid.setColumnStretch(0, 1)
-            for row, tool in enumerate(each for each in self._tools if each.section == section):
+            for row, tool in enumerate(each for each in tools if each.section == section):
                 self._add(grid, row, tool)
-            self._column.addWidget(holder)
+            yield holder
         self._dress()
 
     def _add(self, grid: QGridLayout, row: int, tool: ToolInfo) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.settings import rule_words
+from atelier_desk.desktop.settings.row_list import RowList
 from atelier_desk.desktop.widgets import IconButton, Pill, control, fill, label
 from atelier_desk.desktop.widgets.matching import fits
 from atelier_desk.domain.permission import PermissionRule, by_last_use
@@ -15,7 +16,7 @@ from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_, _
 
 
-class RuleList(QWidget):
+class RuleList(RowList):
     """``approval-rules``: rows ``rule-<text>`` with ``rule-edit-<text>`` and ``rule-remove-<text>``, and ``rule-confirm-<text>`` for one
     that came with a backup from elsewhere.
 
@@ -23,22 +24,19 @@ class RuleList(QWidget):
         confirmed: a rule that is to hold from now on.
         edited: a rule that is to be changed.
         removed: a rule that is to go.
-        listed: the rows were made anew.
     """
 
     confirmed = Signal(object)
     edited = Signal(object)
     removed = Signal(object)
-    listed = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent, spacing=2)
         self.setObjectName("approval-rules")
         self._rules: tuple[PermissionRule, ...] = ()
         self._names: dict[str, str] = {}
         self._never: dict[str, str] = {}
         self._needle = ""
-        self._column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=2)
 
     def show_rules(
         self, rules: Iterable[PermissionRule], names: Mapping[str, str] | None = None, never: Mapping[str, str] | None = None
@@ -56,25 +54,13 @@ class RuleList(QWidget):
         self._build()
 
     def _build(self) -> None:
-        while (item := self._column.takeAt(0)) is not None:
-            if (widget := item.widget()) is not None:
-                widget.setParent(None)
-                widget.deleteLater()
         shown = [rule for rule in self._rules if fits(self._needle, " ".join((rule.text, self._told(rule))))]
-        for rule in shown:
-            self._column.addWidget(self._row(rule))
-        if not shown:
-            none = _("No matching rules.") if self._rules else _("No rules yet. “Always allow” in an approval adds one.")
-            self._column.addWidget(control(label(none, "muted", self, wrap=True), "approval-rules-empty"))
-        self.listed.emit()
+        what = [(rule, self._told(rule), self._never.get(rule.text)) for rule in shown]
+        self.show_rows((what, bool(self._rules)), lambda: map(self._row, shown) if shown else [self._none()])
 
-    def buttons(self) -> list[QAbstractButton]:
-        """Those of the rows, from top to bottom."""
-        return [button for row in self._column_rows() for button in row.findChildren(QAbstractButton)]
-
-    def _column_rows(self) -> list[QWidget]:
-        items = [self._column.itemAt(place) for place in range(self._column.count())]
-        return [row for item in items if item is not None and (row := item.widget()) is not None]
+    def _none(self) -> QWidget:
+        none = _("No matching rules.") if self._rules else _("No rules yet. “Always allow” in an approval adds one.")
+        return control(label(none, "muted", self, wrap=True), "approval-rules-empty")
 
     def _told(self, rule: PermissionRule) -> str:
         return f"{_(rule_words.ACTIONS[rule.action])} · {self._facts(rule)}"
@@ -118,6 +104,3 @@ class RuleList(QWidget):
         buttons = (*confirm, (edit, 0, top), (remove, 0, top))
         fill(QHBoxLayout(row), (pill, 0, top), (texts, 1), *buttons, margins=(0, 4, 0, 4), spacing=8)
         return row
-
-    def retranslate(self) -> None:
-        self._build()

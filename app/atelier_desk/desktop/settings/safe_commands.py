@@ -7,7 +7,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QLineEdit, QTableWidget, QTableWidgetItem, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Translated, control, fill, label, say
+from atelier_desk.desktop.widgets import control, fill, label, say
 from atelier_desk.desktop.widgets.matching import fits
 from atelier_desk.desktop.widgets.tables import dress_table
 from atelier_desk.domain.text import visible
@@ -20,7 +20,7 @@ NAME, KIND = 110, 150
 """Widths of the columns at 100 %; what a command does takes the rest."""
 
 
-class SafeCommands(Translated, QWidget):
+class SafeCommands(QWidget):
     """``safe-filter``, ``safe-commands`` and ``safe-options``, which has the options of the row that has the cursor."""
 
     def __init__(self, parent: QWidget) -> None:
@@ -37,12 +37,14 @@ class SafeCommands(Translated, QWidget):
         dress_table(table)
         self.options = control(label("", "small", self, wrap=True), "safe-options")
         fill(QVBoxLayout(self), self.filter, table, self.options, margins=(0, 0, 0, 0), spacing=8)
-        self.filter.textChanged.connect(lambda _text: self._fill())
+        self.filter.textChanged.connect(lambda _text: self.show_commands())
         table.currentCellChanged.connect(lambda *_: self._show_options())
         theme().changed.connect(self._fit)
-        self.retranslate()
+        self.show_commands()
 
-    def _fill(self) -> None:
+    def show_commands(self) -> None:
+        """Fill the table with those that fit the filter."""
+        self.table.setHorizontalHeaderLabels([_("Command"), _("Action"), _("Files")])
         needle = self.filter.text()
         self.shown = [each for each in self._commands if fits(needle, f"{each.name} {_(each.about)} {_(DOES[each.does])} {each.options}")]
         self.table.setRowCount(len(self.shown))
@@ -77,7 +79,3 @@ class SafeCommands(Translated, QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._fit()
-
-    def retranslate(self) -> None:
-        self.table.setHorizontalHeaderLabels([_("Command"), _("Action"), _("Files")])
-        self._fill()

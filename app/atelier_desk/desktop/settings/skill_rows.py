@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QDialog, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Card, ElidedLabel, Pill, Translated, control, fill, label
+from atelier_desk.desktop.widgets import Card, ElidedLabel, Pill, control, fill, label
 from atelier_desk.desktop.widgets.basic import PillKind
 from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.domain.text import visible
@@ -23,106 +23,68 @@ PILLS: dict[str, PillKind] = {"used": "ok", "off": "", "undecided": "warn", "unt
 
 
 class SkillRow(QWidget):
-    """``skill-<file>``: name and state, what it does, where it lies, and what is wrong with it.
+    """``skill-<file>``: name and state, what it does, where it lies, and what is wrong with it. ``opened(file)`` when its text is wanted,
+    ``switched(file, on)`` when it is to be on or off."""
 
-    Signals:
-        opened: its text is wanted.
-        switched: it is to be on or off.
-    """
-
-    opened = Signal(str)
-    switched = Signal(str, bool)
-
-    def __init__(self, row: Listed, parent: QWidget | None = None) -> None:
+    def __init__(self, row: Listed, opened: Callable[[str], object], switched: Callable[[str, bool], object], parent: QWidget) -> None:
         super().__init__(parent)
-        self.row = row
-        file = row.found.file
+        file, said, key = row.found.file, row.found.text, state(row)
         self.setObjectName(f"skill-{file}")
         slash = "/" if row.found.kind == "command" else ""
-        self._name = control(ElidedLabel(f"{slash}{row.name}", self), look="strong")
-        self._pill = Pill("", "", self)
-        self._on = control(QCheckBox(self), f"skill-on-{file}", N_("On"))
-        self._on.setChecked(row.on)
-        self._on.setEnabled(row.found.text is not None)
-        self._on.clicked.connect(lambda on: self.switched.emit(file, on))
-        self._show = control(QPushButton(self), f"skill-show-{file}", N_("Show…"), on=lambda: self.opened.emit(file))
-        self._what = label("", "muted", self, wrap=True)
-        self._where = control(ElidedLabel(where(row), self, Qt.TextElideMode.ElideMiddle), look="small")
-        self._where.setToolTip(file)
-        self._remarks = label("", "error" if row.found.text is None else "small", self, wrap=True)
-        line = fill(QHBoxLayout(), (self._name, 1), self._pill, self._on, self._show, spacing=10)
-        fill(QVBoxLayout(self), line, self._what, self._where, self._remarks, margins=(0, 6, 0, 6), spacing=3)
-        self.retranslate()
-
-    @property
-    def controls(self) -> tuple[QWidget, ...]:
-        """In the order of the Tab key."""
-        return self._on, self._show
-
-    def retranslate(self) -> None:
-        row, said = self.row, self.row.found.text
-        key = state(row)
-        self._pill.show_state(_(STATES[key]), PILLS[key])
-        who = _("Called by: {who}", who=called_by(row)) if said is not None else ""
-        self._what.setText(f"{said.description}\n{who}" if said is not None else "")
-        self._what.setVisible(said is not None)
-        wrong = remarks(row)
-        self._remarks.setText("\n".join(wrong))
-        self._remarks.setVisible(bool(wrong))
-        self._on.setAccessibleName(_("Enable {name}", name=row.name))
-        self._show.setAccessibleName(_("Show {name}", name=row.name))
-
-
-class PlaceCard(Translated, QWidget):
-    """The skills of the user, or of one folder, with what was decided of it.
-
-    Signals:
-        trusted: the folder is to be trusted, or not.
-    """
-
-    trusted = Signal(str, bool)
-
-    def __init__(self, place: Place, opened: Callable[[str], object], switched: Callable[[str, bool], object], parent: QWidget) -> None:
-        super().__init__(parent)
-        self.place = place
-        self._heading = control(ElidedLabel("", self, Qt.TextElideMode.ElideMiddle), look="heading")
-        self._trust = control(
-            QPushButton(self), f"skills-trust-{place.folder}", on=lambda: self.trusted.emit(place.folder, not place.trusted)
+        name = control(ElidedLabel(f"{slash}{row.name}", self), look="strong")
+        pill = Pill(_(STATES[key]), PILLS[key], self)
+        on = control(QCheckBox(self), f"skill-on-{file}", N_("On"), name=lambda: _("Enable {name}", name=row.name))
+        on.setChecked(row.on)
+        on.setEnabled(said is not None)
+        on.clicked.connect(lambda on: switched(file, on))
+        show = control(
+            QPushButton(self), f"skill-show-{file}", N_("Show…"), name=lambda: _("Show {name}", name=row.name), on=lambda: opened(file)
         )
-        self._trust.setVisible(bool(place.folder))
-        self._note = label("", "small", self, wrap=True)
+        who = _("Called by: {who}", who=called_by(row))
+        what = label(f"{said.description}\n{who}" if said is not None else "", "muted", self, wrap=True)
+        what.setVisible(said is not None)
+        place = control(ElidedLabel(where(row), self, Qt.TextElideMode.ElideMiddle), look="small")
+        place.setToolTip(file)
+        wrong = label("\n".join(remarks(row)), "error" if said is None else "small", self, wrap=True)
+        wrong.setVisible(bool(wrong.text()))
+        line = fill(QHBoxLayout(), (name, 1), pill, on, show, spacing=10)
+        fill(QVBoxLayout(self), line, what, place, wrong, margins=(0, 6, 0, 6), spacing=3)
+
+
+class PlaceCard(QWidget):
+    """The skills of the user, or of one folder, with what was decided of it; ``trusted(folder, on)`` is told when that is to change."""
+
+    def __init__(
+        self,
+        place: Place,
+        opened: Callable[[str], object],
+        switched: Callable[[str, bool], object],
+        trusted: Callable[[str, bool], object],
+        parent: QWidget,
+    ) -> None:
+        super().__init__(parent)
+        heading = control(ElidedLabel(place.folder or _("YOUR OWN"), self, Qt.TextElideMode.ElideMiddle), look="heading")
+        heading.setToolTip(place.folder)
+        trust = control(
+            QPushButton(self),
+            f"skills-trust-{place.folder}",
+            N_("Revoke trust") if place.trusted else N_("Trust"),
+            name=lambda: _("Trust {folder}", folder=place.folder),
+            on=lambda: trusted(place.folder, not place.trusted),
+        )
+        trust.setVisible(bool(place.folder))
+        note = label("", "small", self, wrap=True)
+        if not place.folder and not place.rows:
+            note.setText(_("No skills yet. Add a folder with a SKILL.md, or put one into ~/.agents/skills."))
+        elif place.folder and not place.trusted:
+            note.setText(_("You do not trust this folder: agents do not see its skills."))
+        note.setVisible(bool(note.text()))
         card = Card(self)
         card.body.setSpacing(4)
-        self.rows = [SkillRow(row, card) for row in place.rows]
-        for row in self.rows:
-            row.opened.connect(opened)
-            row.switched.connect(switched)
-            card.body.addWidget(row)
-        card.setVisible(bool(self.rows))
-        head = fill(QHBoxLayout(), (self._heading, 1), self._trust, spacing=10)
-        fill(QVBoxLayout(self), head, self._note, card, margins=(0, 0, 0, 12), spacing=6)
-        self.retranslate()
-
-    @property
-    def controls(self) -> tuple[QWidget, ...]:
-        return (self._trust, *(each for row in self.rows for each in row.controls))
-
-    def retranslate(self) -> None:
-        place = self.place
-        self._heading.setText(place.folder or _("YOUR OWN"))
-        self._heading.setToolTip(place.folder)
-        self._trust.setText(_("Revoke trust") if place.trusted else _("Trust"))
-        self._trust.setAccessibleName(_("Trust {folder}", folder=place.folder))
-        if not place.folder:
-            note = "" if place.rows else _("No skills yet. Add a folder with a SKILL.md, or put one into ~/.agents/skills.")
-        elif place.trusted:
-            note = ""
-        else:
-            note = _("You do not trust this folder: agents do not see its skills.")
-        self._note.setText(note)
-        self._note.setVisible(bool(note))
-        for row in self.rows:
-            row.retranslate()
+        fill(card.body, *(SkillRow(row, opened, switched, card) for row in place.rows))
+        card.setVisible(bool(place.rows))
+        head = fill(QHBoxLayout(), (heading, 1), trust, spacing=10)
+        fill(QVBoxLayout(self), head, note, card, margins=(0, 0, 0, 12), spacing=6)
 
 
 class SkillDialog(QDialog):

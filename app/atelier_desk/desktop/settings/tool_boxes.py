@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QPaintEvent
-from PySide6.QtWidgets import QCheckBox, QLabel, QSizePolicy, QStyle, QStyleOptionButton, QStylePainter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QLabel, QSizePolicy, QStyle, QStyleOptionButton, QStylePainter, QWidget
 
+from atelier_desk.desktop.settings.row_list import RowList
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import label
 from atelier_desk.domain.text import visible
@@ -43,53 +45,43 @@ class ToolBox(QCheckBox):
         QStylePainter(self).drawControl(QStyle.ControlElement.CE_CheckBox, option)
 
 
-class ToolBoxes(QWidget):
+class ToolBoxes(RowList):
     """``tool-enabled-<ToolName>`` check boxes. Enabled tools that are not known here stay enabled."""
 
     changed = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        self._choices: list[ToolChoice] = []
         self._boxes: dict[str, ToolBox] = {}
         self._summaries: list[QLabel] = []
         self._given: tuple[str, ...] = ()
         theme().changed.connect(self._indent)
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(0)
 
     def set_choices(self, choices: Iterable[ToolChoice]) -> None:
-        """Build the boxes; keeps what is ticked."""
-        ticked = self.enabled()
-        self._choices = list(choices)
-        while (item := self._column.takeAt(0)) is not None:
-            widget = item.widget()
-            if widget is not None:
-                widget.setParent(None)
-                widget.deleteLater()
+        """Build the boxes, unless nothing changed; what is ticked stays."""
+        ticked, choices = self.enabled(), tuple(choices)
+        if self.show_rows(choices, lambda: self._make(choices)):
+            self._indent()
+            self.set_enabled(ticked)
+
+    def _make(self, choices: tuple[ToolChoice, ...]) -> Iterator[QWidget]:
         self._boxes, self._summaries = {}, []
-        section = None
-        for choice in self._choices:
-            if choice.section != section:
-                if section is not None:
-                    self._column.addSpacing(8)  # a heading belongs to what follows it
-                section = choice.section
-                self._column.addWidget(label(_(section), "small", self))
-            box = ToolBox(visible(_(choice.title) or choice.name), self)
-            box.setToolTip(visible(choice.name))
-            box.setObjectName(f"tool-enabled-{choice.name}")
-            box.setAccessibleName(box.text())
-            box.setAccessibleDescription(visible(_(choice.summary)))
-            box.clicked.connect(lambda _on: self.changed.emit())
-            text = label(_(choice.summary), "small", self, wrap=True)
-            self._summaries.append(text)
-            text.setBuddy(box)
-            self._column.addWidget(box)
-            self._column.addWidget(text)
-            self._boxes[choice.name] = box
-        self._indent()
-        self.set_enabled(ticked)
+        for section, tools in groupby(choices, key=lambda choice: choice.section):
+            heading = label(_(section), "small", self)
+            heading.setContentsMargins(0, 8 if self._boxes else 0, 0, 0)  # it belongs to what follows it
+            yield heading
+            for choice in tools:
+                box = self._boxes[choice.name] = ToolBox(visible(_(choice.title) or choice.name), self)
+                box.setToolTip(visible(choice.name))
+                box.setObjectName(f"tool-enabled-{choice.name}")
+                box.setAccessibleName(box.text())
+                box.setAccessibleDescription(visible(_(choice.summary)))
+                box.clicked.connect(lambda _on: self.changed.emit())
+                text = label(_(choice.summary), "small", self, wrap=True)
+                text.setBuddy(box)
+                self._summaries.append(text)
+                yield box
+                yield text
 
     def _indent(self) -> None:
         """Put each summary under its box's words: the style sheet gives a box padding, its indicator and a gap that grow with the text."""
@@ -107,6 +99,3 @@ class ToolBoxes(QWidget):
         kept = (name for name in self._given if name not in self._boxes or self._boxes[name].isChecked())
         more = (name for name, box in self._boxes.items() if box.isChecked() and name not in self._given)
         return (*kept, *more)
-
-    def retranslate(self) -> None:
-        self.set_choices(self._choices)

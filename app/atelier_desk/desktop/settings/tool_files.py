@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal, SignalInstance
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import ElidedLabel, Pill, control, fill, label
+from atelier_desk.desktop.widgets import ElidedLabel, Pill, control, fill, label, say
 from atelier_desk.desktop.widgets.basic import PillKind
 from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.domain.text import visible
@@ -45,41 +46,29 @@ def outcome(file: OwnToolFile) -> str:
 
 
 class ToolFileRow(QWidget):
-    """``own-tool-<file>``. ``review`` and ``revoke`` are emitted with the file's name."""
+    """``own-tool-<file>``. ``review`` and ``revoke`` are called with the file's name."""
 
-    review = Signal(str)
-    revoke = Signal(str)
-
-    def __init__(self, file: OwnToolFile, parent: QWidget | None = None) -> None:
+    def __init__(self, file: OwnToolFile, review: Callable[[str], object], revoke: Callable[[str], object], parent: QWidget) -> None:
         super().__init__(parent)
-        self.file = file
-        self.setObjectName(f"own-tool-{file.file}")
-        self._name = control(ElidedLabel(file.file, self), look="strong")
-        self._pill = Pill("", "", self)
-        self._hash = label(f"{file.sha256[:8]}…", "mono", self)
-        self._text = label("", "error" if file.reason else "muted", self, wrap=True)
-        self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self._review = control(QPushButton(self), f"own-tool-review-{file.file}", N_("Review…"), on=lambda: self.review.emit(file.file))
-        self._revoke = control(QPushButton(self), f"own-tool-revoke-{file.file}", N_("Revoke"), on=lambda: self.revoke.emit(file.file))
-        self._revoke.setVisible(file.state.value != "new")
-        line = fill(QHBoxLayout(), (self._name, 1), self._pill, self._review, self._revoke, spacing=10)
-        below = fill(QHBoxLayout(), (self._hash, 0, Qt.AlignmentFlag.AlignTop), (self._text, 1, Qt.AlignmentFlag.AlignTop), spacing=10)
+        named, (word, kind) = file.file, STATES[file.state.value]
+
+        def whole() -> str:
+            return f"SHA-256 {file.sha256}"
+
+        self.setObjectName(f"own-tool-{named}")
+        name = control(ElidedLabel(named, self), look="strong")
+        digest = say(label(f"{file.sha256[:8]}…", "mono", self), name=whole, tip=whole)
+        text = label(outcome(file), "error" if file.reason else "muted", self, wrap=True)
+        text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        look = control(QPushButton(self), f"own-tool-review-{named}", N_("Review…"), on=lambda: review(named))
+        take = control(QPushButton(self), f"own-tool-revoke-{named}", N_("Revoke"), on=lambda: revoke(named))
+        say(look, name=lambda: _("Review {file}", file=named))
+        say(take, name=lambda: _("Revoke {file}", file=named))
+        take.setVisible(file.state.value != "new")
+        top = Qt.AlignmentFlag.AlignTop
+        line = fill(QHBoxLayout(), (name, 1), Pill(_(word), kind, self), look, take, spacing=10)
+        below = fill(QHBoxLayout(), (digest, 0, top), (text, 1, top), spacing=10)
         fill(QVBoxLayout(self), line, below, margins=(0, 6, 0, 6), spacing=4)
-        self.retranslate()
-
-    @property
-    def buttons(self) -> tuple[QPushButton, QPushButton]:
-        """In the order of the Tab key."""
-        return self._review, self._revoke
-
-    def retranslate(self) -> None:
-        word, kind = STATES[self.file.state.value]
-        self._pill.show_state(_(word), kind)
-        self._hash.setToolTip(f"SHA-256 {self.file.sha256}")
-        self._hash.setAccessibleName(f"SHA-256 {self.file.sha256}")
-        self._text.setText(outcome(self.file))
-        self._review.setAccessibleName(_("Review {file}", file=self.file.file))
-        self._revoke.setAccessibleName(_("Revoke {file}", file=self.file.file))
 
 
 class ReviewDialog(QDialog):

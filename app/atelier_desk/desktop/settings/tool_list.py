@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
+from atelier_desk.desktop.settings.row_list import RowList
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.icons import known
 from atelier_desk.desktop.widgets import ElidedLabel, control, fill, label
@@ -96,43 +98,26 @@ def _text(widget: QLabel) -> QLabel:
     return widget
 
 
-class ToolList(QWidget):
+class ToolList(RowList):
     """``tool-list``: the folds under the names of their sections; what is open stays open when the tools are shown again."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("tool-list")
-        self._infos: tuple[ToolInfo, ...] = ()
-        self._folds: list[ToolFold] = []
-        self._column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=0)
 
     def show_tools(self, infos: Iterable[ToolInfo]) -> None:
         """Build the list, unless nothing changed."""
         wanted = tuple(infos)
-        if wanted != self._infos:
-            self._infos = wanted
-            self._build()
+        self.show_rows(wanted, lambda: self._make(wanted))
 
-    def retranslate(self) -> None:
-        self._build()
-
-    def _build(self) -> None:
-        opened = {fold.info.name for fold in self._folds if fold.opened}
-        while (item := self._column.takeAt(0)) is not None:
-            widget = item.widget()
-            if widget is not None:
-                widget.setParent(None)
-                widget.deleteLater()
-        self._folds = []
-        section = None
-        for info in self._infos:
-            if info.section != section:
-                heading = label(_(info.section or CONTROL_SECTION), "small", self)
-                heading.setContentsMargins(6, 4 if section is None else 12, 0, 4)
-                section = info.section
-                self._column.addWidget(heading)
-            fold = ToolFold(info, self)
-            if info.name in opened:
-                fold.toggle()
-            self._folds.append(fold)
-            self._column.addWidget(fold)
+    def _make(self, infos: tuple[ToolInfo, ...]) -> Iterator[QWidget]:
+        opened = {fold.info.name for fold in self.rows if isinstance(fold, ToolFold) and fold.opened}
+        for section, tools in groupby(infos, key=lambda info: info.section):
+            heading = label(_(section or CONTROL_SECTION), "small", self)
+            heading.setContentsMargins(6, 4 if section == infos[0].section else 12, 0, 4)
+            yield heading
+            for info in tools:
+                fold = ToolFold(info, self)
+                if info.name in opened:
+                    fold.toggle()
+                yield fold

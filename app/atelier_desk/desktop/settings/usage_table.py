@@ -9,7 +9,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTableWidgetItem, QWidget
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Translated, say
+from atelier_desk.desktop.widgets import say
 from atelier_desk.desktop.widgets.tables import dress_table
 from atelier_desk.domain.text import visible
 from atelier_desk.domain.usage import UsageGroup, UsageSum
@@ -27,7 +27,7 @@ LESSER = (1, 6, 4)
 LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 
 
-class UsageTable(Translated, QTableWidget):
+class UsageTable(QTableWidget):
     """``usage-table``: rounded figures, exact ones in the tool tips. ``show_groups`` fills it; ``named`` says what a group is called.
 
     What was used and what it cost is seen without scrolling sideways: in a narrow window lesser columns go (``LESSER``).
@@ -37,8 +37,7 @@ class UsageTable(Translated, QTableWidget):
         super().__init__(0, 7, parent)
         self.setObjectName("usage-table")
         self._named = named
-        self._groups: Sequence[UsageGroup] = ()
-        self._whole = UsageSum()
+        self._heads: tuple[str, ...] = ()
         self._wanted: dict[int, int] = {}
         header = self.horizontalHeader()
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
@@ -48,16 +47,15 @@ class UsageTable(Translated, QTableWidget):
         dress_table(self)
         say(self, name=N_("Usage"))
         theme().changed.connect(self._fit)
-        self.retranslate()
 
     def show_groups(self, groups: Sequence[UsageGroup], whole: UsageSum) -> None:
         """Fill the table: the groups, and their sum below."""
-        self._groups, self._whole = groups, whole
-        self._fill()
-
-    def _fill(self) -> None:
-        rows = [(self._named(group), group.total) for group in self._groups]
-        rows.append((_("Total"), self._whole))
+        self._heads = ("", _("Requests"), _("Sent"), _("Cache read"), _("Received"), _("Cost"), _("Time"))
+        for column, text in enumerate(self._heads):
+            item = QTableWidgetItem(text)
+            item.setTextAlignment(RIGHT if column else LEFT)
+            self.setHorizontalHeaderItem(column, item)
+        rows = [*((self._named(group), group.total) for group in groups), (_("Total"), whole)]
         self.setRowCount(len(rows))
         for row, (name, total) in enumerate(rows):
             usage = total.usage
@@ -113,12 +111,3 @@ class UsageTable(Translated, QTableWidget):
     def _figure(self, row: int, column: int) -> str:
         item = self.item(row, column)
         return f"{self._heads[column]}: {item.toolTip()}" if item is not None else ""
-
-    def retranslate(self) -> None:
-        words = self._heads = ("", _("Requests"), _("Sent"), _("Cache read"), _("Received"), _("Cost"), _("Time"))
-        for column, text in enumerate(words):
-            item = QTableWidgetItem(text)
-            item.setTextAlignment(RIGHT if column else LEFT)
-            self.setHorizontalHeaderItem(column, item)
-        if self._groups:
-            self._fill()

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QListWidget, QListWidgetItem, QStackedWidget, QVBoxLayout, QWidget
 
+from atelier_desk.desktop.panes.wording import locale
 from atelier_desk.desktop.settings.page import SettingsPage
-from atelier_desk.desktop.settings.registry import PageEntry, pages
+from atelier_desk.desktop.settings.registry import pages
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Line, Translated, control, fill, label, say
+from atelier_desk.desktop.widgets import Line, control, fill, label, say
 from atelier_desk.desktop.widgets.enter import EnterPresses
 from atelier_desk.desktop.widgets.inputs import SearchField
 from atelier_desk.i18n import N_, _
@@ -33,7 +34,7 @@ def fitting(size: QSize, widget: QWidget) -> QSize:
     return QSize(theme().px(size.width()), theme().px(size.height())).boundedTo(room * 0.95)
 
 
-class SettingsWindow(Translated, QWidget):
+class SettingsWindow(QWidget):
     """``settings-window``. Pages are built when they are first shown, or searched. ``closed`` is emitted when it goes away."""
 
     closed = Signal()
@@ -57,10 +58,9 @@ class SettingsWindow(Translated, QWidget):
         close.activated.connect(self._escape)
         find = QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self)
         find.activated.connect(self._focus_search)
-        theme().changed.connect(self._restyle)
-        self._restyle()
+        theme().changed.connect(self._dress)
+        self._dress()
         say(self, title=N_("Settings"))
-        self.retranslate()
         self.show_page(self._entries[0].name)
 
     def _build_side(self) -> QWidget:
@@ -103,7 +103,8 @@ class SettingsWindow(Translated, QWidget):
             page = entry.page(self.bridge, self._stack)
             page.setObjectName(f"settings-page-{name}")
             page.place_wanted.connect(self.place_wanted)
-            self._title(page, entry)
+            say(page.title, entry.title)
+            say(page, name=entry.title)
             self._pages[name] = page
             self._stack.addWidget(page)
         return self._pages[name]
@@ -151,29 +152,24 @@ class SettingsWindow(Translated, QWidget):
         self.search.setFocus()
         self.search.selectAll()
 
-    def _title(self, page: SettingsPage, entry: PageEntry) -> None:
-        page.title.setText(_(entry.title))
-        page.setAccessibleName(_(entry.title))
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.LanguageChange:
+            self._dress()
 
-    def retranslate(self) -> None:
-        for number, entry in enumerate(self._entries):
-            self.list.item(number).setText(_(entry.title))
-            if entry.name in self._pages:
-                self._title(self._pages[entry.name], entry)
-        self._size_side()
-
-    def _size_side(self) -> None:
-        """Wide enough for the longest name, in any language; icons of one size on any screen, where the style has a larger one."""
+    def _dress(self) -> None:
+        """The list wide enough for the longest name, in any language; icons of one size on any screen, where the style has a larger one.
+        Numbers in fields are written as in the language."""
+        self.setLocale(locale())
         self.list.setIconSize(QSize(theme().px(16), theme().px(16)))
         metrics = QFontMetrics(theme().font(14))
         longest = max(metrics.horizontalAdvance(_(entry.title)) for entry in self._entries)
         self._side.setFixedWidth(max(theme().px(SIDE), longest + theme().px(16) + AROUND))
-
-    def _restyle(self) -> None:
-        self._size_side()
         for number, entry in enumerate(self._entries):
-            self.list.item(number).setIcon(theme().icon(entry.icon))
-            self.list.item(number).setSizeHint(QSize(0, theme().px(32)))
+            item = self.list.item(number)
+            item.setText(_(entry.title))
+            item.setIcon(theme().icon(entry.icon))
+            item.setSizeHint(QSize(0, theme().px(32)))
 
     def closeEvent(self, event: object) -> None:
         super().closeEvent(event)  # type: ignore[arg-type]

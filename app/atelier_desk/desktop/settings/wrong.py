@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
-from pydantic import BaseModel, ValidationError
-
+from atelier_desk.desktop.widgets.words import Text, text_of
 from atelier_desk.i18n import N_, _
 
 _RULES = {
@@ -19,17 +17,8 @@ _KINDS = {"address": "address", "images": "address", "models_address": "address"
           "models_key_env": "variable", "sees": "model"}  # fmt: skip
 
 
-def wrong_fields(model: type[BaseModel], values: Mapping[str, Any]) -> tuple[str, ...]:
-    """The fields of a model that take other values than these; empty when all is well."""
-    try:
-        model.model_validate(values)
-    except ValidationError as error:
-        return tuple(dict.fromkeys(str(each["loc"][0]) for each in error.errors() if each["loc"]))
-    return ()
-
-
-def wrong_words(fields: Iterable[str], titles: Mapping[str, str]) -> str:
-    """What to show for them, a line each; ``titles`` are English texts as the form has them."""
+def wrong_words(fields: Iterable[str], titles: Mapping[str, Text]) -> str:
+    """What to show for fields that a model refuses, a line each; ``titles`` are texts as the form has them."""
     return "\n".join(
-        _("{field}: {problem}", field=_(titles.get(each, each)), problem=_(_RULES[_KINDS.get(each, "long")])) for each in fields
+        _("{field}: {problem}", field=text_of(titles.get(each, each)), problem=_(_RULES[_KINDS.get(each, "long")])) for each in fields
     )

@@ -13,11 +13,10 @@ from atelier_desk.desktop.system.shortcut import GlobalShortcut, ways
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.window_actions import WindowActions
-    from atelier_desk.domain.settings import Settings
 
 
 class SystemLink(QObject):
-    """One a window; ``apply`` follows the settings."""
+    """One a window; it follows the settings."""
 
     def __init__(self, window: WindowActions) -> None:
         super().__init__(window)
@@ -28,15 +27,16 @@ class SystemLink(QObject):
         self.shortcut.pressed.connect(window.quick_ask)
         window.presenter.use_notifier(self.notifications)
         window.closing.connect(self.stop)
+        follow = window.settings.subscribe
+        follow(window.presenter.set_notifications, "notifications", "remind_minutes", "notification_answers")
+        follow(window.show_tray, "tray")
+        follow(lambda on, keys: self.shortcut.follow(on, keys), "quick_key_on", "quick_key")
+        follow(self._look_for_notifications, "notifications", "notification_answers")
 
-    def apply(self, settings: Settings) -> None:
-        """Do what the settings say; nothing here is waited for."""
-        presenter = self._window.presenter
-        presenter.set_notifications(settings.notifications, settings.remind_minutes, settings.notification_answers)
-        self._window.show_tray(settings.tray)
+    def _look_for_notifications(self, *_wanted: bool) -> None:
+        """A desktop whose notifications could not be reached is asked again."""
         if not self.notifications.there:
             self.notifications.start()
-        self.shortcut.follow(settings.quick_key_on, settings.quick_key)
 
     def stop(self) -> None:
         """The window closes: no key is held and no notification asks any more."""

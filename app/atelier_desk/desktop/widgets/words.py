@@ -41,13 +41,16 @@ class Sentence(str):
 
 class Said(TypedDict, total=False):
     """What can be said of a widget: accessible name and description, tool tip (with the ``keys`` that do the same), placeholder (``hint``),
-    window title, and the entries of a combo box from the first on.
+    window title, the entries of a combo box from the first on, and what stands after the number of a spin box (``suffix``) or in place of
+    the least (``least``).
     """
 
     name: Text
     about: Text
     tip: Text
     keys: str
+    suffix: Text
+    least: Text
     hint: Text
     title: Text
     items: Sequence[Text]
@@ -58,6 +61,8 @@ SETTERS = {
     "hint": "setPlaceholderText",
     "title": "setWindowTitle",
     "tip": "setToolTip",
+    "suffix": "setSuffix",
+    "least": "setSpecialValueText",
     "name": "setAccessibleName",
     "about": "setAccessibleDescription",
 }

@@ -119,24 +119,6 @@ class RunManager:
     def slots(self, count: int) -> None:
         self._runs.slots.limit = count
 
-    @property
-    def inactivity_s(self) -> float:
-        """Seconds without a word after which a model's reply, or a sub-agent, is ended."""
-        return self._env.inactivity_s
-
-    @inactivity_s.setter
-    def inactivity_s(self, seconds: float) -> None:
-        self._env.inactivity_s = seconds
-
-    @property
-    def stop_repetition(self) -> bool:
-        """Whether a reply in which the same passage comes again and again is stopped."""
-        return self._env.stop_repetition
-
-    @stop_repetition.setter
-    def stop_repetition(self, on: bool) -> None:
-        self._env.stop_repetition = on
-
     # -- starting and talking ------------------------------------------------------------------------------------------------------
 
     async def send(

@@ -11,7 +11,7 @@ from atelier_desk.domain.stream.event import Topic
 from atelier_desk.engine.held_grants import still_held
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.context import ServiceContext
-from atelier_desk.i18n import _, set_language
+from atelier_desk.i18n import _
 from atelier_desk.llm.embedders import installing
 
 
@@ -43,7 +43,7 @@ class SettingsService:
             self._changes += 1
 
     async def update(self, **fields: Any) -> Settings:
-        """Change some settings, store them and apply them at once: language, embedder, how many runs work; the rest by whoever listens.
+        """Change some settings, store them and have those who subscribed to them apply them at once.
         The standing rules are changed by ``ApprovalService`` alone. A value may be a function that makes it of the one before: of two who
         each add to a setting at once, neither takes away what the other added.
 
@@ -100,25 +100,7 @@ class SettingsService:
             await self._context.use_embedder(new)
         await self._context.repos.settings.save(new)
         self._changed("settings", "")  # what follows, and those that it announces to, must see the new ones
-        if new.language != old.language:
-            set_language(new.language)
-        if new.workflows_running != old.workflows_running:
-            self._context.runs.slots = new.workflows_running
-        if new.name_by_model != old.name_by_model:
-            self._context.runs.titles.wanted = new.name_by_model
-        if now.web != was.web:
-            self._context.searcher.settings = now.web
-            self._context.web_pages.use(now.web)
-        if now.media != was.media:
-            self._context.maker.settings = now.media
-            self._context.seer.model = now.media.sees
-        self._context.runs.inactivity_s = new.inactivity_s
-        if (new.approvals, new.folder_trust) != (old.approvals, old.folder_trust):
-            await self._context.runs.narrowing.apply()
-        self._context.runs.stop_repetition = new.stop_repetition
-        if now.embedder != was.embedder:
-            self._context.memories.start_reembed()
-            await self._context.projects.follow_embedder()
+        await self._context.in_force.publish(new.in_force)
         for name in fields:
             if getattr(new, name) != getattr(old, name):
                 self._context.bus.changed("settings", name)

@@ -14,10 +14,11 @@ from PySide6.QtWidgets import QGridLayout, QLineEdit, QPushButton, QWidget
 from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.base import offer_undo, toast
 from atelier_desk.desktop.settings.audit_trail import AuditTrail
+from atelier_desk.desktop.settings.fields import Choice, Number, Toggle
 from atelier_desk.desktop.settings.files import ask_open
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.risk_table import RiskTable
-from atelier_desk.desktop.settings.rows import Choice, Number, RowsPage, Section, Toggle
+from atelier_desk.desktop.settings.rows import RowsPage, Section
 from atelier_desk.desktop.settings.rule_form import RuleForm, RuleImport
 from atelier_desk.desktop.settings.rule_list import RuleList
 from atelier_desk.desktop.settings.rule_test import RuleTest
@@ -184,7 +185,7 @@ class ApprovalsPage(RowsPage):
         self.tester = RuleTest(self)
         fill(self.section(N_("WHICH RULE DECIDES?")).body, self.tester)
         self.filter.textChanged.connect(self.rules.filter)
-        self.rules.listed.connect(lambda: _lead(self.filter, *self.rules.buttons(), add, load))
+        self.rules.before, self.rules.after = self.filter, [add, load]
         self.rules.edited.connect(self._edit)
         self.rules.confirmed.connect(lambda rule: self.jobs.once(("confirm", rule), lambda: self._confirm(rule)))
         self.rules.removed.connect(lambda rule: self.jobs.once(("remove", rule), lambda: self._remove(rule)))
@@ -199,11 +200,12 @@ class ApprovalsPage(RowsPage):
         _lead(self.tester.run, self.trail.text)
         _lead(self.trail.export, self.control("audit_days"))
         self.trail.opened.connect(self._show_call)
+        self.commands = SafeCommands(self)
         hint = N_(
             "These run without asking inside your workspace folders: read-only ones in Ask, ones that write the "
             "files they name in Edit. Other options, folders and commands ask."
         )
-        fill(self.section(N_("SAFE COMMANDS")).body, say(label("", "muted", self, wrap=True), hint), SafeCommands(self))
+        fill(self.section(N_("SAFE COMMANDS")).body, say(label("", "muted", self, wrap=True), hint), self.commands)
 
     # values -------------------------------------------------------------------------------------------------------------------------
 
@@ -225,6 +227,7 @@ class ApprovalsPage(RowsPage):
         never = {text: said.localized(_) for text, said in found.items()}
         self.rules.show_rules(rules, {**self._agents, **self._workflows}, never)
         self.trail.show_choices(self._workflows, self._agents, (tool.name for tool in tools))
+        self.commands.show_commands()
         await self.trail.load()
 
     def _show_call(self, line: AuditLine) -> None:
@@ -315,7 +318,3 @@ class ApprovalsPage(RowsPage):
 
     def _bring_back(self, rule: PermissionRule) -> None:
         self.call(self.bridge.engine.permissions.add(rule))
-
-    def retranslate(self) -> None:
-        super().retranslate()
-        self.rules.retranslate()

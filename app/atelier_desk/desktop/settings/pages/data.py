@@ -14,10 +14,11 @@ from PySide6.QtWidgets import QPushButton
 from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.wording import size
 from atelier_desk.desktop.settings.busy import Busy
+from atelier_desk.desktop.settings.fields import Number
 from atelier_desk.desktop.settings.files import ask_folder, ask_open, ask_save, confirm
 from atelier_desk.desktop.settings.held_list import HeldList
 from atelier_desk.desktop.settings.registry import settings_page
-from atelier_desk.desktop.settings.rows import Number, RowsPage, Section
+from atelier_desk.desktop.settings.rows import RowsPage, Section
 from atelier_desk.desktop.widgets import control
 from atelier_desk.desktop.widgets.words import Text
 from atelier_desk.figures import NARROW

@@ -98,7 +98,6 @@ class DiagnosticsPage(SettingsPage):
         self.notices.hide()
         licences.body.addWidget(self.notices)
         self.end()
-        self.retranslate()
 
     async def load(self) -> None:
         task = self.jobs.start(self._examine(), "doctor")
@@ -150,6 +149,3 @@ class DiagnosticsPage(SettingsPage):
     def copy_all(self) -> None:
         QGuiApplication.clipboard().setText(self.report())
         toast(self, _("Copied"))
-
-    def retranslate(self) -> None:
-        self._show()

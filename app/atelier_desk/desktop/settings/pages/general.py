@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from pydantic import BaseModel
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
-from atelier_desk.desktop.settings.language import switch_language
-from atelier_desk.desktop.settings.page import SettingsPage
+from atelier_desk.desktop.settings.fields import Changed, Choice, Field, Number, Toggle, bounds
 from atelier_desk.desktop.settings.registry import settings_page
-from atelier_desk.desktop.settings.rows import Changed, Choice, Field, Number, RowsPage, Section, Toggle, bounds
+from atelier_desk.desktop.settings.rows import RowsPage, Section
 from atelier_desk.desktop.soon import Soon
-from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import control, fill
 from atelier_desk.desktop.widgets.inputs import Slider
+from atelier_desk.domain.settings import Settings
 from atelier_desk.figures import NARROW
 from atelier_desk.i18n import N_, _
 
@@ -30,8 +30,8 @@ class ScaleSlider(QWidget):
     def __init__(self, parent: QWidget, changed: Changed) -> None:
         super().__init__(parent)
         self.slider = control(Slider(Qt.Orientation.Horizontal, self), "font-scale", name=N_("Text size"))
-        least, most = bounds("font_scale") or (100, 100)
-        self.slider.setRange(least // SCALE_STEP, most // SCALE_STEP)
+        least, most = bounds("font_scale", Settings) or (100, 100)
+        self.slider.setRange(round(least / SCALE_STEP), round(most / SCALE_STEP))
         self.slider.setValue(100 // SCALE_STEP)
         self.slider.setPageStep(2)
         self.slider.setTracking(False)  # dressing the whole program again at every pixel of a drag would stutter
@@ -45,7 +45,6 @@ class ScaleSlider(QWidget):
 
     def _set(self, value: int) -> None:
         self.say(value)
-        theme().set_scale(value * SCALE_STEP)
         self.saving.start()
 
     def say(self, value: int) -> None:
@@ -56,8 +55,8 @@ class ScaleSlider(QWidget):
 class Scale(Field):
     """The size of text, in steps of ten percent."""
 
-    def make(self, page: SettingsPage, changed: Changed) -> QWidget:
-        return ScaleSlider(page, changed)
+    def make(self, parent: QWidget, model: type[BaseModel], changed: Changed) -> QWidget:
+        return ScaleSlider(parent, changed)
 
     def show(self, control: QWidget, value: Any) -> None:
         scale = cast(ScaleSlider, control)
@@ -65,10 +64,6 @@ class Scale(Field):
             scale.slider.blockSignals(True)
             scale.slider.setValue(round(value / SCALE_STEP))
             scale.slider.blockSignals(False)
-        self.retranslate(control)
-
-    def retranslate(self, control: QWidget) -> None:
-        scale = cast(ScaleSlider, control)
         scale.say(scale.slider.value())
 
 
@@ -84,14 +79,12 @@ class GeneralPage(RowsPage):
                 N_("Language"),
                 name="language-select",
                 choices=LANGUAGES,
-                done=switch_language,
             ),
             Choice(
                 "theme",
                 N_("Theme"),
                 name="theme-select",
                 choices=THEMES,
-                done=lambda mode: theme().set_mode(mode),
             ),
             Scale("font_scale", N_("Text size")),
         ),

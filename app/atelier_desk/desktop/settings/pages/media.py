@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
-from atelier_desk.desktop.jobs import error_text
-from atelier_desk.desktop.settings.busy import Busy
+from atelier_desk.desktop.settings.busy import Outcome
+from atelier_desk.desktop.settings.fields import Address, Choice, Line, Secret
+from atelier_desk.desktop.settings.form_page import FormPage
 from atelier_desk.desktop.settings.held_list import HeldList
-from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
-from atelier_desk.desktop.settings.wrong import wrong_fields, wrong_words
-from atelier_desk.desktop.widgets import FlowLayout, control, fill, label, say
-from atelier_desk.desktop.widgets.inputs import ComboBox
+from atelier_desk.desktop.widgets import FlowLayout, control, label, say
 from atelier_desk.domain.from_elsewhere import HeldKind
 from atelier_desk.domain.settings import MediaSettings
 from atelier_desk.i18n import N_, _
@@ -25,187 +22,107 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
     from atelier_desk.engine.services.media import MediaState, MediaTrial
 
-_VARIABLE = N_("environment variable name")
-_TITLES = {"sees": N_("Vision model"), "images": N_("Address (image generation)"), "images_model": N_("Model (image generation)"),
-           "images_key_env": N_("Variable (image generation)"), "models_address": N_("Address (3D models)"),
-           "models_key_env": N_("Variable (3D models)")}  # fmt: skip
-_KEY = N_("Stored in the system keyring and not shown again.")
+VARIABLE = N_("environment variable name")
+KEY = N_("Stored in the system keyring and not shown again.")
+USUAL = N_("Leave empty for the service's default.")
 
 
 @settings_page("media", order=53, icon="image", title=N_("Images and 3D"))
-class MediaPage(SettingsPage):
+class MediaPage(FormPage):
     """``media-sees``, ``media-images``, ``media-images-model``, keys and variables, ``media-models``, ``media-apply``,
     ``media-test-images``, ``media-test-models``."""
 
-    topics = ("settings",)
+    titles = {
+        "images": N_("Address (image generation)"),
+        "images_model": N_("Model (image generation)"),
+        "images_key_env": N_("Variable (image generation)"),
+        "models_address": N_("Address (3D models)"),
+        "models_key_env": N_("Variable (3D models)"),
+    }
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(bridge, parent)
-        self._saved = MediaSettings()
         self._state: MediaState | None = None
-        self._complained = False
+        services = [("off", N_("None")), *((name, service.title) for name, service in SERVICES.items())]
+        self.build_form(
+            MediaSettings,
+            "media",
+            Line("sees", N_("Vision model"), N_("provider/model"), example=lambda: _("such as {name}", name="openai/gpt-5")),
+            Address("images", N_("Address"), N_("An OpenAI-compatible images endpoint."), example=lambda: "https://api.openai.com/v1"),
+            Line("images_model", N_("Model"), example=lambda: _("such as {name}", name="gpt-image-1")),
+            Secret("images_key", N_("API key"), KEY, example=lambda: self._key_hint("images")),
+            Line("images_key_env", N_("or environment variable"), example=VARIABLE),
+            Choice("models", N_("Service"), choices=services),
+            Address("models_address", N_("Address"), USUAL, example=self._usual_address),
+            Secret("models_key", N_("API key"), KEY, example=lambda: self._key_hint(self._kind())),
+            Line("models_key_env", N_("or environment variable"), example=VARIABLE),
+        )
         about = N_(
             "Text recognition and 3D rendering run on this computer. The services below receive images or text; "
             "agents can use them only after you set them up."
         )
         self.column.addWidget(control(label("", "muted", self, wrap=True), "media-about", about))
         self.column.addSpacing(12)
-        card = self.section(N_("IMAGE DESCRIPTION"))
-        self.sees = self._line("media-sees", lambda: _("such as {name}", name="openai/gpt-5"))
-        self.row(card, self.sees, N_("Vision model"), N_("provider/model"), stretch=True)
+        self.form.row(self, self.section(N_("IMAGE DESCRIPTION")), "sees")
         card = self.section(N_("IMAGE GENERATION"))
         self.held = HeldList(self, lambda grant: grant.kind in (HeldKind.IMAGES, HeldKind.MODELS))
         card.body.addWidget(self.held)
-        self.images = self._line("media-images", lambda: "https://api.openai.com/v1")
-        self.images_model = self._line("media-images-model", lambda: _("such as {name}", name="gpt-image-1"))
-        self.images_key = self._secret("media-images-key", lambda: ("images",))
-        self.images_env = self._line("media-images-key-env", lambda: _(_VARIABLE))
-        self.row(card, self.images, N_("Address"), N_("An OpenAI-compatible images endpoint."), stretch=True)
-        self.row(card, self.images_model, N_("Model"), stretch=True)
-        self.row(card, self.images_key, N_("API key"), _KEY, stretch=True)
-        self.row(card, self.images_env, N_("or environment variable"), stretch=True)
+        for key in ("images", "images_model", "images_key", "images_key_env"):
+            self.form.row(self, card, key)
         card = self.section(N_("3D MODELS"))
-        self.models = control(ComboBox(self), "media-models")
-        for name in ("off", *SERVICES):
-            self.models.addItem("", name)
-        say(self.models, items=[N_("None"), *(service.title for service in SERVICES.values())])
-        self.address = self._line("media-models-address", lambda: SERVICES[self._kind()].address if self._kind() in SERVICES else "")
-        self.models_key = self._secret("media-models-key", lambda: (self._kind(),))
-        self.models_env = self._line("media-models-key-env", lambda: _(_VARIABLE))
-        self.row(card, self.models, N_("Service"), stretch=True)
-        self._rows = (
-            self.row(card, self.address, N_("Address"), N_("Leave empty for the service's default."), stretch=True),
-            self.row(card, self.models_key, N_("API key"), _KEY, stretch=True),
-            self.row(card, self.models_env, N_("or environment variable"), stretch=True),
-        )
-        self.apply = control(QPushButton(self), "media-apply", N_("Save"), look="primary", on=self._apply)
+        for key in ("models", "models_address", "models_key", "models_key_env"):
+            self.form.row(self, card, key)
+        self.test_images = self._tester("images", N_("Test image generation"))
+        self.test_models = self._tester("models", N_("Test 3D service"))
         self.forget = control(QPushButton(self), "media-forget", N_("Forget the keys"), on=self._forget)
         buttons = FlowLayout(spacing=8)
-        self.test_images = control(QPushButton(self), "media-test-images", N_("Test image generation"), on=lambda: self._test("images"))
-        self.test_models = control(QPushButton(self), "media-test-models", N_("Test 3D service"), on=lambda: self._test("models"))
         for button in (self.test_images, self.test_models, self.forget):
             buttons.addWidget(button)
         self.column.addLayout(buttons)
-        self.busy = Busy(self)
-        note = QWidget(self)
-        fill(QVBoxLayout(note), self.busy, margins=(0, 0, 0, 0))
-        self.foot(note, self.apply)
+        self.build_foot()
         self.end()
-        self._lines: tuple[tuple[QLineEdit, str], ...] = (
-            (self.sees, "sees"),
-            (self.images, "images"),
-            (self.images_model, "images_model"),
-            (self.images_env, "images_key_env"),
-            (self.address, "models_address"),
-            (self.models_env, "models_key_env"),
-        )
-        for field in (*(field for field, _name in self._lines), self.images_key, self.models_key):
-            field.textEdited.connect(lambda _text: self._touched())
-            field.textChanged.connect(lambda _text: self._check())
-        self.models.currentIndexChanged.connect(lambda _index: self._show_fields())
-        self._show_fields()
+        self.check()
 
-    def _line(self, name: str, hint: Callable[[], str]) -> QLineEdit:
-        return control(QLineEdit(self), name, hint=hint)
+    def _tester(self, what: str, text: str) -> QPushButton:
+        async def work(entered: MediaSettings, secrets: dict[str, str]) -> Outcome:
+            found: MediaTrial = await self.bridge.engine.media.test(what, entered, self._keys(secrets))
+            return lambda: trial_words(what, entered.images_model, found), "warn" if found.known is False else "ok"
 
-    def _secret(self, name: str, of: Callable[[], tuple[str, ...]]) -> QLineEdit:
-        def hint() -> str:
-            kept = self._state is not None and set(of()) & set(self._state.keys)
-            return _("stored; type to replace") if kept else ""
+        return control(QPushButton(self), f"media-test-{what}", text, on=lambda: self.try_form(N_("Contacting the service"), work))
 
-        made = self._line(name, hint)
-        made.setEchoMode(QLineEdit.EchoMode.Password)
-        return made
-
-    async def load(self) -> None:
-        state = await self.bridge.engine.media.state()
+    async def read(self) -> MediaSettings:
+        self._state = await self.bridge.engine.media.state()
         await self.held.load()
-        fresh = self._state is None or state.settings != self._saved
-        self._state, self._saved = state, state.settings
-        if fresh:
-            self.models.setCurrentIndex(max(0, self.models.findData(state.settings.models)))
-            for field, name in self._lines:
-                field.setText(getattr(state.settings, name))
-        self._show_fields()
+        return self._state.settings
 
     def _kind(self) -> str:
-        return str(self.models.currentData() or "off")
+        return str(self.value("models"))
 
-    def _show_fields(self) -> None:
-        for row in self._rows:
-            row.setVisible(self._kind() != "off")
-        for field in (self.address, self.images_key, self.models_key):
-            say(field)
-        self._check()
+    def _usual_address(self) -> str:
+        return SERVICES[self._kind()].address if self._kind() in SERVICES else ""
 
-    def _touched(self) -> None:
-        """What is said is about what was there before."""
-        self._complained = False
-        if not self.busy.running:
-            self.busy.hide()
+    def _key_hint(self, of: str) -> str:
+        return _("stored; type to replace") if self._state is not None and of in self._state.keys else ""
 
-    def _said(self) -> dict[str, str]:
-        said = {name: field.text().strip() for field, name in self._lines}
-        return {**said, **{name: said[name].rstrip("/") for name in ("images", "models_address")}, "models": self._kind()}
+    def _keys(self, secrets: dict[str, str]) -> dict[str, str]:
+        """Keys by their services."""
+        typed = {"images": secrets.get("images_key", ""), self._kind(): secrets.get("models_key", "")}
+        return {name: key for name, key in typed.items() if key and name != "off"}
 
-    def _entered(self) -> tuple[MediaSettings | None, dict[str, str]]:
-        keys = {"images": self.images_key.text().strip(), self._kind(): self.models_key.text().strip()}
-        try:
-            settings = MediaSettings.model_validate(self._said())
-        except ValueError:
-            return None, {}
-        return settings, {name: key for name, key in keys.items() if key and name != "off"}
-
-    def _check(self) -> None:
-        entered, keys = self._entered()
-        self.apply.setEnabled(entered is not None and (entered != self._saved or bool(keys)))
+    def check(self) -> None:
+        super().check()
+        kind, entered = self._kind(), self.entered()
+        for key in ("models_address", "models_key", "models_key_env"):
+            self.form.show_field(key, kind != "off")
+        for key in ("models_address", "images_key", "models_key"):
+            say(self.form.controls[key])
         self.forget.setVisible(self._state is not None and bool(self._state.keys))
-        if entered is None:
-            self._complained = True
-            self.busy.note(wrong_words(wrong_fields(MediaSettings, self._said()), _TITLES), "error")
-        elif self._complained:
-            self._touched()
-        tried = entered or MediaSettings()
-        self.test_images.setEnabled(bool(tried.images and tried.images_model))
-        self.test_models.setVisible(self._kind() != "off")
+        self.test_images.setEnabled(entered is not None and bool(entered.images and entered.images_model))
+        self.test_models.setVisible(kind != "off")
         self.test_models.setEnabled(entered is not None)
 
-    def _apply(self) -> None:
-        entered, keys = self._entered()
-        if entered is None:
-            return
-
-        async def job() -> None:
-            try:
-                kept = await self.bridge.engine.media.use(entered, keys)
-            except Exception as error:
-                self.busy.note(error_text(error), "error")
-                return
-            self._saved = entered
-            self.images_key.clear()
-            self.models_key.clear()
-            self._check()
-            said = _("Saved.") if kept else _("Saved. No system keyring found: the key is lost when Atelier closes.")
-            self.busy.note(said, "ok" if kept else "warn")
-
-        self.jobs.once("media", job)
-
-    def _test(self, what: str) -> None:
-        entered, keys = self._entered()
-        if entered is None:
-            return
-
-        async def job() -> None:
-            try:
-                found: MediaTrial = await self.bridge.engine.media.test(what, entered, keys)
-            except Exception as error:
-                self.busy.note(error_text(error), "error")
-                return
-            self.busy.note(trial_words(what, entered.images_model, found), "warn" if found.known is False else "ok")
-
-        task = self.jobs.once("media", job)
-        if task is not None:
-            self.busy.watch(task, N_("Contacting the service"))
+    async def use(self, entered: MediaSettings, secrets: dict[str, str]) -> bool:
+        return await self.bridge.engine.media.use(entered, self._keys(secrets))
 
     def _forget(self) -> None:
         self.call(self.bridge.engine.media.forget_keys())

@@ -98,7 +98,6 @@ class ProvidersPage(SettingsPage):
         downloads.body.addWidget(self.downloads)
         self.end()
         self.list.currentItemChanged.connect(lambda *_: self._select())
-        self.retranslate()
 
     def _build_form(self) -> None:
         card = self.section()
@@ -440,7 +439,3 @@ class ProvidersPage(SettingsPage):
                 await self._load_models(info.provider)
 
         self.jobs.start(job())
-
-    def retranslate(self) -> None:
-        if self._providers:
-            self.reload()

@@ -9,10 +9,11 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton
 
 from atelier_desk.desktop.actions import refusal, registry_of
 from atelier_desk.desktop.panes.base import toast
+from atelier_desk.desktop.settings.fields import Toggle
 from atelier_desk.desktop.settings.key_field import KeyField
 from atelier_desk.desktop.settings.page import Row
 from atelier_desk.desktop.settings.registry import settings_page
-from atelier_desk.desktop.settings.rows import RowsPage, Section, Toggle
+from atelier_desk.desktop.settings.rows import RowsPage, Section
 from atelier_desk.desktop.system.link import SystemLink, system_link
 from atelier_desk.desktop.system.notifications import REPLY
 from atelier_desk.desktop.system.shortcut import KeyState
@@ -112,10 +113,6 @@ class QuickPage(RowsPage):
         self._keys = settings.quick_key
         self.field.show_keys(QKeySequence(self._keys), self._keys == Settings().quick_key)
         self.field.setEnabled(settings.quick_key_on)
-        self._say_states()
-
-    def retranslate(self) -> None:
-        super().retranslate()
         self._say_states()
 
     @staticmethod

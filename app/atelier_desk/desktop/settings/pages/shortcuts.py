@@ -14,7 +14,8 @@ from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.settings.key_field import KeyField
 from atelier_desk.desktop.settings.page import Row, SectionCard, SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
-from atelier_desk.desktop.widgets import label
+from atelier_desk.desktop.widgets import label, say
+from atelier_desk.desktop.widgets.basic import native_keys
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -50,12 +51,14 @@ class ShortcutsPage(SettingsPage):
         for group, title in GROUPS.items():
             self._cards[group] = self.section(lambda title=title: _(title).upper())  # type: ignore[misc]
         fixed = self.section(N_("LISTS AND DIALOGS"))
-        self._fixed = QGridLayout()
-        fixed.body.addLayout(self._fixed)
-        self._fixed.setColumnStretch(0, 1)
-        self._fixed.setVerticalSpacing(8)
+        grid = QGridLayout()
+        grid.setColumnStretch(0, 1)
+        grid.setVerticalSpacing(8)
+        for number, (text, keys) in enumerate(FIXED):
+            grid.addWidget(say(label("", "", self, wrap=True), text), number, 0)
+            grid.addWidget(say(label("", "pill", self), partial(_native, keys)), number, 1, Qt.AlignmentFlag.AlignVCenter)
+        fixed.body.addLayout(grid)
         self.end()
-        self.retranslate()
 
     async def load(self) -> None:
         self._chosen = dict((await self.bridge.engine.settings.get()).shortcuts)
@@ -132,12 +135,7 @@ class ShortcutsPage(SettingsPage):
 
         self.jobs.start(job())
 
-    def retranslate(self) -> None:
-        while (item := self._fixed.takeAt(0)) is not None:
-            widget = item.widget()
-            if widget is not None:
-                widget.deleteLater()
-        for number, (text, keys) in enumerate(FIXED):
-            native = QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText) or keys
-            self._fixed.addWidget(label(_(text), "", self, wrap=True), number, 0)
-            self._fixed.addWidget(label(native, "pill", self), number, 1, Qt.AlignmentFlag.AlignVCenter)
+
+def _native(keys: str) -> str:
+    """Keys as the platform writes them; what names no key stays as it is."""
+    return native_keys(keys) or keys

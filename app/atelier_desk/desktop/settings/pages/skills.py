@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QTimer
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QApplication, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 
 from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.settings.files import ask_folder
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
-from atelier_desk.desktop.settings.skill_rows import PlaceCard, SkillDialog
+from atelier_desk.desktop.settings.row_list import RowList
+from atelier_desk.desktop.settings.skill_rows import PlaceCard, SkillDialog, SkillRow
 from atelier_desk.desktop.widgets import FlowLayout, control, label
 from atelier_desk.i18n import N_, _
 
@@ -30,8 +30,7 @@ class SkillsPage(SettingsPage):
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(bridge, parent)
-        self._places: tuple[Place, ...] | None = None
-        self._cards: list[PlaceCard] = []
+        self._places: tuple[Place, ...] = ()
         self.dialog: SkillDialog | None = None
         self._about = control(
             label("", "muted", self, wrap=True),
@@ -49,41 +48,21 @@ class SkillsPage(SettingsPage):
         line.addWidget(self.again)
         self.column.addLayout(line)
         self.column.addSpacing(12)
-        self._list = QVBoxLayout()
-        self._list.setSpacing(8)
-        self.column.addLayout(self._list)
+        self._list = RowList(self, spacing=8, before=self.again)
+        self.column.addWidget(self._list)
         self.end()
-        self.retranslate()
 
     async def load(self) -> None:
-        self._show(tuple(await self.bridge.engine.skills.overview()))
+        self._places = tuple(await self.bridge.engine.skills.overview())
+        if self._list.show_rows(self._places, lambda: map(self._card, self._places)):
+            QTimer.singleShot(0, self, self._measure)
 
-    def _show(self, places: tuple[Place, ...]) -> None:
-        if places == self._places:
-            return
-        focused = QApplication.focusWidget()
-        name = focused.objectName() if focused is not None and self.isAncestorOf(focused) else ""
-        self._places = places
-        for card in self._cards:
-            self._list.removeWidget(card)
-            card.setParent(None)
-            card.deleteLater()
-        self._cards = []
-        for place in places:
-            card = PlaceCard(place, self._open, self._switch, self)
-            card.trusted.connect(self._trust)
-            self._list.addWidget(card)
-            self._cards.append(card)
-        for first, second in pairwise([self.add, self.again, *(each for card in self._cards for each in card.controls)]):
-            QWidget.setTabOrder(first, second)
-        again = self.findChild(QWidget, name) if name.startswith("skill") else None
-        if again is not None:
-            again.setFocus()
-        QTimer.singleShot(0, self, self._measure)
+    def _card(self, place: Place) -> PlaceCard:
+        return PlaceCard(place, self._open, self._switch, self._trust, self._list)
 
     def _measure(self) -> None:
         """Labels know their height when they have their font, which they get as they are shown: nothing else tells the area of it."""
-        for row in (row for card in self._cards for row in card.rows):
+        for row in self._list.findChildren(SkillRow):
             if (inside := row.layout()) is not None:
                 inside.invalidate()
             row.updateGeometry()
@@ -100,7 +79,7 @@ class SkillsPage(SettingsPage):
         self.call(self.bridge.engine.files.trust(folder, trusted))
 
     def _open(self, file: str) -> None:
-        folders = tuple(place.folder for place in self._places or () if place.folder)
+        folders = tuple(place.folder for place in self._places if place.folder)
 
         async def job() -> None:
             dialog = SkillDialog(await self.bridge.engine.skills.show(file, folders), self)
@@ -126,7 +105,3 @@ class SkillsPage(SettingsPage):
             await self.load()
 
         self.jobs.start(job(), "add")
-
-    def retranslate(self) -> None:
-        for card in self._cards:
-            card.retranslate()

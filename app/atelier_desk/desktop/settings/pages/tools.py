@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Coroutine
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication
-from PySide6.QtWidgets import QApplication, QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QPushButton, QWidget
 
 from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
+from atelier_desk.desktop.settings.row_list import RowList
 from atelier_desk.desktop.settings.tool_files import RIGHTS, ReviewDialog, ToolFileRow
 from atelier_desk.desktop.settings.tool_list import ToolList
 from atelier_desk.desktop.widgets import Card, control, fill, label
@@ -45,8 +45,6 @@ class ToolsPage(SettingsPage):
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(bridge, parent)
         self._folder: Path | None = None
-        self._files: tuple[OwnToolFile, ...] | None = None
-        self._rows: list[ToolFileRow] = []
         self.dialog: ReviewDialog | None = None
         own = self.section(N_("YOUR OWN TOOLS"))
         self.open = control(QPushButton(self), "own-tools-open", N_("Open"), on=self._open_folder)
@@ -55,9 +53,8 @@ class ToolsPage(SettingsPage):
         self._warning = control(label("", "warn", warning, wrap=True), "", RIGHTS)
         warning.body.addWidget(self._warning)
         own.body.addWidget(warning)
-        self._list = QVBoxLayout()
-        self._list.setSpacing(0)
-        own.body.addLayout(self._list)
+        self._list = RowList(own)
+        own.body.addWidget(self._list)
         self.empty = control(
             label("", "muted", self, wrap=True),
             "own-tools-empty",
@@ -67,14 +64,13 @@ class ToolsPage(SettingsPage):
         self.again = control(
             QPushButton(self), "own-tools-reload", N_("Rescan"), on=lambda: self.call(self.bridge.engine.own_tools.reload())
         )
-        line = fill(QHBoxLayout(), 1, self.again)
-        own.body.addLayout(line)
+        own.body.addLayout(fill(QHBoxLayout(), 1, self.again))
+        self._list.before, self._list.after = self.open, [self.again]
         self._build_example()
         everything = self.section(N_("ALL TOOLS"))
         self.tools = ToolList(self)
         everything.body.addWidget(self.tools)
         self.end()
-        self.retranslate()
 
     def _build_example(self) -> None:
         card = self.section(N_("EXAMPLE"))
@@ -104,29 +100,8 @@ class ToolsPage(SettingsPage):
     # files --------------------------------------------------------------------------------------------------------------------------
 
     def _show_files(self, files: tuple[OwnToolFile, ...]) -> None:
-        if files == self._files:
-            return
-        focused = QApplication.focusWidget()
-        name = focused.objectName() if focused is not None and self.isAncestorOf(focused) else ""
-        self._files = files
-        for row in self._rows:
-            self._list.removeWidget(row)
-            row.setParent(None)
-            row.deleteLater()
-        self._rows = []
-        for file in files:
-            row = ToolFileRow(file, self)
-            row.review.connect(self._review)
-            row.revoke.connect(self._revoke)
-            self._list.addWidget(row)
-            self._rows.append(row)
+        self._list.show_rows(files, lambda: [ToolFileRow(each, self._review, self._revoke, self._list) for each in files])
         self.empty.setVisible(not files)
-        order = [self.open, *(button for row in self._rows for button in row.buttons), self.again]
-        for first, second in pairwise(order):
-            QWidget.setTabOrder(first, second)
-        again = self.findChild(QPushButton, name) if name.startswith("own-tool-") else None
-        if again is not None:
-            again.setFocus()
 
     def _review(self, name: str) -> None:
         async def job() -> None:
@@ -192,8 +167,3 @@ class ToolsPage(SettingsPage):
         line = self.example.blockBoundingRect(document.firstBlock()).height()
         around = 2 * document.documentMargin() + 16 + self.example.horizontalScrollBar().sizeHint().height()
         self.example.setFixedHeight(math.ceil(line * document.blockCount() + around))
-
-    def retranslate(self) -> None:
-        for row in self._rows:
-            row.retranslate()
-        self.tools.retranslate()

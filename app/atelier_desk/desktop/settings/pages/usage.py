@@ -70,7 +70,7 @@ class UsagePage(SettingsPage):
         self.period.activated.connect(lambda _index: self.reload())
         for box in (self.by, self.measure):
             box.activated.connect(lambda _index: self._show())
-        self.retranslate()
+        self._show()
 
     def _chooser(self, name: str, choices: Sequence[tuple[object, str]], said: str) -> QComboBox:
         box = control(ComboBox(self), name)
@@ -159,9 +159,6 @@ class UsagePage(SettingsPage):
         if UsageBy(self.by.currentData()) is UsageBy.DAY:
             return locale().toString(QDate.fromString(group.key, Qt.DateFormat.ISODate), locale().FormatType.ShortFormat)
         return group.name or _("unknown")
-
-    def retranslate(self) -> None:
-        self._show()
 
     # doing --------------------------------------------------------------------------------------------------------------------------
 

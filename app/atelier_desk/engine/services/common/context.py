@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from atelier_desk.domain.mcp import McpPrompt, McpServer
     from atelier_desk.domain.permission import PermissionRule
     from atelier_desk.domain.provider import ModelInfo, ProviderConfig
+    from atelier_desk.domain.setting_subscribers import SettingSubscribers
     from atelier_desk.domain.settings import Settings
     from atelier_desk.domain.skill import Invocation
     from atelier_desk.engine.bus import EventBus
@@ -189,6 +190,9 @@ class ServiceContext(Protocol):
 
     @property
     def workspace_files(self) -> WorkspaceFiles: ...
+
+    @property
+    def in_force(self) -> SettingSubscribers: ...
 
     async def use_embedder(self, settings: Settings) -> None: ...
 

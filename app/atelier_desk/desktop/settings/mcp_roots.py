@@ -1,27 +1,21 @@
-"""What stands under a server's form beside its tools: the folders it may be told of, and what it logs."""
+"""The folders that a server may be told of."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QListWidget, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
+from atelier_desk.desktop.panes.two_line import KeyRole
 from atelier_desk.desktop.settings.files import ask_folder
-from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.theme.manager import Role
+from atelier_desk.desktop.settings.list_form import ListLine, list_of_lines, show_lines
+from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets import control, fill, label
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from atelier_desk.mcp.serving import LogLine
-
-SHOWN = 50
-"""Lines of a log, the newest first."""
-_BAD: dict[str, Role] = {"warning": "warn", "error": "err", "critical": "err", "alert": "err", "emergency": "err"}
 
 
 class McpRoots(QWidget):
@@ -37,8 +31,7 @@ class McpRoots(QWidget):
             label("", "muted", self, wrap=True), "",
             N_("The server can ask for these folders (and folders inside them) that the calling workflow was granted."),
         )  # fmt: skip
-        self.list = control(QListWidget(self), "mcp-roots", look="plain", name=N_("Shared folders (roots)"))
-        dress_list(self.list)
+        self.list = list_of_lines(self, "mcp-roots", N_("Shared folders (roots)"))
         self.add = control(QPushButton(self), "mcp-root-add", N_("Add a folder…"), on=self.pick)
         self.drop = control(QPushButton(self), "mcp-root-remove", N_("Remove"), on=self._remove)
         self.list.currentItemChanged.connect(lambda *_: self.drop.setEnabled(self.list.currentItem() is not None))
@@ -46,10 +39,7 @@ class McpRoots(QWidget):
 
     def show_folders(self, folders: Sequence[str]) -> None:
         self._folders = tuple(folders)
-        self.list.clear()
-        for each in folders:
-            two_line_item(self.list, each, each.rstrip("/").rpartition("/")[2] or each, each, "folder", "accent")
-        _fit(self.list)
+        show_lines(self.list, [ListLine(each, each.rstrip("/").rpartition("/")[2] or each, each, "folder") for each in folders])
         self.drop.setEnabled(False)
 
     def pick(self) -> None:
@@ -64,26 +54,3 @@ class McpRoots(QWidget):
         item = self.list.currentItem()
         if item is not None:
             self.changed.emit(tuple(each for each in self._folders if each != item.data(KeyRole)))
-
-
-class McpLog(QListWidget):
-    """The newest lines of a server's log. ``mcp-log``."""
-
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
-        control(self, "mcp-log", look="plain", name=N_("Log"))
-        dress_list(self)
-
-    def show_lines(self, lines: Sequence[LogLine]) -> None:
-        self.clear()
-        for number, line in enumerate(reversed(lines[-SHOWN:])):
-            about = " · ".join(filter(None, (f"{line.time.astimezone():%H:%M:%S}", line.level, line.logger)))
-            icon = "circle-alert" if line.level in _BAD else "info"
-            two_line_item(self, str(number), line.text, about, icon, _BAD.get(line.level, "muted"))
-        _fit(self)
-
-
-def _fit(shown: QListWidget) -> None:
-    rows = min(max(shown.count(), 1), 6)
-    shown.setVisible(shown.count() > 0)
-    shown.setFixedHeight(rows * max(shown.sizeHintForRow(0), theme().px(40)) + 8)

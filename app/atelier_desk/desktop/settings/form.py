@@ -1,0 +1,179 @@
+"""A form of declared fields over a model: filled, read, compared with what it was filled with, and checked by the model itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ValidationError
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QAbstractSpinBox, QCheckBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.panes.fields import pad
+from atelier_desk.desktop.panes.wording import number
+from atelier_desk.desktop.settings.fields import Field, Secret, value_of
+from atelier_desk.desktop.widgets import control, fill, label, say
+from atelier_desk.i18n import N_, _
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.settings.page import Row, SettingsPage
+    from atelier_desk.desktop.widgets import Card
+
+_MESSAGES = {
+    "string_too_short": N_("must not be blank"),
+    "value_error": N_("must not be blank"),
+    "string_too_long": N_("is too long: {length} of {max_length} characters"),
+    "greater_than_equal": N_("must be at least {ge}"),
+    "less_than_equal": N_("must be at most {le}"),
+}
+
+
+class Form(QWidget):
+    """Controls ``<prefix>-<key>``, or as their fields are named. They stand in the form (``line``) or in the cards of a page (``row``);
+    of the latter kind the form itself is not shown.
+
+    Signals:
+        changed: a person changed something; filling the form is none.
+    """
+
+    changed = Signal()
+
+    def __init__(self, model: type[BaseModel], parent: QWidget, prefix: str, *fields: Field) -> None:
+        super().__init__(parent)
+        self.model, self.prefix = model, prefix
+        self.fields = {field.key: field for field in fields}
+        self.controls: dict[str, QWidget] = {}
+        self.places: dict[str, QWidget] = {}
+        """What is hidden with a field: its row, or its cell."""
+        self.captions: dict[str, QLabel] = {}
+        self.errors: dict[str, QLabel] = {}
+        self.base: BaseModel | None = None
+        """What the form was filled with."""
+        self._filled: dict[str, Any] = {}
+        self._filling = False
+        for field in fields:
+            made = self.controls[field.key] = field.make(self, model, lambda *_value: self._edited())
+            say(control(made, field.name or f"{prefix}-{field.key.replace('_', '-')}"), name=field.caption)
+
+    # building -----------------------------------------------------------------------------------------------------------------------
+
+    def row(self, page: SettingsPage, card: Card, key: str) -> Row:
+        """The field as a row of a card: caption and hint on the left."""
+        self.hide()
+        field = self.fields[key]
+        row = page.row(card, self.controls[key], field.caption, field.hint, stretch=True)
+        self.places[key] = row
+        return row
+
+    def line(self, *keys: str, stretch: tuple[int, ...] = ()) -> QHBoxLayout:
+        """Fields side by side, each under its caption."""
+        return fill(QHBoxLayout(), *((self.cell(key), (stretch or (1,) * len(keys))[at]) for at, key in enumerate(keys)), spacing=16)
+
+    def cell(self, key: str, *more: QWidget, headed: bool = True) -> QWidget:
+        """A field under its caption, with what is wrong with it below; a check box has its caption as its text. Without ``headed`` the
+        caption is left to the caller."""
+        cell, made, field = QWidget(self), self.controls[key], self.fields[key]
+        caption = self.captions[key] = say(label("", "muted", self, wrap=True), field.caption)
+        caption.setBuddy(made)
+        hint = control(label("", "muted", self, wrap=True), f"{made.objectName()}-about", field.hint)
+        hint.setVisible(bool(field.hint))
+        error = self.errors[key] = control(
+            label("", "error", self, wrap=True), made.objectName().replace(self.prefix, f"{self.prefix}-error", 1)
+        )
+        error.hide()
+        if isinstance(made, QCheckBox):
+            say(made, field.caption)
+            caption.hide()
+        elif isinstance(made, QAbstractSpinBox):
+            pad(made)
+        above = (caption,) if headed and not isinstance(made, QCheckBox) else ()
+        fill(QVBoxLayout(cell), *above, made, hint, *more, error, margins=(0, 0, 0, 0), spacing=4)
+        self.places[key] = cell
+        return cell
+
+    # values -------------------------------------------------------------------------------------------------------------------------
+
+    def show_values(self, kept: BaseModel) -> None:
+        """Fill the form; what is secret is empty then."""
+        self.base, self._filling = kept, True
+        for key, field in self.fields.items():
+            field.show(self.controls[key], "" if isinstance(field, Secret) else value_of(kept, key))
+        self._filling = False
+        self._filled = self.read()
+        self.show_errors({})
+
+    def read(self) -> dict[str, Any]:
+        """What is entered, by key, without what is secret."""
+        return {key: field.read(self.controls[key]) for key, field in self.fields.items() if not isinstance(field, Secret)}
+
+    def secrets(self) -> dict[str, str]:
+        """What was typed for the keyring, by key."""
+        typed = {key: field.read(self.controls[key]) for key, field in self.fields.items() if isinstance(field, Secret)}
+        return {key: text for key, text in typed.items() if text}
+
+    def edited(self) -> bool:
+        """Whether something differs from what the form was filled with."""
+        return bool(self.secrets()) or self.read() != self._filled
+
+    def values(self) -> dict[str, Any]:
+        """What is entered, as fields of the model; what the form does not offer stays as it was filled."""
+        found: dict[str, Any] = dict(self.base or {})
+        for key, value in self.read().items():
+            name, _dot, inside = key.partition(".")
+            if inside:
+                within = found.get(name)
+                found[name] = {**(dict(within) if isinstance(within, BaseModel) else within or {}), inside: value}
+            else:
+                found[name] = value
+        return found
+
+    def made(self) -> Any:
+        """The model of what is entered.
+
+        Raises:
+            pydantic.ValidationError: it cannot be one.
+        """
+        return self.model.model_validate(self.values())
+
+    def checked(self) -> Any:
+        """The model of what is entered, or None, with what is wrong said under its fields."""
+        try:
+            made = self.made()
+        except ValidationError as error:
+            self.show_errors({".".join(map(str, item["loc"])): sentence(item) for item in error.errors(include_url=False)})
+            return None
+        self.show_errors({})
+        return made
+
+    def wrong(self) -> tuple[str, ...]:
+        """The keys of the fields that the model refuses."""
+        try:
+            self.made()
+        except ValidationError as error:
+            return tuple(dict.fromkeys(str(each["loc"][0]) for each in error.errors() if each["loc"]))
+        return ()
+
+    def show_errors(self, errors: Mapping[str, str]) -> None:
+        """Problems by key; fields without one are cleared."""
+        for key, error in self.errors.items():
+            error.setText(errors.get(key, ""))
+            error.setVisible(key in errors)
+
+    def show_field(self, key: str, on: bool) -> None:
+        """Show or hide a field with its caption."""
+        self.places[key].setVisible(on)
+
+    def _edited(self) -> None:
+        if not self._filling:
+            self.changed.emit()
+
+
+def sentence(item: Any) -> str:
+    """A pydantic error in the reader's words."""
+    text = _MESSAGES.get(str(item["type"]))
+    if text is None:
+        return str(item["msg"])
+    context = {key: number(value) if isinstance(value, int) else value for key, value in (item.get("ctx") or {}).items()}
+    if item["type"] == "string_too_long":
+        context["length"] = number(len(item["input"]))
+    return _(text, **context) if context else _(text)

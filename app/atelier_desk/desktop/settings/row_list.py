@@ -1,0 +1,58 @@
+"""Rows that are made from what is listed: rules, skills, tool files, projects, tools of a server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.widgets import fill
+from atelier_desk.desktop.widgets.tab_stops import chain
+from atelier_desk.i18n import language
+
+MARGINS = (0, 0, 0, 0)
+
+
+class RowList(QWidget):
+    """Widgets one under the other, made anew when what they show or the language changed; the keyboard stays in the row where it was.
+
+    Args:
+        before, after: what Tab goes to above and below the rows; rows are made later than what stands below them.
+    """
+
+    def __init__(self, parent: QWidget, *, spacing: int = 0, before: QWidget | None = None, after: Sequence[QWidget] = ()) -> None:
+        super().__init__(parent)
+        self.rows: list[QWidget] = []
+        self.before, self.after = before, after
+        self._shown: object = None
+        self._column = fill(QVBoxLayout(self), margins=MARGINS, spacing=spacing)
+
+    def show_rows(self, what: object, make: Callable[[], Iterable[QWidget]]) -> bool:
+        """Show the rows that ``make`` gives, with this list as their parent. False when ``what`` is shown already, in this language."""
+        wanted = (language(), what)
+        if wanted == self._shown:
+            return False
+        self._shown = wanted
+        focused = QApplication.focusWidget()
+        name = focused.objectName() if focused is not None and self.isAncestorOf(focused) else ""
+        for row in self.rows:
+            self._column.removeWidget(row)
+            row.hide()
+            row.setParent(None)
+            row.deleteLater()
+        self.rows = list(make())
+        fill(self._column, *self.rows)
+        self.setVisible(bool(self.rows))
+        chain_of = [*self._stops(), *self.after]
+        if self.before is not None:
+            chain(self.before, chain_of)
+        elif chain_of:
+            chain(chain_of[0], chain_of[1:])
+        if name and (again := self.findChild(QWidget, name)) is not None:
+            again.setFocus()
+        return True
+
+    def _stops(self) -> list[QWidget]:
+        inside = [each for row in self.rows for each in (row, *row.findChildren(QWidget))]
+        return [each for each in inside if each.focusPolicy() & Qt.FocusPolicy.TabFocus and each.window() is self.window()]

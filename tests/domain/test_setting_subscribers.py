@@ -1,0 +1,35 @@
+"""A setting is applied by who subscribed to its key, when it changed, and by nobody else."""
+
+from __future__ import annotations
+
+from atelier_desk.domain.setting_subscribers import SettingSubscribers
+from atelier_desk.domain.settings import Settings, WebSettings
+
+
+async def test_only_who_subscribed_to_what_changed_hears_of_it() -> None:
+    subscribers, heard = SettingSubscribers(), []
+
+    async def later(depth: int) -> None:
+        heard.append(("later", depth))
+
+    subscribers.subscribe(lambda theme: heard.append(("theme", theme)), "theme")
+    subscribers.subscribe(lambda on, keys: heard.append(("quick", on, keys)), "quick_key_on", "quick_key")
+    subscribers.subscribe(lambda search: heard.append(("search", search)), "web.search")
+    subscribers.subscribe(later, "max_depth", at_once=False)
+    await subscribers.publish(Settings())
+    assert heard == [("theme", "system"), ("quick", False, "Ctrl+Alt+Space"), ("search", "ddgs"), ("later", Settings().max_depth)]
+    heard.clear()
+    await subscribers.publish(Settings())
+    assert heard == [], "nothing changed"
+    await subscribers.publish(Settings(quick_key="Ctrl+Q", web=WebSettings(address="https://a.example"), max_depth=1))
+    assert heard == [("quick", False, "Ctrl+Q"), ("later", 1)]
+
+
+async def test_who_subscribes_later_gets_what_is_in_force() -> None:
+    subscribers, heard = SettingSubscribers(), []
+    subscribers.subscribe(heard.append, "font_scale")
+    assert heard == [], "nothing is known yet"
+    await subscribers.publish(Settings(font_scale=150))
+    subscribers.subscribe(heard.append, "font_scale")
+    subscribers.subscribe(heard.append, "font_scale", at_once=False)
+    assert heard == [150, 150]
