@@ -183,6 +183,9 @@ class SettingsPage(Translated, QWidget):
     async def load(self) -> None:
         """Read the page's values."""
 
+    def show_item(self, name: str) -> None:
+        """Go to one of the things that the page lists, ready to be typed into; a page without such a list stays as it is."""
+
     # building -----------------------------------------------------------------------------------------------------------------------
 
     def section(self, title: Text = "") -> SectionCard:

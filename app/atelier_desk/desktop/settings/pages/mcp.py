@@ -14,6 +14,7 @@ from atelier_desk.desktop.panes.two_line import KeyRole, PictureRole, dress_list
 from atelier_desk.desktop.settings import mcp_icon
 from atelier_desk.desktop.settings.busy import Busy
 from atelier_desk.desktop.settings.files import confirm
+from atelier_desk.desktop.settings.key_note import KeyNote, saved_words
 from atelier_desk.desktop.settings.mcp_form import McpForm
 from atelier_desk.desktop.settings.mcp_import import McpImportDialog
 from atelier_desk.desktop.settings.mcp_more import McpLog, McpRoots
@@ -120,7 +121,8 @@ class McpPage(SettingsPage):
         self.deeds(card, self.add, self.restart, self.sign, self.sign_out, self.remove)
         self._form_card = self.section()
         self.form = McpForm(self)
-        self._form_card.body.addWidget(self.form)
+        self.key_note = KeyNote(bridge, "mcp", self, variable=False)
+        fill(self._form_card.body, self.form, self.key_note)
         self._tools_card = self.section(N_("TOOLS"))
         self.approve = control(QPushButton(self), "mcp-approve", N_("Approve all current versions"), on=self._approve)
         self._tool_list = QVBoxLayout()
@@ -415,17 +417,14 @@ class McpPage(SettingsPage):
                 await self.bridge.engine.mcp_import.add(self._asked, answers, name=config.name, bundle_file=self._bundle)
             else:
                 await self.bridge.engine.mcp.save(config, secrets, new=new)
-            kept = not secrets or await self.bridge.engine.mcp.keeps_secrets()
+            kept = not secrets or (await self.bridge.engine.keys.store()).persistent
         except Exception as error:
             self.busy.note(error_text(error), "error")
             return
         self._adding, self._chosen, self._asked, self._bundle = False, config.name, None, ""
         self._form_of = ""
         await self.load()
-        if kept:
-            self.busy.note(_("Saved."), "ok")
-        else:
-            self.busy.note(_("Saved. No system keyring found: the secrets are lost when Atelier closes."), "warn")
+        self.busy.note(*saved_words(kept))
 
     def _revert(self) -> None:
         self._adding, self._asked, self._bundle = False, None, ""
@@ -479,9 +478,7 @@ class McpPage(SettingsPage):
             await self.load()
 
         text = _("Remove the MCP server {name}?", name=name)
-        confirm(
-            self, text, _("It is stopped and its secrets are removed from the keyring."), _("Remove"), lambda: self.jobs.once("remove", job)
-        )
+        confirm(self, text, _("It is stopped and its secrets are deleted."), _("Remove"), lambda: self.jobs.once("remove", job))
 
     def _approve(self) -> None:
         self._change(lambda name: self.bridge.engine.mcp.approve(name))

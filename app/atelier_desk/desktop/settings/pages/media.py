@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QLineEdit, QPushButton, QVBoxLayout, QWidget
 from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.settings.busy import Busy
 from atelier_desk.desktop.settings.held_list import HeldList
+from atelier_desk.desktop.settings.key_note import KeyNote, saved_words
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.wrong import wrong_fields, wrong_words
@@ -29,7 +30,6 @@ _VARIABLE = N_("environment variable name")
 _TITLES = {"sees": N_("Vision model"), "images": N_("Address (image generation)"), "images_model": N_("Model (image generation)"),
            "images_key_env": N_("Variable (image generation)"), "models_address": N_("Address (3D models)"),
            "models_key_env": N_("Variable (3D models)")}  # fmt: skip
-_KEY = N_("Stored in the system keyring and not shown again.")
 
 
 @settings_page("media", order=53, icon="image", title=N_("Images and 3D"))
@@ -62,7 +62,10 @@ class MediaPage(SettingsPage):
         self.images_env = self._line("media-images-key-env", lambda: _(_VARIABLE))
         self.row(card, self.images, N_("Address"), N_("An OpenAI-compatible images endpoint."), stretch=True)
         self.row(card, self.images_model, N_("Model"), stretch=True)
-        self.row(card, self.images_key, N_("API key"), _KEY, stretch=True)
+        self.row(card, self.images_key, N_("API key"), stretch=True)
+        self.key_note = KeyNote(bridge, "media", self)
+        self.key_note.variable_wanted.connect(self.images_env.setFocus)
+        card.body.addWidget(self.key_note)
         self.row(card, self.images_env, N_("or environment variable"), stretch=True)
         card = self.section(N_("3D MODELS"))
         self.models = control(ComboBox(self), "media-models")
@@ -75,7 +78,7 @@ class MediaPage(SettingsPage):
         self.row(card, self.models, N_("Service"), stretch=True)
         self._rows = (
             self.row(card, self.address, N_("Address"), N_("Leave empty for the service's default."), stretch=True),
-            self.row(card, self.models_key, N_("API key"), _KEY, stretch=True),
+            self.row(card, self.models_key, N_("API key"), stretch=True),
             self.row(card, self.models_env, N_("or environment variable"), stretch=True),
         )
         self.apply = control(QPushButton(self), "media-apply", N_("Save"), look="primary", on=self._apply)
@@ -185,8 +188,7 @@ class MediaPage(SettingsPage):
             self.images_key.clear()
             self.models_key.clear()
             self._check()
-            said = _("Saved.") if kept else _("Saved. No system keyring found: the key is lost when Atelier closes.")
-            self.busy.note(said, "ok" if kept else "warn")
+            self.busy.note(*saved_words(kept))
 
         self.jobs.once("media", job)
 

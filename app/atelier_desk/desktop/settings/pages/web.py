@@ -11,6 +11,7 @@ from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.panes.wording import number
 from atelier_desk.desktop.settings.busy import Busy
 from atelier_desk.desktop.settings.held_list import HeldList
+from atelier_desk.desktop.settings.key_note import KeyNote, saved_words
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.wrong import wrong_fields, wrong_words
@@ -55,7 +56,10 @@ class WebPage(SettingsPage):
         about = N_("The service that receives agents' web searches.")
         self.row(card, self.engine, N_("Search service"), about, stretch=True)
         self._address_row = self.row(card, self.address, N_("Address"), N_("Leave empty for the service's default."), stretch=True)
-        self._key_row = self.row(card, self.key, N_("API key"), N_("Stored in the system keyring and not shown again."), stretch=True)
+        self._key_row = self.row(card, self.key, N_("API key"), stretch=True)
+        self.key_note = KeyNote(bridge, "web", self)
+        self.key_note.variable_wanted.connect(self.env.setFocus)
+        card.body.addWidget(self.key_note)
         self._env_row = self.row(card, self.env, N_("or environment variable"), stretch=True)
         self.apply = control(QPushButton(self), "web-apply", N_("Save"), look="primary", on=self._apply)
         self.test = control(QPushButton(self), "web-test", N_("Test"), on=self._test)
@@ -143,6 +147,7 @@ class WebPage(SettingsPage):
         self._address_row.setVisible(keyed or kind == "searxng")
         self._key_row.setVisible(keyed)
         self._env_row.setVisible(keyed)
+        self.key_note.setVisible(keyed)
         scripts = self.scripts.currentData() != "off"
         self._program_row.setVisible(scripts)
         self.found.setVisible(scripts and self._state is not None)
@@ -197,8 +202,7 @@ class WebPage(SettingsPage):
             self._saved = entered
             self.key.clear()
             await self.load()
-            said = _("Saved.") if kept else _("Saved. No system keyring found: the key is lost when Atelier closes.")
-            self.busy.note(said, "ok" if kept else "warn")
+            self.busy.note(*saved_words(kept))
 
         self.jobs.once("web", job)
 
