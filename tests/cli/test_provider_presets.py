@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.cli.conftest import Cli
@@ -36,3 +38,17 @@ def test_what_is_missing_is_said(cli: Cli, options: list[str], said: str) -> Non
     result = cli("providers", "add", "work", *options, "--no-test")
     assert result.status != 0
     assert said in result.err
+
+
+def test_keys_are_kept_in_a_file_by_choice_and_the_list_says_which_are_missing(cli: Cli) -> None:
+    assert cli("providers", "add", "gemini", "--preset", "google", "--no-test").status == 0
+    assert "API key required" in cli("providers", "list").out
+    assert cli("providers", "key-file", "--json").json == {"place": "memory", "file": None}
+    switched = cli("providers", "key-file", "on")
+    assert "unencrypted in" in switched.out
+    path = Path(cli("providers", "key-file", "--json").json["file"])
+    assert path.read_text("utf-8") == "{}"
+    assert cli("providers", "edit", "gemini", "--header", "X-Team: blue-team-1").status == 0
+    assert "blue-team-1" in path.read_text("utf-8")
+    assert "lost when Atelier closes" in cli("providers", "key-file", "off").out
+    assert not path.exists()

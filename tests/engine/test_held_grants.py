@@ -276,7 +276,7 @@ setting: language theme font_scale notifications tray quick_key_on quick_key not
     embedder_paused memories_off memories_at_end memories_pinned memories_apart fsync approvals.timeout_s
     approvals.always_confirm_high web.search web.scripts media.sees media.images_model media.models max_depth
     audit_days checkpoint_days checkpoint_mb project_answers skills_off favourite_models recent_models
-    favourite_agents shortcuts window
+    favourite_agents provider_names last_agent_id last_model shortcuts window
 """
 """What of each table data from elsewhere may bring as it is: texts, numbers, ids, and what only describes what was. A column
 that is new has to be put here, or be switched off by ``hold`` and put into ``HELD``: an address, a program, a path or a

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import logging
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from atelier_desk.domain.errors import ProviderError
-from atelier_desk.domain.provider import ProviderConfig
+from atelier_desk.domain.errors import ProviderError, UsageError
+from atelier_desk.domain.provider import KeyPlace, KeyState, ProviderConfig
 from atelier_desk.llm.secrets import KeyVault, redact, remember
+from atelier_desk.storage.folder.key_file import KeyFile
 from tests.support.keyring import MemoryKeyring
 
 KEY = "sk-vault-0123456789"
@@ -127,3 +129,78 @@ def test_a_vault_does_not_show_its_keys() -> None:
     vault = KeyVault(environ={})
     vault.set("Mistral", KEY)
     assert KEY not in repr(vault)
+
+
+def test_a_key_that_was_not_kept_is_asked_for_and_nothing_is_sent() -> None:
+    """The second start on a machine without a keyring."""
+    vault = KeyVault(environ={"MINE": KEY})
+    lost = config(has_key=True)
+    assert vault.state(lost) is KeyState.REQUIRED
+    with pytest.raises(ProviderError, match="needs its API key again") as raised:
+        vault.resolve(lost)
+    assert raised.value.code == "auth"
+    vault.set("Mistral", KEY)
+    assert (vault.state(lost), vault.resolve(lost)) == (KeyState.SESSION, KEY)
+
+
+@pytest.mark.parametrize(
+    ("fields", "needed", "state"),
+    [
+        ({}, False, KeyState.NONE),
+        ({}, True, KeyState.REQUIRED),
+        ({"headers": {"X-Key": "$MINE"}}, True, KeyState.NONE),
+        ({"api_key_env": "MINE"}, True, KeyState.VARIABLE),
+        ({"api_key_env": "OTHER"}, False, KeyState.UNSET),
+    ],
+)
+def test_how_a_key_stands(fields: dict[str, Any], needed: bool, state: KeyState) -> None:
+    assert KeyVault(environ={"MINE": KEY}).state(config(**fields), needed=needed) is state
+
+
+def test_a_file_that_was_chosen_keeps_keys_and_gives_them_back(tmp_path: Path) -> None:
+    file = KeyFile(tmp_path / "keys.json")
+    vault = KeyVault(environ={})
+    vault.use_file(file)
+    assert vault.set("Mistral", KEY) is False
+    assert not file.there
+    vault.keep_in_file()
+    assert (vault.place, vault.set_header("Mistral", "X-Team", "blue-team-1")) == (KeyPlace.FILE, True)
+    assert file.path.stat().st_mode & 0o777 == 0o600
+    file.path.chmod(0o644)
+    later = KeyVault(environ={})
+    later.use_file(file)
+    assert (later.get("Mistral"), later.state(config(has_key=True))) == (KEY, KeyState.SAVED)
+    assert file.path.stat().st_mode & 0o777 == 0o600
+    assert KEY not in redact(f"key {KEY}")
+    later.leave_file()
+    assert (file.there, later.place, later.get("Mistral")) == (False, KeyPlace.MEMORY, KEY)
+    keyring = MemoryKeyring()
+    moved = KeyVault(environ={}, backend=keyring)
+    moved.use_file(file)
+    file.write({"Mistral": KEY})
+    moved.leave_file()
+    assert keyring.kept == {("Atelier", "Mistral"): KEY}
+    with pytest.raises(UsageError, match="system keyring"):
+        moved.keep_in_file()
+
+
+@pytest.mark.parametrize(
+    "content", [b"{", b"[]", b'{"a": 1}', b"x" * (4 * 1024**2 + 1), None], ids=["cut", "list", "number", "large", "link"]
+)
+def test_a_damaged_file_of_keys_is_left_as_it_is(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "keys.json"
+    if content is None:
+        (tmp_path / "other").write_bytes(b"{}")
+        path.symlink_to(tmp_path / "other")
+    else:
+        path.write_bytes(content)
+    vault = KeyVault(environ={})
+    vault.use_file(KeyFile(path))
+    assert vault.set("Mistral", KEY) is False
+    assert (vault.place, vault.get("Mistral")) == (KeyPlace.MEMORY, KEY)
+    if content is not None:
+        with pytest.raises(OSError, match="not a file of keys"):
+            vault.keep_in_file()
+        assert path.read_bytes() == content
+    else:
+        assert (tmp_path / "other").read_bytes() == b"{}"

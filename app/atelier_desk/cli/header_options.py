@@ -51,7 +51,7 @@ def need_keyring(persistent: bool, names: Iterable[str], said: str) -> None:
 async def need_mcp_keyring(atelier: Atelier, secrets: Iterable[str], headers: Iterable[str] = ()) -> None:
     """``need_keyring`` for secrets of an MCP server, by ``env:NAME`` or ``header:NAME``; ``headers`` are names of those that it takes."""
     wanted, taken = list(secrets), set(headers)
-    kept = not wanted or await atelier.mcp.keeps_secrets()
+    kept = not wanted or atelier.vault.persistent
     for key in wanted:
         name = key.partition(":")[2] or key
         if name in taken and key.startswith("header:"):

@@ -108,7 +108,7 @@ def tell_waiting(out: Output, row: McpStatus) -> None:
     if row.retry_s:
         out.note(_("Retrying {name} in {time}.", name=row.name, time=figures.duration(row.retry_s * 1000)), "warn")
     if row.missing:
-        out.note(_("{name} needs secrets that are not in the keyring: {names}", name=row.name, names=", ".join(row.missing)), "warn")
+        out.note(_("{name} needs secrets that are not there: {names}", name=row.name, names=", ".join(row.missing)), "warn")
     waiting = row.waiting
     if waiting:
         names = ", ".join((*waiting.new, *waiting.changed, *waiting.gone))

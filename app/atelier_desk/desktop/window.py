@@ -107,6 +107,7 @@ class MainWindow(WindowActions):
         self.chat.commands.told.connect(self.toasts.show)
         self.chat.sending.told.connect(self.toasts.show)
         self.chat.host.files_requested.connect(lambda *_: self.rail.show_pane("files"))
+        self.chat.host.provider_requested.connect(self._open_providers)
         self.chat.commands.deleted.connect(self.toasts.offer_undo)
         self.chat.commands.workflow_made.connect(self.chat.open_workflow)
         self.chat.commands.workflow_made.connect(self.sidebar.select)
@@ -315,8 +316,12 @@ class MainWindow(WindowActions):
         if self._palette is not None:
             QTimer.singleShot(0, self._palette, self._palette.collect_again)  # opened before: more can be done now
 
-    def _open_providers(self) -> None:
-        self._open_settings().show_page("providers")
+    def _open_providers(self, provider: str = "") -> None:
+        """The model servers; of one that is named, the field of its key."""
+        settings = self._open_settings()
+        settings.show_page("providers")
+        if provider:
+            settings.page("providers").show_item(provider)
 
     def _on_gone(self, workflow_id: str) -> None:
         if workflow_id == self.chat.workflow_id:

@@ -35,6 +35,27 @@ HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}")
 """What a header may be called (RFC 9110, section 5.1)."""
 _VARIABLE = re.compile(r"(?:[A-Za-z]+ )?\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})", re.ASCII)
 
+
+class KeyPlace(StrEnum):
+    """Where keys are kept: the system's keyring, a file that its owner chose, or memory, where they are lost with the program."""
+
+    KEYRING = "keyring"
+    FILE = "file"
+    MEMORY = "memory"
+
+
+class KeyState(StrEnum):
+    """How a provider's key stands: none and none needed, kept, known until the program ends, in a variable that is set or is not, or
+    needed and not there, which is so too for one that was lost."""
+
+    NONE = "none"
+    SAVED = "saved"
+    SESSION = "session"
+    VARIABLE = "variable"
+    UNSET = "unset"
+    REQUIRED = "required"
+
+
 NO_KEYRING = N_("This machine has no keyring to keep the header {header} in; give it as '{header}: $VARIABLE'.")
 """For a header whose value would be gone at the next start."""
 

@@ -150,6 +150,12 @@ class Settings(Model):
     """``provider/model`` of those that stand first wherever a model is chosen."""
     recent_models: tuple[str, ...] = Field(default=(), max_length=20)
     """The same of those picked last, the newest first."""
+    provider_names: dict[str, str] = Field(default={}, max_length=200)
+    """By a name that a provider had, the one that it has now: workflows and runs of before know the former."""
+    last_agent_id: str = ""
+    """Who answered the message that was sent last: the agent of the next new workflow. Empty for the default one."""
+    last_model: str = ""
+    """``provider/model`` that was chosen then in place of the agent's own; empty for that."""
     favourite_agents: tuple[str, ...] = Field(default=(), max_length=200)
     """Ids of the agents that stand first."""
     confirmed_tools: dict[str, str] = {}

@@ -456,11 +456,13 @@ class Atelier(Services):
         from atelier_desk.engine import elsewhere
         from atelier_desk.llm.secrets import KeyVault, redact
         from atelier_desk.storage.folder.datadir import DataDir, default_data_dir
+        from atelier_desk.storage.folder.key_file import KeyFile
         from atelier_desk.storage.repositories import Repositories
         from atelier_desk.storage.store import Store
 
         self._redacting, self.vault = logs.add_redactor(redact), vault or KeyVault()
         self.datadir = DataDir(Path(data_dir).absolute() if data_dir else default_data_dir()).ensure()  # noqa: ASYNC240 - no I/O waits here
+        self.vault.use_file(KeyFile(self.datadir.keys))
         self.store = await Store.open(self.datadir.database, clock=self.clock, backups=self.datadir.backups, **options)
         self.repos = Repositories(self.store, self.datadir)
         await elsewhere.switch_off(self.repos, self.datadir.root, self.store)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from atelier_desk import figures
 from atelier_desk.domain.base import Model
 from atelier_desk.domain.errors import AtelierError
+from atelier_desk.domain.provider import KeyPlace
 from atelier_desk.i18n import _, ngettext
 from atelier_desk.llm.registry import provider_type
 from atelier_desk.row_words import damaged_attachment
@@ -482,15 +483,21 @@ async def _models(atelier: Opened, progress: Callable[[int, int], None] | None) 
 
 
 async def _keyring(atelier: Opened) -> Check:
-    if await asyncio.to_thread(lambda: atelier.vault.persistent):
-        return Check(name="keyring", title=_("Keyring"), status="ok", message=_("Keys are kept in the system's keyring."))
-    return Check(
-        name="keyring",
-        title=_("Keyring"),
-        status="warn",
-        message=_("No system keyring found: keys are lost when Atelier closes."),
-        fix=_("Install one (GNOME Keyring, KWallet), or name an environment variable: atelier providers add NAME --api-key-env VAR"),
+    title, path = _("Keyring"), atelier.datadir.keys
+    place = await asyncio.to_thread(lambda: atelier.vault.place)
+    if place is KeyPlace.KEYRING:
+        return Check(name="keyring", title=title, status="ok", message=_("Keys are kept in the system's keyring."))
+    if place is KeyPlace.FILE:
+        message = _("Keys are kept unencrypted in {path}, as you chose. Backups and exports leave it out.", path=path)
+        return Check(name="keyring", title=title, status="warn", message=message, fix=_("To delete it: atelier providers key-file off"))
+    message = _("No system keyring found: keys are lost when Atelier closes.")
+    if path.exists():
+        message = _("The file of keys {path} cannot be read: keys are lost when Atelier closes.", path=path)
+    fix = _(
+        "Install one (GNOME Keyring, KWallet), name an environment variable (atelier providers edit NAME --api-key-env VAR), "
+        "or keep keys in a file: atelier providers key-file on"
     )
+    return Check(name="keyring", title=title, status="warn", message=message, fix=fix)
 
 
 async def _embedder(atelier: Opened, deep: bool) -> Check:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.elsewhere import ElsewhereService
     from atelier_desk.engine.services.files import FileService
     from atelier_desk.engine.services.inspector import InspectorService
+    from atelier_desk.engine.services.keys import KeyService
     from atelier_desk.engine.services.mcp import McpService
     from atelier_desk.engine.services.mcp_import import McpImportService
     from atelier_desk.engine.services.media import MediaService
@@ -45,6 +46,7 @@ class Services(Protocol):
     messages: MessageService
     agents: AgentService
     providers: ProviderService
+    keys: KeyService
     models: ModelService
     tasks: TaskService
     memories: MemoryService

@@ -1,4 +1,5 @@
-"""API keys and the values of request headers: in the system's keyring, or in memory for the session; never in a file, log, event or error.
+"""API keys and the values of request headers: in the system's keyring, in a file that a person chose, or in memory for the session; never
+in a log, event or error.
 
 Every key that passes through here is remembered so that ``redact`` can hide it wherever text leaves the program.
 """
@@ -9,12 +10,12 @@ import asyncio
 import logging
 import os
 import threading
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote
 
-from atelier_desk.domain.errors import AtelierError, ProviderError
-from atelier_desk.domain.provider import header_variable
+from atelier_desk.domain.errors import AtelierError, ProviderError, UsageError
+from atelier_desk.domain.provider import KeyPlace, KeyState, header_variable
 from atelier_desk.i18n import N_
 
 if TYPE_CHECKING:
@@ -48,12 +49,25 @@ def redact(text: str) -> str:
     return text
 
 
+class SecretFile(Protocol):
+    """A file of secrets; ``storage.folder.key_file`` has it. What goes wrong is an ``OSError``."""
+
+    @property
+    def there(self) -> bool: ...
+
+    def write(self, entries: Mapping[str, str]) -> None: ...
+
+    def entries(self) -> dict[str, str]: ...
+
+    def remove(self) -> None: ...
+
+
 class KeyVault:
     """Keys by provider name, and values of headers by provider and header.
 
-    The system's keyring holds them when there is one that encrypts; if not, they live in this object until the program ends, and
-    ``persistent`` is False so that the screen can say so. Nothing falls back to a plain file. The keyring may ask its owner to unlock
-    it, so calls can take long: coroutines use ``key_for``, which waits in a thread.
+    The file of ``use_file`` holds them while it is there, which is a person's choice; else the system's keyring when there is one that
+    encrypts; if not, they live in this object until the program ends, and ``place`` is ``MEMORY`` so that the screen can say so. The
+    keyring may ask its owner to unlock it, so calls can take long: coroutines use ``key_for``, which waits in a thread.
     """
 
     def __init__(
@@ -65,14 +79,60 @@ class KeyVault:
         self._backend = backend
         self._service = service
         self._probed = session or backend is not None
+        self._file: SecretFile | None = None
+        self._file_failed = False
         self._keys: dict[str, str] = {}
         self._missing: set[str] = set()
         self._lock = threading.RLock()
 
     @property
+    def place(self) -> KeyPlace:
+        """Where keys are kept from now on."""
+        with self._lock:
+            backend = self._keyring()
+            return KeyPlace.MEMORY if backend is None else KeyPlace.FILE if backend is self._file else KeyPlace.KEYRING
+
+    @property
     def persistent(self) -> bool:
-        """Whether keys outlive the program; False on a machine without a usable keyring."""
-        return self._keyring() is not None
+        """Whether keys outlive the program."""
+        return self.place is not KeyPlace.MEMORY
+
+    def use_file(self, file: SecretFile) -> None:
+        """Where keys are kept while it is there; ``keep_in_file`` makes it."""
+        with self._lock:
+            self._file = file
+
+    def keep_in_file(self) -> None:
+        """Write what is known for this session into the file, and keep keys there from now on.
+
+        Raises:
+            UsageError: there is a keyring, which is the safer place (code ``keyring``).
+            OSError: the file cannot be written.
+        """
+        with self._lock:
+            place = self.place
+            if place is KeyPlace.KEYRING or self._file is None:
+                raise UsageError(N_("This machine has a system keyring: keys are kept there, not in a file."), code="keyring")
+            if place is KeyPlace.MEMORY:
+                there = self._file.entries() if self._file.there else {}  # one that cannot be read is not written over
+                self._file.write({**there, **self._keys})
+                self._file_failed = False
+                self._missing.clear()
+
+    def leave_file(self) -> None:
+        """Delete the file. What it held goes to the keyring if there is one by now, else it is known until the program ends.
+
+        Raises:
+            OSError: the file cannot be read or deleted; it stays as it is.
+        """
+        with self._lock:
+            if self._file is None or not self._file.there:
+                return
+            self._keys.update(self._file.entries())
+            self._missing.clear()
+            self._file.remove()
+            for entry, value in self._keys.items():
+                self._keep(entry, value)
 
     def drafted(self, draft: ProviderDraft) -> KeyVault:
         """A vault for trying a draft: what was typed, and what is kept here under its name, in memory alone. May ask the keyring, and wait.
@@ -146,6 +206,13 @@ class KeyVault:
             if keyring is not None:
                 self._ask(lambda: _remove(keyring, self._service, provider))
 
+    def rename(self, provider: str, to: str, headers: Iterable[str]) -> None:
+        """Keep a provider's key and the values of these headers under another name. May ask the keyring, and wait."""
+        for old, new in [(provider, to), *((_entry(provider, each), _entry(to, each)) for each in headers)]:
+            if value := self.get(old):
+                self._keep(new, value)
+                self.delete(old)
+
     def delete_header(self, provider: str, header: str) -> None:
         """Forget the value of a header, as ``delete`` a key."""
         self.delete(_entry(provider, header))
@@ -166,7 +233,14 @@ class KeyVault:
             ProviderError: the variable is not set, or its value cannot be a key (code ``auth``).
         """
         if not config.api_key_env:
-            return self.get(config.name)
+            key = self.get(config.name)
+            if key is None and config.has_key:
+                raise ProviderError(
+                    N_("{provider} needs its API key again: it was not kept after Atelier closed. Enter it in the provider's settings."),
+                    code="auth",
+                    provider=config.name,
+                )
+            return key
         value = self._environ.get(config.api_key_env, "").strip()
         if not value:
             raise ProviderError(
@@ -176,6 +250,14 @@ class KeyVault:
                 provider=config.name,
             )
         return _checked(value, config.name)
+
+    def state(self, config: ProviderConfig, *, needed: bool = False) -> KeyState:
+        """How a provider's key stands; ``needed`` is whether its service takes no request without one. May ask the keyring, and wait."""
+        if config.api_key_env:
+            return KeyState.VARIABLE if self._environ.get(config.api_key_env, "").strip() else KeyState.UNSET
+        if config.has_key and self.get(config.name):
+            return KeyState.SAVED if self.persistent else KeyState.SESSION
+        return KeyState.REQUIRED if config.has_key or (needed and not config.headers) else KeyState.NONE
 
     async def key_for(self, config: ProviderConfig) -> str | None:
         """``resolve`` without blocking the event loop."""
@@ -200,7 +282,7 @@ class KeyVault:
             value = self.get(_entry(config.name, name))
             if value is None:
                 raise ProviderError(
-                    N_("The value of the header {header} of {provider} is not in the keyring any more. Enter it again."),
+                    N_("The value of the header {header} of {provider} was not kept after Atelier closed. Enter it again."),
                     code="auth",
                     header=name,
                     provider=config.name,
@@ -227,6 +309,8 @@ class KeyVault:
 
     def _keyring(self) -> Any:
         with self._lock:
+            if self._file is not None and not self._file_failed and self._file.there:
+                return self._file
             if not self._probed:
                 self._probed = True
                 self._backend = _usable_backend()
@@ -240,7 +324,10 @@ class KeyVault:
             return call()
         except (KeyringError, OSError, RuntimeError) as error:
             _log.warning("The keyring cannot be used (%s); keys are kept for this session only.", type(error).__name__)
-            self._backend = None
+            if self._keyring() is self._file is not None:
+                self._file_failed = True
+            else:
+                self._backend = None
             return None
 
 

@@ -14,10 +14,11 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.domain.agent import Agent, AgentConfig
-from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHealth
+from atelier_desk.domain.provider import KeyPlace, ModelInfo, ProviderConfig, ProviderHealth
 from atelier_desk.domain.settings import Settings
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.data import Folders
+from atelier_desk.engine.services.keys import KeyStore
 from atelier_desk.engine.services.media import MediaState
 from atelier_desk.engine.services.models import ListState
 from atelier_desk.engine.services.tools import ToolService
@@ -50,15 +51,15 @@ class Engine(FakeAtelier):
                 "list": providers,
                 "models": lambda name: [info for info in models if info.provider == name],
                 "detect": [],
-                "keeps_keys": True,
                 "test_draft": ProviderHealth(ok=True, latency_ms=12, models=1),
             },
+            keys={"store": KeyStore(KeyPlace.KEYRING, str(root / "keys.json")), "states": {}},
             own_tools={"list": [], "reload": []},
             skills={"overview": [], "files_by_name": {}},
             mcp={"list": [], "log": []},
             models={"list": models, "catalogue": [], "downloads": [], "list_state": ListState(date(2026, 7, 2), 531, 12)},
-            web={"state": lambda: WebState(self.kept.web, ("brave",), True, 12, 34_567)},
-            media={"state": lambda: MediaState(self.kept.media, ("images",), True)},
+            web={"state": lambda: WebState(self.kept.web, ("brave",), 12, 34_567)},
+            media={"state": lambda: MediaState(self.kept.media, ("images",))},
             memories={"describe": {"total": 3, "by_type": {"decision": 3}, "tags": {"work": 2}}},
         )
         self.kept = Settings()

@@ -49,7 +49,6 @@ async def page(window: SettingsWindow, atelier: Engine) -> Any:
     atelier.set("mcp", "list", ROWS)
     atelier.set("mcp", "tools", TOOLS)
     atelier.set("mcp", "calls", [])
-    atelier.set("mcp", "keeps_secrets", True)
     atelier.set("mcp", "save", ROWS[0])
     window.show_page("mcp")
     await settle()

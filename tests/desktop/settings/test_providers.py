@@ -16,7 +16,8 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.domain.errors import ConflictError, UsageError
-from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHealth
+from atelier_desk.domain.provider import KeyPlace, KeyState, ModelInfo, ProviderConfig, ProviderHealth
+from atelier_desk.engine.services.keys import KeyStore
 from atelier_desk.engine.services.models import ListState
 from atelier_desk.llm.local.catalogue import CATALOGUE
 from atelier_desk.llm.local.download import DownloadState, DownloadStatus
@@ -55,17 +56,63 @@ async def test_adding_a_provider_stores_its_key_apart(page: Any, find: Find, ate
     assert find("provider-key").text() == ""
 
 
-async def test_without_a_keyring_it_says_that_the_key_is_forgotten(page: Any, find: Find, atelier: Engine) -> None:
-    atelier.set("providers", "keeps_keys", False)
+async def test_without_a_keyring_it_says_so_before_the_key_is_typed_and_offers_to_keep_it(page: Any, find: Find, atelier: Engine) -> None:
+    stores = {False: KeyStore(KeyPlace.MEMORY, "/data/keys.json"), True: KeyStore(KeyPlace.FILE, "/data/keys.json")}
+    atelier.set("keys", "store", stores[False])
+
+    def use(on: bool) -> KeyStore:
+        atelier.set("keys", "store", stores[on])
+        return stores[on]
+
+    atelier.set("keys", "use_file", use)
     atelier.set("providers", "set_key", False)
     await page.load()
     await choose(page, "Ollama")
-    assert "No system keyring" in find("provider-key-note").text()
+    assert "lost when Atelier closes" in find("provider-key-note").text()
+    find("provider-key-variable").click()
+    assert page.window().focusWidget() is find("provider-env")
     find("provider-key").setText("secret-key-1")
     page.form.changed.emit()
     find("provider-save").click()
     await settle()
-    assert "lost when Atelier closes" in page.busy.text.text()
+    assert "until Atelier closes" in page.busy.text.text()
+    for on, said in ((True, "unencrypted in /data/keys.json"), (False, "No system keyring")):
+        find("provider-key-file").click()
+        box = page.key_note.findChild(QMessageBox)
+        assert "/data/keys.json" in box.text() + box.informativeText()
+        box.findChild(QPushButton, "confirm-yes").click()
+        await settle()
+        assert said in find("provider-key-note").text()
+        assert atelier.calls("keys.use_file")[-1] == ((on,), {})
+        assert find("provider-key-variable").isHidden() is on
+
+
+async def test_a_key_that_is_not_there_is_never_shown_as_saved(page: Any, find: Find, atelier: Engine) -> None:
+    config = ProviderConfig(name="Mistral", kind="mistral", has_key=True)
+    atelier.set("providers", "list", [ProviderConfig(name="local", kind="local"), config])
+    shown = {
+        KeyState.SAVED: ("key saved", "saved – type to replace", True),
+        KeyState.SESSION: ("key known until Atelier closes", "known until Atelier closes – type to replace", True),
+        KeyState.REQUIRED: ("API key required", "API key required", False),
+    }
+    for state, (listed, hint, can_forget) in shown.items():
+        atelier.set("keys", "states", {"Mistral": state})
+        page.show_item("Mistral")
+        await settle()
+        row = page.list.currentItem()
+        assert listed in "\n".join(str(row.data(role)) for role in range(256, 270)), state
+        assert find("provider-key").placeholderText() == hint
+        assert page.window().focusWidget() is find("provider-key")
+        assert find("provider-forget-key").isHidden() is not can_forget
+
+
+async def test_a_key_and_a_variable_exclude_each_other(page: Any, find: Find, atelier: Engine) -> None:
+    await choose(page, "Ollama")
+    QTest.keyClicks(find("provider-env"), "MY_KEY")
+    QTest.keyClicks(find("provider-key"), "sk-1")
+    assert (find("provider-env").text(), page.form.key()) == ("", "sk-1")
+    QTest.keyClicks(find("provider-env"), "MY_KEY")
+    assert (page.form.config().api_key_env, page.form.key()) == ("MY_KEY", "")
 
 
 async def test_a_refusal_stays_in_place_with_the_form(page: Any, find: Find, atelier: Engine) -> None:
@@ -448,7 +495,8 @@ async def test_a_header_without_a_value_is_refused_in_place(page: Any, find: Fin
 
 
 async def test_a_value_that_nothing_could_keep_is_refused(page: Any, find: Find, atelier: Engine) -> None:
-    page._persistent = False
+    atelier.set("keys", "store", KeyStore(KeyPlace.MEMORY, "/data/keys.json"))
+    await page.load()
     page.begin("openai", "Mine", "https://host/v1")
     find("provider-advanced").click()
     find("header-add").click()
@@ -486,3 +534,15 @@ async def test_a_server_of_another_kind_is_said_and_not_offered(page: Any, find:
     find("provider-test").click()
     await settle()
     assert not find("provider-use-found").isVisible()
+
+
+async def test_a_provider_is_renamed_in_its_form(page: Any, find: Find, atelier: Engine) -> None:
+    await choose(page, "Ollama")
+    find("provider-name").clear()
+    QTest.keyClicks(find("provider-name"), "Home")
+    find("provider-save").click()
+    await settle()
+    assert atelier.calls("providers.rename") == [(("Ollama", "Home"), {})]
+    assert atelier.calls("providers.save")[0][0][0].name == "Home"
+    await choose(page, "local")
+    assert not find("provider-name").isEnabled()

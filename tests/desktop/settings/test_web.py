@@ -42,7 +42,7 @@ async def test_a_service_is_chosen_tested_and_used_with_its_key(page: Any, ateli
     page.apply.click()
     await settle()
     assert used == [(WebSettings(search="tavily"), "secret-key")]
-    assert ("No system keyring" in page.busy.text.text(), page.form.controls["key"].text()) == (True, "")
+    assert ("until Atelier closes" in page.busy.text.text(), page.form.controls["key"].text()) == (True, "")
 
 
 async def test_a_bad_address_and_a_failing_service_are_told(page: Any, atelier: Engine) -> None:

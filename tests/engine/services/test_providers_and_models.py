@@ -312,3 +312,33 @@ async def test_the_list_of_hosted_models_is_refreshed_and_corrections_stay(open_
         assert atelier.datadir.model_list.exists()
     async with open_atelier() as atelier:
         assert (await atelier.models.list_state()).models == 2
+
+
+async def test_a_renamed_provider_takes_all_along_and_is_found_by_its_former_name(open_atelier: Opener) -> None:
+    async with FakeOpenAI() as server, open_atelier() as atelier:
+        server.api_key = SENTINEL
+        await atelier.providers.save(openai(server.url, headers={"X-Team": ""}), new=True)
+        await atelier.providers.set_key("lab", SENTINEL)
+        await atelier.providers.set_headers("lab", {"X-Team": "blue-team-1"})
+        await atelier.models.edit("lab", "test-model", context_window=4096)
+        agent = await atelier.agents.save(AgentConfig(name="A", provider="lab", model="test-model"))
+        await atelier.settings.update(favourite_models=("lab/test-model", "laboratory/x"), last_model="lab/test-model")
+        await atelier.providers.rename("lab", "Work")
+        assert [each.name for each in await atelier.providers.list()] == ["local", "Work"]
+        assert (await atelier.agents.get(agent.id)).config.provider == "Work"
+        settings = await atelier.settings.get()
+        assert (settings.favourite_models, settings.last_model) == (("Work/test-model", "laboratory/x"), "Work/test-model")
+        for name in ("lab", "Work"):
+            assert (await atelier.providers.test(name)).ok
+            assert (await atelier.models.info(name, "test-model")).context_window == 4096
+        assert (await atelier.providers.models("lab"))[0].provider == "Work"
+        assert server.requests[-1].headers["x-team"] == "blue-team-1"
+        await atelier.providers.rename("Work", "Office")
+        assert (await atelier.providers.get("lab")).name == "Office"
+        await atelier.providers.rename("Office", "lab")
+        assert [(await atelier.providers.get(name)).name for name in ("lab", "Work", "Office")] == ["lab"] * 3
+        await atelier.providers.save(openai(server.url).model_copy(update={"name": "Work"}), new=True)
+        assert (await atelier.providers.get("Work")).name == "Work"
+        for name, to, error in (("local", "mine", UsageError), ("lab", "Work", ConflictError), ("lab", "a/b", UsageError)):
+            with pytest.raises(error):
+                await atelier.providers.rename(name, to)

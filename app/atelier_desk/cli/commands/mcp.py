@@ -132,7 +132,7 @@ async def add_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
     if arguments.client_secret:
         if not arguments.client_id:
             raise UsageError(N_("A client's secret needs the client's id: --client-id ID."))
-        if not await atelier.mcp.keeps_secrets():
+        if not atelier.vault.persistent:
             raise UsageError(N_("This machine has no keyring to keep the client's secret in."), code="no_keyring")
         secrets["client:secret"] = arguments.client_secret
     home = not arguments.folder or arguments.folder.startswith("~")

@@ -49,7 +49,7 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
         return 0
 
     def key(variable: str, service: str) -> str:
-        return variable or (_("in the keyring") if service in state.keys else "-")
+        return variable or (_("saved") if service in state.keys else "-")
 
     by = KNOWN.get(said.models)
     rows = [

@@ -47,10 +47,17 @@ def register(add: Adder) -> None:
     switch = edit.add_mutually_exclusive_group()
     switch.add_argument("--enable", action="store_true", dest="enabled", default=None, help=_("enable it"))
     switch.add_argument("--disable", action="store_false", dest="enabled", default=None, help=_("disable it"))
+    rename = group.command("rename", _("rename a server; agents and workflows keep using it"), "providers:rename")
+    rename.add_argument("name", metavar="NAME")
+    rename.add_argument("to", metavar="NEW")
     remove = group.command("remove", _("remove a server and its key"), "providers:remove")
     remove.add_argument("name", metavar="NAME")
     test = group.command("test", _("test a server"), "providers:test")
     test.add_argument("name", metavar="NAME")
+    file = group.command(
+        "key-file", _("whether keys are kept in a file, where there is no system keyring"), "providers:key_file", needs=DATABASE
+    )
+    file.add_argument("on", metavar="on|off", choices=("on", "off"), nargs="?", help=_("on keeps them there, off deletes the file"))
     models = group.command("models", _("the models a server offers"), "providers:models", needs=DATABASE)
     models.add_argument("name", metavar="NAME")
 
@@ -96,12 +103,14 @@ def connection_fields(arguments: argparse.Namespace, out: Output) -> tuple[dict[
 
 async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.cli.output import data, table
+    from atelier_desk.key_words import key_words
 
     providers = await atelier.providers.list()
     if out.json:
         data(out, [provider.model_dump(mode="json") for provider in providers])
         return 0
-    rows = [(each.name, each.kind, each.base_url or "-", _key(each.has_key, each.api_key_env)) for each in providers]
+    states = await atelier.keys.states()
+    rows = [(each.name, each.kind, each.base_url or "-", key_words(states[each.name], each.api_key_env) or "-") for each in providers]
     table(out, rows, (_("name"), _("kind"), _("address"), _("key")))
     return 0
 
@@ -197,6 +206,14 @@ async def edit(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
     return 0
 
 
+async def rename(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import outcome
+
+    config = await atelier.providers.rename(arguments.name, arguments.to)
+    outcome(out, config.model_dump(mode="json"), _("Renamed {name} to {to}.", name=arguments.name, to=config.name))
+    return 0
+
+
 async def remove(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.cli.output import outcome
 
@@ -248,5 +265,17 @@ async def models(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
     return 0
 
 
-def _key(kept: bool, variable: str) -> str:
-    return f"${variable}" if variable else (_("in the keyring") if kept else "-")
+async def key_file(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    """Where keys are kept, after switching the file on or off when that is asked for."""
+    from atelier_desk.cli.output import outcome
+    from atelier_desk.domain.provider import KeyPlace
+
+    store = await (atelier.keys.use_file(arguments.on == "on") if arguments.on else atelier.keys.store())
+    said = {
+        KeyPlace.KEYRING: N_("Keys are kept in the system keyring."),
+        KeyPlace.FILE: N_("Keys are kept unencrypted in {path}, which only your user account can read. Backups and exports leave it out."),
+        KeyPlace.MEMORY: N_("No system keyring found, and no file of keys: keys are lost when Atelier closes."),
+    }
+    path = store.file if store.place is KeyPlace.FILE else None
+    outcome(out, {"place": store.place.value, "file": path}, _(said[store.place], path=store.file))
+    return 0

@@ -47,7 +47,7 @@ async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
         settings = state.settings.model_dump(mode="json")
         data(out, {**settings, "keys": list(state.keys), "found_browser": state.program, "pages": state.pages, "bytes": state.size})
         return 0
-    key = state.settings.key_env or (_("in the keyring") if state.settings.search in state.keys else "-")
+    key = state.settings.key_env or (_("saved") if state.settings.search in state.keys else "-")
     rows = [
         (_("search"), _(ENGINES[state.settings.search].title)),
         (_("address"), state.settings.address or ENGINES[state.settings.search].address or "-"),

@@ -17,7 +17,7 @@ class HeaderRow(NamedRow):
 
     def __init__(self, number: int, name: str, form: str, parent: QWidget, *, stored: bool) -> None:
         self._stored = name if stored else ""
-        hint = N_("stored – type to replace") if stored else N_("$VARIABLE, or a value (stored in the keyring)")
+        hint = N_("stored – type to replace") if stored else N_("$VARIABLE, or a value (stored like an API key)")
         line = control(QLineEdit(name), f"header-name-{number}", hint=N_("Header"), name=N_("Header name"))
         line.setMaxLength(64)
         value = control(QLineEdit(form), f"header-value-{number}", name=N_("Header value"), hint=hint)
@@ -35,7 +35,7 @@ class HeaderRow(NamedRow):
         if not name and value:
             raise UsageError(N_("A header has a value but no name."))
         if name and not value and name != self._stored:
-            raise UsageError(N_("The header {header} needs a value: $VARIABLE, or text to store in the keyring."), header=name)
+            raise UsageError(N_("The header {header} needs a value: $VARIABLE, or a text."), header=name)
         return (name, value, "") if header_variable(value) else (name, "", value)
 
     def hide_secret(self) -> None:

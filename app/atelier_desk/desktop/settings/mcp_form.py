@@ -27,7 +27,7 @@ class ValueRow(NamedRow):
         hint = N_("stored – type to replace") if stored else N_("a text, or ${VARIABLE}")
         line = control(QLineEdit(name), f"mcp-value-name-{number}", hint=N_("Name"), name=N_("Name"))
         value = control(QLineEdit(text), f"mcp-value-text-{number}", name=N_("Value"), hint=hint)
-        self.secret = control(QCheckBox(), f"mcp-value-secret-{number}", N_("Secret"), about=N_("Stored in the keyring."))
+        self.secret = control(QCheckBox(), f"mcp-value-secret-{number}", N_("Secret"), about=N_("Stored like an API key."))
         self.secret.setChecked(stored)
         remove = control(IconButton("x", ""), f"mcp-value-remove-{number}", tip=N_("Remove value"))
         super().__init__(parent, line, value, self.secret, remove=remove, stored=stored)

@@ -31,8 +31,8 @@ from atelier_desk.desktop.settings.busy import Busy
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Card, FlowLayout, Line, control, fill, label, say
 from atelier_desk.desktop.widgets.steady import SteadyWidth
-from atelier_desk.desktop.widgets.words import Text, text_of
-from atelier_desk.i18n import N_, _
+from atelier_desk.desktop.widgets.words import Text
+from atelier_desk.i18n import _
 
 if TYPE_CHECKING:
     import asyncio
@@ -48,7 +48,6 @@ NOTE = 220
 """Room for the note of a page's foot below which its buttons go under it."""
 COLUMN = 720
 """Widest a page's column gets, in logical pixels at 100 %."""
-KEY_LOST = N_("Saved. No system keyring found: the key is lost when Atelier closes.")
 
 
 class Row(QWidget):
@@ -185,6 +184,9 @@ class SettingsPage(QWidget):
     async def load(self) -> None:
         """Read the page's values."""
 
+    def show_item(self, name: str) -> None:
+        """Go to one of the things that the page lists, ready to be typed into; a page without such a list stays as it is."""
+
     # building -----------------------------------------------------------------------------------------------------------------------
 
     def section(self, title: Text = "") -> SectionCard:
@@ -223,9 +225,10 @@ class SettingsPage(QWidget):
         foot = control(Foot(note, buttons, self), f"{type(self).__name__}-foot")
         fill(self._outer, Line(self), foot)
 
-    def note_saved(self, kept: bool, lost: Text = KEY_LOST) -> None:
-        """Say in the foot that the form was saved; ``lost`` where secrets were typed and no keyring keeps them."""
-        self.busy.note(lambda: _("Saved.") if kept else text_of(lost), "ok" if kept else "warn")
+    def note_saved(self, kept: bool) -> None:
+        """Say in the foot that the form was saved; ``kept`` is whether the secrets typed there outlive the program."""
+        words = (lambda: _("Saved.")) if kept else lambda: _("Saved until Atelier closes: there is no system keyring.")
+        self.busy.note(words, "ok" if kept else "warn")
 
     def end(self) -> None:
         """After the last section: keep everything at the top, and let wide fields shrink in a narrow window."""

@@ -48,7 +48,7 @@ class ProviderAdvanced(QWidget):
         self.api_version.setMaxLength(64)
         self._hint = say(
             label("", "small", self, wrap=True),
-            N_("Sent with every request. Values are stored in the keyring; for a $VARIABLE, only its name is stored."),
+            N_("Sent with every request. Values are stored like API keys; for a $VARIABLE, only its name is stored."),
         )
         file_line = fill(QHBoxLayout(), (self.ca_file, 1), self.browse, spacing=8)
         self._body = control(QWidget(self), look="plain")

@@ -1,4 +1,4 @@
-"""The form of one provider: address, key, on or off. The key goes to the keyring and is never shown again."""
+"""The form of one provider: name, address, key, on or off. The key is never shown again."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.settings.provider_advanced import ProviderAdvanced
-from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets import control, fill, label, say
 from atelier_desk.desktop.widgets.inputs import ComboBox
-from atelier_desk.domain.provider import ProviderConfig
+from atelier_desk.domain.provider import KeyState, ProviderConfig
 from atelier_desk.i18n import N_, _
 from atelier_desk.llm.presets import Preset, preset_of
 from atelier_desk.llm.registry import find, provider_types
@@ -33,6 +32,13 @@ def is_builtin(kind: str) -> bool:
     return entry is not None and entry.builtin
 
 
+_HINTS = {
+    KeyState.SAVED: N_("saved – type to replace"),
+    KeyState.SESSION: N_("known until Atelier closes – type to replace"),
+    KeyState.REQUIRED: N_("API key required"),
+}
+
+
 class ProviderForm(QWidget):
     """``changed`` fires on every edit. ``config()`` is what is entered, ``key()`` a key that was typed and not stored yet."""
 
@@ -42,7 +48,7 @@ class ProviderForm(QWidget):
         super().__init__(parent)
         self.setObjectName("provider-form")
         self._shown: ProviderConfig | None = None
-        self._persistent = True
+        self._state = KeyState.NONE
         self._example = ""
         self.name = control(QLineEdit(self), "provider-name")
         self.kind = control(ComboBox(self), "provider-kind")
@@ -56,7 +62,6 @@ class ProviderForm(QWidget):
         for entry in kinds:
             self.kind.addItem("", entry.kind)
         say(self.kind, items=[entry.title for entry in kinds])
-        self.key_note = control(label("", "small", self, wrap=True), "provider-key-note")
         fields: tuple[QWidget, ...] = (self.name, self.kind, self.url, self.key_field, self.env)
         titles = (N_("Name"), N_("Kind"), N_("Address"), N_("API key"), N_("or environment variable"))
         self._captions = [say(label("", "muted", self), title) for title in titles]
@@ -65,26 +70,26 @@ class ProviderForm(QWidget):
             caption.setBuddy(say(field, name=title))
             cells.append(fill(QVBoxLayout(), caption, field, spacing=4))
         say(self.enabled, N_("Enabled"), name=N_("Enabled"))
+        self._under_key = QVBoxLayout()
         self._beside = fill(QHBoxLayout(), 1, spacing=4)
         self.advanced = ProviderAdvanced(self)
         column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=12)
         for row in ((cells[0], cells[1]), (cells[2],), (cells[3], cells[4])):
             column.addLayout(fill(QHBoxLayout(), *((cell, 1) for cell in row), spacing=16))
-        fill(column, fill(QVBoxLayout(), self.key_note, self._beside, spacing=2), self.enabled, self.advanced)
+        fill(column, self._under_key, self._beside, self.enabled, self.advanced)
         self.advanced.changed.connect(self.changed)
-        for line in (self.name, self.url, self.key_field, self.env):
-            line.textEdited.connect(lambda _text: self.changed.emit())
+        for line, other in ((self.name, None), (self.url, None), (self.key_field, self.env), (self.env, self.key_field)):
+            line.textEdited.connect(lambda text, other=other: self._typed(text, other))
         self.enabled.clicked.connect(lambda _on: self.changed.emit())
         self.kind.activated.connect(lambda _index: self._kind_chosen())
         self._say()
 
-    def show_config(self, config: ProviderConfig | None, *, persistent: bool) -> None:
-        """A provider, or None for a new one; ``persistent`` is whether keys outlive the program."""
-        self._shown, self._persistent, self._example = config, persistent, ""
+    def show_config(self, config: ProviderConfig | None, *, persistent: bool, state: KeyState = KeyState.NONE) -> None:
+        """A provider, or None for a new one; ``persistent`` is whether keys outlive the program, ``state`` how this one's stands."""
+        self._shown, self._state, self._example = config, state, ""
         local = config is not None and is_builtin(config.kind)
         self.name.setText(config.name if config else "")
-        self.name.setReadOnly(config is not None)
-        self.name.setEnabled(config is None)
+        self.name.setEnabled(not local)
         self.kind.setCurrentIndex(max(0, self.kind.findData(config.kind)) if config else 0)
         self.kind.setEnabled(config is None)
         self.url.setText(config.base_url if config else "")
@@ -92,15 +97,20 @@ class ProviderForm(QWidget):
         self.env.setText(config.api_key_env if config else "")
         self.enabled.setChecked(config.enabled if config else True)
         self.advanced.show_config(config, persistent=persistent)
-        remote: tuple[QWidget, ...] = (self.kind, self.url, self.key_field, self.env, self.key_note, self.advanced, *self._captions[1:])
+        remote: tuple[QWidget, ...] = (self.kind, self.url, self.key_field, self.env, self.advanced, *self._captions[1:])
         for widget in remote:
             widget.setVisible(not local)
         self._say()
 
-    def beside_key(self, *buttons: QWidget) -> None:
-        """What can be done about the key, under its field."""
+    def beside_key(self, note: QWidget, *buttons: QWidget) -> None:
+        """What is said of the key, and what can be done about it, under its field."""
+        self._under_key.addWidget(note)
         for number, button in enumerate(buttons):
             self._beside.insertWidget(number, button)
+
+    def focus_key(self) -> None:
+        """The keyboard to where the key comes from."""
+        (self.env if self.env.text() else self.key_field).setFocus()
 
     def complete(self) -> bool:
         """Whether there is enough to be tried and saved."""
@@ -155,8 +165,14 @@ class ProviderForm(QWidget):
         if self._shown is None or self.key() or self.advanced.edited():
             return True
         kept = self._shown
-        now = (self.url.text().strip(), self.env.text().strip(), self.enabled.isChecked())
-        return now != (kept.base_url, kept.api_key_env, kept.enabled)
+        now = (self.name.text().strip(), self.url.text().strip(), self.env.text().strip(), self.enabled.isChecked())
+        return now != (kept.name, kept.base_url, kept.api_key_env, kept.enabled)
+
+    def _typed(self, text: str, other: QLineEdit | None) -> None:
+        """A key and a variable exclude each other: what is typed last counts."""
+        if text and other is not None:
+            other.clear()
+        self.changed.emit()
 
     def _kind_chosen(self) -> None:
         self._say()
@@ -165,8 +181,4 @@ class ProviderForm(QWidget):
     def _say(self) -> None:
         """What the provider shown, or the kind chosen, changes in the texts."""
         say(self.url)
-        stored = self._shown is not None and self._shown.has_key
-        say(self.key_field, hint=N_("stored – type to replace") if stored else N_("not set"))
-        lost = N_("No system keyring found: the key is lost when Atelier closes. Use an environment variable to keep it.")
-        say(self.key_note, N_("Keys are stored in the system keyring and never shown again.") if self._persistent else lost)
-        mark(self.key_note, "small" if self._persistent else "warn")
+        say(self.key_field, hint=_HINTS.get(self._state, N_("not set")))

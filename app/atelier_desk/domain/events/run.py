@@ -485,6 +485,7 @@ class RunFailed(Event):
     Attributes:
         message: what happened, with what a server said in its own words.
         words: the same without those; ``detail`` is what they are. Both empty: the message says it all.
+        provider: the model server it came from; empty when it came from none.
     """
 
     type: Literal["run_failed"] = "run_failed"
@@ -492,6 +493,7 @@ class RunFailed(Event):
     message: str
     words: str = ""
     detail: str = ""
+    provider: str = ""
     recoverable: bool = True
 
 

@@ -106,12 +106,13 @@ class RunStatusChanged(Payload, chunk=ChunkType.RUN_STATUS):
 
 
 class Failure(Payload, chunk=ChunkType.ERROR):
-    """``message`` with, ``words`` without what a server said in its own words, the ``detail``."""
+    """``message`` with, ``words`` without what a server said in its own words, the ``detail``; ``provider`` is that server."""
 
     code: str = ""
     message: str = ""
     words: str = optional("")
     detail: str = optional("")
+    provider: str = optional("")
     recoverable: bool = True
 
 

@@ -111,10 +111,6 @@ class McpService:
         """Whether the keyring has the secret of the client that was registered by hand."""
         return await self._secrets.has_client_secret((await self._entry(name)).config)
 
-    async def keeps_secrets(self) -> bool:
-        """Whether secrets outlive the program: there is a keyring."""
-        return await in_storage_thread(lambda: self._context.vault.persistent)
-
     # -- changing it -------------------------------------------------------------------------------------------------------------------
 
     async def save(self, config: McpServer, secrets: Mapping[str, str] | None = None, *, new: bool = False) -> McpStatus:

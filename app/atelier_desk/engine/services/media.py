@@ -24,11 +24,10 @@ KEYED = ("images", "tripo", "meshy")
 
 @dataclass(frozen=True, slots=True)
 class MediaState:
-    """What the settings page shows; ``keys`` are the services whose key is kept, ``persistent`` whether keys outlive the program."""
+    """What the settings page shows; ``keys`` are the services whose key is kept."""
 
     settings: MediaSettings
     keys: tuple[str, ...]
-    persistent: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,7 @@ class MediaService:
         vault = self._context.vault
         keys = tuple([name for name in KEYED if await has_key(vault, name)])
         settings = (await self._context.settings.get()).media
-        return MediaState(settings, keys, await asyncio.to_thread(lambda: vault.persistent))
+        return MediaState(settings, keys)
 
     async def use(self, settings: MediaSettings, keys: Mapping[str, str] | None = None) -> bool:
         """Work this way from now on; the keys that are given are kept. False when keys live for this session alone.

@@ -113,11 +113,12 @@ class ModelService:
         # What the user corrected is kept as well: ``update`` and ``reset`` forget it.
         if known is not None and (now < known[0] or known[1].source == "user"):
             return known[1]
-        edited = await self._edited(provider, model)
+        config = await self._context.providers.get(provider)
+        edited = await self._edited(config.name, model)
         if edited is not None and edited.source != "learned":
             self._known[provider, model] = (now + KNOWN_FOR_S, edited)
             return edited
-        config, server = await self._context.providers.get(provider), await self._context.providers.provider(provider)
+        server = await self._context.providers.provider(provider)
         known_for = KNOWN_FOR_S
         try:
             async with asyncio.timeout(METADATA_S):

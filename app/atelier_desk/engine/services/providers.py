@@ -21,6 +21,7 @@ from atelier_desk.llm.profiles import merge_profile
 from atelier_desk.llm.registry import builtin_type, is_own, provider_type
 
 if TYPE_CHECKING:
+    from atelier_desk.domain.settings import Settings
     from atelier_desk.engine.services.trial import Trial
     from atelier_desk.llm.base import Provider
     from atelier_desk.llm.wire.detect import DetectedServer
@@ -45,11 +46,13 @@ class ProviderService:
         return [local, *sorted(stored.values(), key=lambda config: config.name.casefold())]
 
     async def get(self, name: str) -> ProviderConfig:
-        """The provider; the error names the ones there are."""
-        for config in await self.list():
-            if config.name == name:
-                return config
-        names = ", ".join(config.name for config in await self.list())
+        """The provider, also by a name that it had; the error names the ones there are."""
+        known = {config.name: config for config in await self.list()}
+        if name not in known:
+            name = (await self._context.settings.get()).provider_names.get(name, name)
+        if name in known:
+            return known[name]
+        names = ", ".join(known)
         raise NotFoundError(N_("There is no provider {name}. Providers: {names}."), name=name, names=names)
 
     async def save(self, config: ProviderConfig, *, new: bool = False) -> ProviderConfig:
@@ -61,12 +64,48 @@ class ProviderService:
         if new and config.name in known:
             raise ConflictError(N_("A provider named {name} already exists."), name=config.name)
         await self._context.repos.providers.save(config)
+        names = (await self._context.settings.get()).provider_names
+        if config.name in names:  # whoever had it before is found by it no more
+            await self._context.settings.update(provider_names={was: now for was, now in names.items() if was != config.name})
         await self._release(config)
         if config.name in known:
             await self._forget_headers(known[config.name], keep=config)
         await self._forget(config.name)
         self._context.bus.changed("provider", config.name)
         return config
+
+    async def rename(self, name: str, to: str) -> ProviderConfig:
+        """Call a provider otherwise. Its key, what is known of its models, its agents and the settings go along; workflows and runs that
+        know the former name find it by that.
+
+        Raises:
+            UsageError: it is the built-in one, or this cannot be a name.
+            ConflictError: the name is taken.
+        """
+        config = await self.get(name)
+        if provider_type(config.kind).builtin:
+            raise UsageError(N_("The built-in provider cannot be renamed."), code="builtin")
+        renamed = checks.changed(config, _("provider"), name=to)
+        _check(renamed)
+        if renamed.name == config.name:
+            return config
+        if renamed.name in {each.name for each in await self.list()}:
+            raise ConflictError(N_("A provider named {name} already exists."), name=renamed.name)
+        repos, own = self._context.repos, [header for header, form in config.headers.items() if not form]
+        await repos.providers.save(renamed)
+        await asyncio.to_thread(self._context.vault.rename, config.name, renamed.name, own)
+        for info in await repos.models.list(config.name):
+            await repos.models.save(info.model_copy(update={"provider": renamed.name}))
+        for agent in await repos.agents.list():
+            if agent.config.provider == config.name:
+                changed = agent.config.model_copy(update={"provider": renamed.name})
+                await repos.agents.save(agent.model_copy(update={"config": changed}))
+                self._context.bus.changed("agent", agent.id)
+        await self._context.settings.update(**_renamed(await self._context.settings.get(), config.name, renamed.name))
+        await repos.providers.delete(config.name)
+        await self._forget(config.name)
+        self._context.bus.changed("provider", renamed.name)
+        return renamed
 
     async def delete(self, name: str) -> None:
         """Remove a provider and its key. The built-in one stays; one that an agent uses is refused, with the agents' names."""
@@ -99,9 +138,9 @@ class ProviderService:
         """The models the server offers, with what the user changed about them, and those that the user alone knows of."""
         config = await self.get(name)
         offered = await (await self.provider(name)).list_models()
-        stored = {info.name: info for info in await self._context.repos.models.list(name)}
+        stored = {info.name: info for info in await self._context.repos.models.list(config.name)}
         if not offered:
-            offered = [merge_profile(config.kind, ModelInfo(provider=name, name=model), own=is_own(config)) for model in stored]
+            offered = [merge_profile(config.kind, ModelInfo(provider=config.name, name=model), own=is_own(config)) for model in stored]
         listed = await self._context.models.listed()
         return [with_learned(listed.applied(config, info), stored.get(info.name)) for info in offered]
 
@@ -130,10 +169,10 @@ class ProviderService:
             return await try_model(server, model, self._context.clock)
 
     async def set_key(self, name: str, key: str) -> bool:
-        """Put the API key into the keyring.
+        """Keep the API key.
 
         Returns:
-            False when this machine has no keyring: the key is then known until the program ends.
+            False when it is known until the program ends, and no longer (``keys.store``).
 
         Raises:
             ProviderError: the text cannot be a key (code ``auth``).
@@ -147,7 +186,7 @@ class ProviderService:
         """Put values of request headers into the keyring and name the headers in the configuration.
 
         Returns:
-            False when this machine has no keyring: the values are then known until the program ends.
+            False when they are known until the program ends, and no longer.
 
         Raises:
             ProviderError: a text cannot be the value of a header (code ``auth``).
@@ -163,10 +202,6 @@ class ProviderService:
         config = await self.get(name)
         await asyncio.to_thread(self._context.vault.delete, name)
         await self.save(config.model_copy(update={"has_key": False}))
-
-    async def keeps_keys(self) -> bool:
-        """Whether keys outlive the program: there is a keyring."""
-        return self._context.vault.persistent
 
     async def try_model(self, name: str, model: str) -> Trial:
         """Ask a model for a sentence, through the very way that work takes later.
@@ -201,13 +236,13 @@ class ProviderService:
             config = await self.confirmed(name)
             if not config.enabled:
                 raise UsageError(N_("The provider {name} is disabled; enable it in the settings."), code="disabled", name=name)
-            if name not in self._open:
+            if config.name not in self._open:
                 from atelier_desk.llm.factory import create_provider
 
-                self._open[name] = create_provider(
+                self._open[config.name] = create_provider(
                     config, self._context.vault, self._context.clock, models_dir=self._context.datadir.models
                 )
-            return self._open[name]
+            return self._open[config.name]
 
     async def confirmed(self, name: str) -> ProviderConfig:
         """``get`` for who is about to send something there.
@@ -217,7 +252,7 @@ class ProviderService:
             ProviderError: its address came with data from elsewhere, and nobody confirmed it (code ``held``).
         """
         config = await self.get(name)
-        if (grant := await self._held(name)) is not None:
+        if (grant := await self._held(config.name)) is not None:
             raise not_confirmed(config.name, grant)
         return config
 
@@ -277,6 +312,23 @@ class ProviderService:
 def _local() -> ProviderConfig:
     kind = builtin_type().kind
     return ProviderConfig(name=kind, kind=kind)
+
+
+def _renamed(settings: Settings, old: str, new: str) -> dict[str, Any]:
+    """What changes in the settings when a provider is called otherwise."""
+
+    def model(name: str) -> str:
+        return f"{new}/{name.removeprefix(f'{old}/')}" if name.startswith(f"{old}/") else name
+
+    names = {was: new if now == old else now for was, now in settings.provider_names.items() if was != new}
+    held = (each.model_copy(update={"name": new}) if (each.kind, each.name) == (HeldKind.PROVIDER, old) else each for each in settings.held)
+    return {
+        "provider_names": {**names, old: new},
+        "favourite_models": tuple(map(model, settings.favourite_models)),
+        "recent_models": tuple(map(model, settings.recent_models)),
+        "last_model": model(settings.last_model),
+        "held": tuple(held),
+    }
 
 
 def _check(config: ProviderConfig) -> None:

@@ -29,14 +29,12 @@ class WebState:
 
     Attributes:
         keys: the services whose key is kept.
-        persistent: keys outlive the program.
         browser, program: what would run the programs of pages, empty for nothing; ``root`` when it is not started by this user.
         pages, size: how many fetched pages are kept, and their bytes.
     """
 
     settings: WebSettings
     keys: tuple[str, ...]
-    persistent: bool
     pages: int
     size: int
     browser: str = ""
@@ -55,10 +53,9 @@ class WebService:
         keys = [name for name, engine in ENGINES.items() if engine.keyed and await has_key(vault, name)]
         pages, size = await in_tool_thread(self._context.web_pages.cache.size)
         settings = (await self._context.settings.get()).web
-        persistent = await asyncio.to_thread(lambda: vault.persistent)
         found = await in_tool_thread(find, settings.browser)
         name, program = (found.name, found.program) if found is not None else ("", "")
-        return WebState(settings, tuple(keys), persistent, pages, size, name, program, is_root())
+        return WebState(settings, tuple(keys), pages, size, name, program, is_root())
 
     async def use(self, settings: WebSettings, key: str = "") -> bool:
         """Search this way from now on; a key that is given is kept for the service. False when the key lives for this session alone.

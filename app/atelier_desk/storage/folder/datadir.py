@@ -36,6 +36,11 @@ class DataDir:
         return self.root / "model-list.json"
 
     @property
+    def keys(self) -> Path:
+        """API keys in plain text, there only by a person's choice; in no backup and no export."""
+        return self.root / "keys.json"
+
+    @property
     def reports(self) -> Path:
         """Report texts: ``<workflow id>/<name>.md``; the hash of each is in its row."""
         return self.root / "reports"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import Qt
@@ -105,7 +106,11 @@ class NoticeCard(Translated, EntryWidget):
             self._host.stop_requested.emit(run_id)
 
         if self.entry.topic == "error":
-            return [(_("Retry"), "primary", "notice-retry", resume())]
+            provider = str(self.entry.details.get("provider") or "")
+            if self.entry.details.get("code") != "auth" or not provider:
+                return [(_("Retry"), "primary", "notice-retry", resume())]
+            open_ = partial(self._host.provider_requested.emit, provider)
+            return [(_("Open provider settings"), "primary", "notice-provider", open_), (_("Retry"), "", "notice-retry", resume())]
         if self.entry.topic == "run_interrupted":
             return [(_("Continue"), "primary", "notice-resume", resume()), (_("Stop"), "", "notice-stop", stop)]
         return [

@@ -54,6 +54,7 @@ class TranscriptHost(QObject):
         stop_call_requested: run id and call id: end the command that this call waits for; the run goes on.
         pause_requested: pause this run.
         agent_requested: show the transcript of this sub-agent's run.
+        provider_requested: open the settings of this provider, at its key.
         files_requested: show what was changed in the folders.
         told: something to say in passing.
     """
@@ -69,6 +70,7 @@ class TranscriptHost(QObject):
     stop_call_requested = Signal(str, str)
     pause_requested = Signal(str)
     agent_requested = Signal(str)
+    provider_requested = Signal(str)
     files_requested = Signal(str)
     told = Signal(str)
 

@@ -468,7 +468,7 @@ class Transcript:
 
         kind, key = event.chunk_type.value, ""
         if isinstance(data, payloads.Failure):
-            details: dict[str, Any] = {"code": data.code, "recoverable": data.recoverable, "words": data.words, "detail": data.detail}
+            details: dict[str, Any] = data.model_dump(include={"code", "recoverable", "words", "detail", "provider"})
         else:
             details, key = dict(data.details), data.message_id
             details[_REASONS.get(kind, "reason")] = data.reason

@@ -14,6 +14,7 @@ from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.settings import mcp_icon
 from atelier_desk.desktop.settings.busy import Outcome
 from atelier_desk.desktop.settings.files import confirm
+from atelier_desk.desktop.settings.key_note import KeyNote
 from atelier_desk.desktop.settings.list_form import ListFormPage, ListLine, Saved, list_of_lines, show_lines
 from atelier_desk.desktop.settings.mcp_form import McpForm
 from atelier_desk.desktop.settings.mcp_import import McpImportDialog
@@ -51,7 +52,6 @@ CALLS = 20
 LOG_LINES = 50
 """Lines of a log that are shown, the newest first."""
 _BAD: dict[str, Role] = {"warning": "warn", "error": "err", "critical": "err", "alert": "err", "emergency": "err"}
-SECRETS_LOST = N_("Saved. No system keyring found: the secrets are lost when Atelier closes.")
 LEFT_OUT = 5
 """Entries of a server that the result of a test names; the list of its tools names all."""
 CHECK_MS = 15_000
@@ -119,7 +119,8 @@ class McpPage(ListFormPage["McpStatus"]):
         )
         self.form_card = self.section()
         self.form = McpForm(self)
-        self.form_card.body.addWidget(self.form)
+        self.key_note = KeyNote(bridge, "mcp", self, variable=False)
+        fill(self.form_card.body, self.form, self.key_note)
         self._tools_card = self.section(N_("TOOLS"))
         self.approve = control(QPushButton(self), "mcp-approve", N_("Approve all current versions"), on=self._approve)
         self._tool_list = RowList(self._tools_card)
@@ -337,8 +338,8 @@ class McpPage(ListFormPage["McpStatus"]):
             await self.bridge.engine.mcp_import.add(self._asked, answers, name=config.name, bundle_file=self._bundle)
         else:
             await self.bridge.engine.mcp.save(config, secrets, new=self.adding)
-        kept = not secrets or await self.bridge.engine.mcp.keeps_secrets()
-        return config.name, lambda: self.note_saved(kept, SECRETS_LOST)
+        kept = not secrets or (await self.bridge.engine.keys.store()).persistent
+        return config.name, lambda: self.note_saved(kept)
 
     def _ask_remove(self) -> None:
         row = self.current()
@@ -352,9 +353,7 @@ class McpPage(ListFormPage["McpStatus"]):
             await self.load()
 
         text = _("Remove the MCP server {name}?", name=name)
-        confirm(
-            self, text, _("It is stopped and its secrets are removed from the keyring."), _("Remove"), lambda: self.jobs.once("remove", job)
-        )
+        confirm(self, text, _("It is stopped and its secrets are deleted."), _("Remove"), lambda: self.jobs.once("remove", job))
 
     def _approve(self) -> None:
         self._change(lambda name: self.bridge.engine.mcp.approve(name))

@@ -10,6 +10,7 @@ from atelier_desk.desktop.settings.busy import Outcome
 from atelier_desk.desktop.settings.fields import Address, Choice, Line, Secret
 from atelier_desk.desktop.settings.form_page import FormPage
 from atelier_desk.desktop.settings.held_list import HeldList
+from atelier_desk.desktop.settings.key_note import KeyNote
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.widgets import FlowLayout, control, label, say
 from atelier_desk.domain.from_elsewhere import HeldKind
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.media import MediaState, MediaTrial
 
 VARIABLE = N_("environment variable name")
-KEY = N_("Stored in the system keyring and not shown again.")
 USUAL = N_("Leave empty for the service's default.")
 
 
@@ -50,11 +50,11 @@ class MediaPage(FormPage):
             Line("sees", N_("Vision model"), N_("provider/model"), example=lambda: _("such as {name}", name="openai/gpt-5")),
             Address("images", N_("Address"), N_("An OpenAI-compatible images endpoint."), example=lambda: "https://api.openai.com/v1"),
             Line("images_model", N_("Model"), example=lambda: _("such as {name}", name="gpt-image-1")),
-            Secret("images_key", N_("API key"), KEY, example=lambda: self._key_hint("images")),
+            Secret("images_key", N_("API key"), example=lambda: self._key_hint("images")),
             Line("images_key_env", N_("or environment variable"), example=VARIABLE),
             Choice("models", N_("Service"), choices=services),
             Address("models_address", N_("Address"), USUAL, example=self._usual_address),
-            Secret("models_key", N_("API key"), KEY, example=lambda: self._key_hint(self._kind())),
+            Secret("models_key", N_("API key"), example=lambda: self._key_hint(self._kind())),
             Line("models_key_env", N_("or environment variable"), example=VARIABLE),
         )
         about = N_(
@@ -67,8 +67,12 @@ class MediaPage(FormPage):
         card = self.section(N_("IMAGE GENERATION"))
         self.held = HeldList(self, lambda grant: grant.kind in (HeldKind.IMAGES, HeldKind.MODELS))
         card.body.addWidget(self.held)
-        for key in ("images", "images_model", "images_key", "images_key_env"):
+        for key in ("images", "images_model", "images_key"):
             self.form.row(self, card, key)
+        self.key_note = KeyNote(bridge, "media", self)
+        self.key_note.variable_wanted.connect(self.form.controls["images_key_env"].setFocus)
+        card.body.addWidget(self.key_note)
+        self.form.row(self, card, "images_key_env")
         card = self.section(N_("3D MODELS"))
         for key in ("models", "models_address", "models_key", "models_key_env"):
             self.form.row(self, card, key)

@@ -18,6 +18,7 @@ from atelier_desk.desktop.settings.busy import Busy
 from atelier_desk.desktop.settings.downloads import DownloadsView
 from atelier_desk.desktop.settings.files import confirm
 from atelier_desk.desktop.settings.held_list import HeldList
+from atelier_desk.desktop.settings.key_note import KeyNote
 from atelier_desk.desktop.settings.model_table import ModelTable, key_of
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.preset_picker import PresetPicker
@@ -27,8 +28,9 @@ from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets import control, fill, label, say
 from atelier_desk.domain.from_elsewhere import HeldKind
-from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderDraft, ProviderHealth
+from atelier_desk.domain.provider import KeyState, ModelInfo, ProviderConfig, ProviderDraft, ProviderHealth
 from atelier_desk.i18n import N_, _, ngettext
+from atelier_desk.key_words import MISSING, key_words
 from atelier_desk.llm.registry import find
 
 if TYPE_CHECKING:
@@ -61,7 +63,8 @@ class ProvidersPage(SettingsPage):
         self._providers: list[ProviderConfig] = []
         self._chosen = ""
         self._adding = False
-        self._persistent = True
+        self._states: dict[str, KeyState] = {}
+        self._wanted = ""
         self._keys = ""
         self._found: list[ModelInfo] = []
         self._favourites: tuple[str, ...] = ()
@@ -118,7 +121,9 @@ class ProvidersPage(SettingsPage):
         self._found_url = ""
         self.use_found = control(QPushButton(self), "provider-use-found", lambda: _("Use {url}", url=self._found_url), on=self._use_found)
         self.use_found.hide()
-        self.form.beside_key(self.get_key, self.forget)
+        self.key_note = KeyNote(self.bridge, "provider", self)
+        self.key_note.variable_wanted.connect(self.form.env.setFocus)
+        self.form.beside_key(self.key_note, self.get_key, self.forget)
         fill(card.body, self.use_found)
         self.busy = Busy(self)
         note = QWidget(self)
@@ -133,7 +138,8 @@ class ProvidersPage(SettingsPage):
 
     async def load(self) -> None:
         self._providers = await self.bridge.engine.providers.list()
-        self._persistent = await self.bridge.engine.providers.keeps_keys()
+        self._states = await self.bridge.engine.keys.states()
+        await self.key_note.load()
         self._favourites = (await self.bridge.engine.settings.get()).favourite_models
         self._tell_day(await self.bridge.engine.models.list_state())
         await self.held.load()
@@ -141,11 +147,9 @@ class ProvidersPage(SettingsPage):
         self.list.clear()
         for config in self._providers:
             facts = [kind_words(config.kind), config.base_url or usual_url(config.kind)]
-            if not config.enabled:
-                facts.append(_("off"))
-            elif config.has_key or config.api_key_env:
-                facts.append(_("with key"))
-            role: Role = "accent" if config.enabled else "muted"
+            state = self._state(config)
+            facts.append(key_words(state, config.api_key_env) if config.enabled else _("off"))
+            role: Role = "muted" if not config.enabled else "warn" if state in MISSING else "accent"
             entry = find(config.kind)
             icon = entry.icon if entry is not None else "server"
             two_line_item(self.list, config.name, config.name, " · ".join(filter(None, facts)), icon, role)
@@ -154,9 +158,28 @@ class ProvidersPage(SettingsPage):
         self.list.setFixedHeight(rows * max(self.list.sizeHintForRow(0), theme().px(40)) + 8)
         if self._adding or (self.current() is not None and self.form.edited()):
             self._choose_row()
-            return
-        self._choose_row()
-        self._select()
+        else:
+            self._choose_row()
+            self._select()
+        if self._wanted:
+            self._go_to_wanted()
+
+    def show_item(self, name: str) -> None:
+        """A provider, with the keyboard in the field of its key."""
+        self._wanted = name
+        self.reload()
+
+    def _go_to_wanted(self) -> None:
+        wanted, self._wanted = self._wanted, ""
+        names = [config.name for config in self._providers]
+        if wanted in names:
+            self.list.setCurrentRow(names.index(wanted))
+        if self._chosen == wanted and not self._adding:
+            self.reveal(self.form.key_field)
+            self.form.focus_key()
+
+    def _state(self, config: ProviderConfig | None) -> KeyState:
+        return self._states.get(config.name, KeyState.NONE) if config is not None else KeyState.NONE
 
     def current(self) -> ProviderConfig | None:
         """The provider that is shown; None while one is added."""
@@ -191,9 +214,10 @@ class ProvidersPage(SettingsPage):
         self.jobs.start(self._load_models(name), "models")
 
     def _show_form(self, config: ProviderConfig | None) -> None:
-        self.form.show_config(config, persistent=self._persistent)
+        self.form.show_config(config, persistent=self.key_note.persistent, state=self._state(config))
         self.held.build()
         local = config is not None and is_builtin(config.kind)
+        self.key_note.setVisible(not local)
         for widget in (self._models_card.heading, self._models_card):
             widget.setVisible(config is not None)
         for widget in (self._downloads_card.heading, self._downloads_card):
@@ -274,10 +298,11 @@ class ProvidersPage(SettingsPage):
         self.save.setEnabled(edited and self.form.complete())
         self.test.setEnabled(self.form.complete())
         self.cancel.setEnabled(edited)
-        self.forget.setVisible(config is not None and config.has_key)
+        there = self._state(config) in (KeyState.SAVED, KeyState.SESSION)
+        self.forget.setVisible(there)
         preset = self.form.preset()
         self._keys = preset.keys if preset is not None else ""
-        self.get_key.setVisible(bool(self._keys) and not (config is not None and config.has_key))
+        self.get_key.setVisible(bool(self._keys) and not there)
         say(self.get_key, lambda: _("Get an API key: {place}", place=self._keys.removeprefix("https://")))
 
     def _open_keys(self) -> None:
@@ -334,6 +359,8 @@ class ProvidersPage(SettingsPage):
         """Save, then put a typed key into the keyring. False when the engine refused; the form stays."""
         try:
             config, key, secrets, new = self.form.config(), self.form.key(), self.form.secrets(), self._adding
+            if not new and config.name != self._chosen:
+                await self.bridge.engine.providers.rename(self._chosen, config.name)
             await self.bridge.engine.providers.save(config, new=new)
             kept = await self.bridge.engine.providers.set_key(config.name, key) if key else True
             kept = (await self.bridge.engine.providers.set_headers(config.name, secrets) if secrets else True) and kept
@@ -341,11 +368,8 @@ class ProvidersPage(SettingsPage):
             self._fail(error)
             return False
         self._adding, self._chosen = False, config.name
-        self.form.show_config(config.model_copy(update={"has_key": config.has_key or bool(key)}), persistent=self._persistent)
-        if kept:
-            self.busy.note(_("Saved."), "ok")
-        else:
-            self.busy.note(_("Saved. No system keyring found: the key is lost when Atelier closes."), "warn")
+        self.form.show_config(config.model_copy(update={"has_key": config.has_key or bool(key)}), persistent=self.key_note.persistent)
+        self.note_saved(kept)
         await self.load()
         return True
 
@@ -401,7 +425,7 @@ class ProvidersPage(SettingsPage):
 
         if config.has_key or "" in config.headers.values():
             text = _("Remove {name} and its key?", name=config.name)
-            confirm(self, text, _("The key is removed from the keyring."), _("Remove"), remove)
+            confirm(self, text, _("The key is deleted too."), _("Remove"), remove)
         else:
             remove()
 

@@ -12,6 +12,7 @@ from atelier_desk.desktop.settings.busy import Outcome
 from atelier_desk.desktop.settings.fields import Address, Choice, Line, Secret
 from atelier_desk.desktop.settings.form_page import FormPage
 from atelier_desk.desktop.settings.held_list import HeldList
+from atelier_desk.desktop.settings.key_note import KeyNote
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.widgets import FlowLayout, control, label, say
 from atelier_desk.domain.from_elsewhere import HeldKind
@@ -55,7 +56,7 @@ class WebPage(FormPage):
             "web",
             Choice("search", N_("Search service"), SERVICE, choices=[(name, engine.title) for name, engine in ENGINES.items()]),
             Address("address", N_("Address"), N_("Leave empty for the service's default."), example=self._usual_address),
-            Secret("key", N_("API key"), N_("Stored in the system keyring and not shown again."), example=self._key_hint),
+            Secret("key", N_("API key"), example=self._key_hint),
             Line("key_env", N_("or environment variable"), example=N_("environment variable name")),
             Choice("scripts", N_("Pages that need JavaScript"), SCRIPTS, choices=HOW),
             Line("browser", N_("Browser"), browser, example=self._program_hint),
@@ -63,8 +64,12 @@ class WebPage(FormPage):
         card = self.section(N_("SEARCH"))
         self.held = HeldList(self, lambda grant: grant.kind is HeldKind.SEARCH)
         card.body.addWidget(self.held)
-        for key in ("search", "address", "key", "key_env"):
+        for key in ("search", "address", "key"):
             self.form.row(self, card, key)
+        self.key_note = KeyNote(bridge, "web", self)
+        self.key_note.variable_wanted.connect(self.form.controls["key_env"].setFocus)
+        card.body.addWidget(self.key_note)
+        self.form.row(self, card, "key_env")
         self.test = control(QPushButton(self), "web-test", N_("Test"), on=lambda: self.try_form(N_("Searching"), self._test))
         self.forget = control(QPushButton(self), "web-forget-key", N_("Forget the key"), on=self._forget)
         buttons = FlowLayout(spacing=8)
@@ -140,6 +145,7 @@ class WebPage(FormPage):
         self.form.show_field("address", _with_address(kind))
         for key in ("key", "key_env"):
             self.form.show_field(key, ENGINES[kind].keyed)
+        self.key_note.setVisible(ENGINES[kind].keyed)
         scripts = self.value("scripts") != "off"
         self.form.show_field("browser", scripts)
         self.found.setVisible(scripts and self._state is not None)

@@ -458,7 +458,7 @@ def _run_resumed(at: In, body: RunResumed, out: Projection) -> None:
 
 @on(RunFailed)
 def _run_failed(at: In, body: RunFailed, out: Projection) -> None:
-    told: dict[str, Any] = {"code": body.code, "recoverable": body.recoverable, "words": body.words, "detail": body.detail}
+    told: dict[str, Any] = body.model_dump(include={"code", "recoverable", "words", "detail", "provider"})
     out.said.append(payloads.Failure(message=body.message, **told))
     out.messages.append(notice(at, "error", content=body.message, **told))
     out.said.append(_status(RunStatus.ERROR))

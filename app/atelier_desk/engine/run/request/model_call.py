@@ -557,6 +557,7 @@ class ModelCall:
                 message=message,
                 words=redact(error.in_words(_)),
                 detail=redact(str(error.params.get("detail") or "")),
+                provider=str(error.params.get("provider") or ""),
                 recoverable=error.recoverable or error.code not in FUTILE,
             )
             await self._env.journal.append(self._handle, *self.cut_off("error"), failed, clear_partial=True)

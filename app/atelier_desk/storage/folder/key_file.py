@@ -1,0 +1,69 @@
+"""The one file that may hold secrets: keys in plain text, for who chose that because the machine has no keyring.
+
+Backups, exports and the sandbox of commands leave it out: it lies beside the folders that they know, in the data folder itself.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+
+from atelier_desk.storage.folder.files import write_atomic
+
+MODE = 0o600
+"""Its owner alone reads and writes it; given again at each reading, in case a copy or an unpacked archive lost it."""
+MAX_BYTES = 4 * 1024**2
+"""A larger one is not ours: secrets are at most 16 KiB each."""
+
+
+class KeyFile:
+    """``keys.json``: an object of texts. Has the methods of a keyring, whose ``service`` it ignores: it belongs to one data folder.
+
+    Every method raises ``OSError``, also for a file that is a link, too large, or not as it was written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def there(self) -> bool:
+        """Whether keys are kept in it: it is made and removed by its owner's choice alone."""
+        return self.path.is_file() and not self.path.is_symlink()
+
+    def write(self, entries: Mapping[str, str]) -> None:
+        """Hold these and nothing else."""
+        write_atomic(self.path, json.dumps(dict(entries), indent=1, sort_keys=True).encode())  # its temporary file has ``MODE``
+
+    def entries(self) -> dict[str, str]:
+        """All of them."""
+        handle = os.open(self.path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
+        with os.fdopen(handle, "rb") as file:
+            if os.name == "posix" and stat.S_IMODE(os.fstat(handle).st_mode) != MODE:
+                os.fchmod(handle, MODE)
+            data = file.read(MAX_BYTES + 1)
+        try:
+            found = json.loads(data) if len(data) <= MAX_BYTES else None
+        except ValueError:
+            found = None
+        if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+            raise OSError(errno.EINVAL, "not a file of keys", str(self.path))
+        return found
+
+    def remove(self) -> None:
+        """Delete it; no error when it is not there."""
+        self.path.unlink(missing_ok=True)
+
+    def get_password(self, service: str, name: str) -> str | None:
+        return self.entries().get(name)
+
+    def set_password(self, service: str, name: str, value: str) -> None:
+        self.write({**self.entries(), name: value})
+
+    def delete_password(self, service: str, name: str) -> None:
+        entries = self.entries()
+        if entries.pop(name, None) is not None:
+            self.write(entries)

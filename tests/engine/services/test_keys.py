@@ -1,0 +1,58 @@
+"""The file of keys: there by choice alone, left out of whatever leaves the data folder, named by the check-up, and deleted again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from atelier_desk.domain.errors import StorageError
+from atelier_desk.domain.provider import KeyPlace, KeyState, ProviderConfig
+from atelier_desk.engine.doctor import checks
+from tests.engine.conftest import Opener
+
+KEY = "sk-file-0123456789"
+
+
+def holding(folder: Path) -> list[str]:
+    """The files with the key in them, plain or packed; an archive is looked into by whoever made it."""
+    return sorted(path.name for path in folder.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes())
+
+
+async def test_keys_outlive_the_program_in_a_file_by_choice_alone(open_atelier: Opener, tmp_path: Path) -> None:
+    async with open_atelier() as atelier:
+        await atelier.providers.save(ProviderConfig(name="Mistral", kind="mistral"))
+        assert await atelier.providers.set_key("Mistral", KEY) is False
+        assert (await atelier.keys.states())["Mistral"] is KeyState.SESSION
+    async with open_atelier() as atelier:
+        assert holding(tmp_path) == []
+        assert (await atelier.keys.states())["Mistral"] is KeyState.REQUIRED
+        await atelier.providers.set_key("Mistral", KEY)
+        store = await atelier.keys.use_file(True)
+        assert (store.place, Path(store.file)) == (KeyPlace.FILE, tmp_path / "data" / "keys.json")
+    async with open_atelier() as atelier:
+        assert (await atelier.keys.states())["Mistral"] is KeyState.SAVED
+        found = {check.name: check for check in await checks(atelier)}
+        assert (found["keyring"].status, store.file in found["keyring"].message) == ("warn", True)
+        await atelier.data.backup_create(tmp_path / "copy.zip")
+        await atelier.data.export_jsonl(tmp_path / "export")
+        assert holding(tmp_path) == ["keys.json"]
+        assert "keys.json" not in {path.name for path in (tmp_path / "export").rglob("*")}
+        assert b"keys.json" not in (tmp_path / "copy.zip").read_bytes()
+        await atelier.keys.use_file(False)
+        assert holding(tmp_path) == []
+        assert (await atelier.keys.states())["Mistral"] is KeyState.SESSION
+    async with open_atelier() as atelier:
+        assert (await atelier.keys.states())["Mistral"] is KeyState.REQUIRED
+
+
+async def test_a_file_that_cannot_be_read_is_named_and_left(open_atelier: Opener, tmp_path: Path) -> None:
+    async with open_atelier() as atelier:
+        await atelier.providers.save(ProviderConfig(name="Mistral", kind="mistral", has_key=True))
+        (tmp_path / "data" / "keys.json").write_text("{", "utf-8")
+        assert (await atelier.keys.states())["Mistral"] is KeyState.REQUIRED
+        found = {check.name: check for check in await checks(atelier)}
+        assert "cannot be read" in found["keyring"].message
+        with pytest.raises(StorageError, match="delete the file and enter the keys again"):
+            await atelier.keys.use_file(True)
+        assert (tmp_path / "data" / "keys.json").read_text("utf-8") == "{"
