@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import gc
 import sys
 import time
@@ -24,8 +23,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """The program; gives its exit status."""
     # Nearly all that the first seconds make stays: looking at it for garbage at Python's usual rate takes a tenth of a command's time.
     gc.set_threshold(20_000, 20, 50)
-    from atelier_desk.cli.dispatch import FAILED
-    from atelier_desk.cli.main import parse_or_exit, run_command, working_folder_gone
+    from atelier_desk.cli.main import parse_or_exit, working_folder_gone
+    from atelier_desk.cli.parser import FAILED
     from atelier_desk.i18n import _
 
     given = list(sys.argv[1:] if argv is None else argv)
@@ -40,13 +39,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.command == "quick":
         return open_something(arguments, given, quick=True)
     if arguments.command is not None:
+        from atelier_desk.cli.session import run_command
+
         return run_command(arguments, given)
     return open_something(arguments, given)
 
 
 def open_something(arguments: argparse.Namespace, argv: list[str], *, quick: bool = False) -> int:
     """The desktop, or its quick ask; with no usable display the same workflow in the terminal; with no terminal either one example goal."""
-    from atelier_desk.cli.main import data_root, parse_or_exit, register_commands, run_command, utf8_streams
+    from atelier_desk.cli.main import parse_or_exit, utf8_streams
+    from atelier_desk.cli.session import data_root, register_commands, run_command
     from atelier_desk.display import desktop_problem
     from atelier_desk.i18n import _
 
@@ -113,6 +115,8 @@ def ask_holder_to_raise(root: Path, *, quick: bool = False) -> int | None:
     Returns:
         0 when it does, 1 when it has none, None when nobody holds the folder.
     """
+    import asyncio
+
     from atelier_desk.domain.errors import AtelierError
     from atelier_desk.engine.ipc.client import find_holder
     from atelier_desk.i18n import _

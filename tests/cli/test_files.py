@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.cli.main import _tidy
+from atelier_desk.cli.holding import _tidy
 from atelier_desk.domain.chat import ToolCall
 from atelier_desk.ending import CANCELLED
 from atelier_desk.engine.atelier import Atelier

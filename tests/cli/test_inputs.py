@@ -269,7 +269,7 @@ def test_tasks_of_all_workflows_by_status(cli: Cli) -> None:
 
 
 def test_the_statuses_offered_are_the_domain_s() -> None:
-    from atelier_desk.cli.commands import tasks
+    from atelier_desk.cli.grammar import tasks
     from atelier_desk.cli.notices import TASK_STATES
 
     assert set(tasks.STATUSES) == {status.value for status in TaskStatus} == set(TASK_STATES)

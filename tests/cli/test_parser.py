@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import argparse
 import gettext
 import subprocess
 import sys
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from atelier_desk import i18n, profile_words
-from atelier_desk.cli import agent_options
 from atelier_desk.cli.argparse_words import WORDS
-from atelier_desk.cli.commands import memory
 from atelier_desk.cli.dispatch import execute
-from atelier_desk.cli.parser import HelpShown, Usage, parse
+from atelier_desk.cli.grammar import memory, options
+from atelier_desk.cli.parser import HelpShown, Usage, build_parser, parse
 from atelier_desk.domain.agent import ApprovalMode, Thinking, ToolDialect, ToolMode
 from atelier_desk.domain.memory import MemoryScope, MemoryType
 from atelier_desk.engine.atelier import Atelier
@@ -158,10 +160,10 @@ def test_help_and_version_go_to_standard_output(cli: Cli) -> None:
 
 
 def test_the_choices_are_the_domain_s() -> None:
-    assert set(agent_options.TOOL_MODES) == {mode.value for mode in ToolMode}
-    assert set(agent_options.DIALECTS) == {dialect.value for dialect in ToolDialect}
-    assert set(agent_options.EFFORTS) == {level.value for level in Thinking}
-    assert agent_options.PROFILES == profile_words.NAMES
+    assert set(options.TOOL_MODES) == {mode.value for mode in ToolMode}
+    assert set(options.DIALECTS) == {dialect.value for dialect in ToolDialect}
+    assert set(options.EFFORTS) == {level.value for level in Thinking}
+    assert options.PROFILES == profile_words.NAMES
     assert {profile.mode for profile in profile_words.ALL} == set(ApprovalMode)
     assert set(memory.TYPES) == {kind.value for kind in MemoryType}
     assert set(memory.SCOPES) == {scope.value for scope in MemoryScope}
@@ -197,6 +199,27 @@ def test_a_listing_loads_nothing_it_does_not_look_at(noun: str, tmp_path: Path) 
     subprocess.run(command, capture_output=True, check=True, timeout=60)
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     assert done.stderr.splitlines()[-1] == "0 []"
+
+
+def commands_of(parser: argparse.ArgumentParser) -> Iterator[str]:
+    """What each command of the grammar calls."""
+    groups = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    if not groups and (handler := parser.get_default("handler")):
+        yield handler
+    for action in groups:
+        for each in action.choices.values():
+            yield from commands_of(each)
+
+
+@pytest.mark.parametrize("handler", [name for name in commands_of(build_parser()) if name != "quick:quick"])
+def test_every_command_has_its_function(handler: str) -> None:
+    module, _colon, function = handler.partition(":")
+    assert callable(getattr(import_module(f"atelier_desk.cli.commands.{module}"), function))
+
+
+def test_a_wrong_command_is_told_all_there_are() -> None:
+    with pytest.raises(Usage, match=r"invalid choice: 'nonsense' .*'run'.*'completion'"):
+        parse(["nonsense", "workflows"])
 
 
 def test_a_folder_may_be_named_like_a_command() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.cli.commands.permissions import moment
+from atelier_desk.cli.grammar.permissions import moment
 from atelier_desk.domain import limits
 from atelier_desk.domain.base import utc_now
 from atelier_desk.domain.chat import ToolCall

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from atelier_desk import form_words
 from atelier_desk.cli.approval_words import lineage
@@ -13,11 +13,9 @@ from atelier_desk.cli.output import Output
 from atelier_desk.domain.errors import ConflictError, UsageError
 from atelier_desk.domain.form import FieldKind, FormField
 from atelier_desk.domain.question import ACCEPT, DECLINE, QuestionType, UserQuestion, form_text
+from atelier_desk.engine.atelier import Atelier
 from atelier_desk.form_words import GOES_TO, NOT_ENCRYPTED, REPLY_GOES_TO, SECRET, shown_host
 from atelier_desk.i18n import N_, _
-
-if TYPE_CHECKING:
-    from atelier_desk.engine.atelier import Atelier
 
 LATER, SKIP = "", "!"
 """What a person types to leave a question open, and to skip it."""

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
-from atelier_desk.cli.agent_options import workspace
+from atelier_desk.cli.files import path_of, workspace
+from atelier_desk.cli.output import Output
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.text import name_on_disk
+from atelier_desk.domain.workflow import Workflow
+from atelier_desk.engine.atelier import Atelier
+from atelier_desk.engine.attachments import Prepared, text_file
 from atelier_desk.i18n import N_, _
-
-if TYPE_CHECKING:
-    from atelier_desk.cli.output import Output
-    from atelier_desk.domain.workflow import Workflow
-    from atelier_desk.engine.atelier import Atelier
-    from atelier_desk.engine.attachments import Prepared
-
-
-def add_attach_option(parser: argparse.ArgumentParser, *, piped: bool = True) -> None:
-    """``piped``: ``-`` takes standard input."""
-    words = _("a text, PDF or picture that goes with the prompt, or a folder with its texts (repeatable); - waits for standard input")
-    plain = _("a text, PDF or picture that goes with the first message, or a folder with its texts (repeatable)")
-    parser.add_argument("--attach", metavar="FILE", action="append", default=[], help=words if piped else plain)
 
 
 async def attached_files(atelier: Atelier, arguments: argparse.Namespace, out: Output, workflow: Workflow | None = None) -> list[Prepared]:
@@ -28,11 +20,6 @@ async def attached_files(atelier: Atelier, arguments: argparse.Namespace, out: O
     Raises:
         UsageError, LimitError: one cannot be read or attached.
     """
-    from atelier_desk.cli.files import path_of
-    from atelier_desk.domain.errors import UsageError
-    from atelier_desk.domain.text import name_on_disk
-    from atelier_desk.engine.attachments import text_file
-
     folders = tuple(dict.fromkeys((*(workflow.workspace if workflow is not None else ()), *workspace(out, arguments))))
     found: list[Prepared] = []
     for name in arguments.attach:
@@ -54,9 +41,6 @@ async def attached_files(atelier: Atelier, arguments: argparse.Namespace, out: O
 
 async def attachments(atelier: Atelier, arguments: argparse.Namespace, out: Output, workflow: Workflow | None = None) -> list[Prepared]:
     """What goes with the prompt: that of ``--attach``, and what a pipe brings beside a prompt. Raises as ``attached_files`` does."""
-    from atelier_desk.domain.errors import UsageError
-    from atelier_desk.engine.attachments import text_file
-
     read = [arguments.prompt, *arguments.attach, arguments.answers].count("-")
     if read > 1:
         raise UsageError(N_("Standard input (-) can be read for one purpose only: the prompt, an attachment or the answers."))

@@ -6,17 +6,15 @@ import asyncio
 import contextlib
 import json
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from atelier_desk.cli import approval_words
 from atelier_desk.cli.output import Output
 from atelier_desk.domain.approval import NOBODY_TO_ASK, ApprovalRequest, ApprovalScope, ApprovalStatus
 from atelier_desk.domain.errors import AtelierError, ConflictError, UsageError
 from atelier_desk.domain.text import visible_json
+from atelier_desk.engine.atelier import Atelier
 from atelier_desk.i18n import N_, _
-
-if TYPE_CHECKING:
-    from atelier_desk.engine.atelier import Atelier
 
 TICK_S = 1.0
 """How often the time is counted in which a person can see the request in the terminal."""

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from atelier_desk.cli.ids import complete_ids
 from atelier_desk.cli.output import Output
-from atelier_desk.cli.parser import ENGINE, TOOLS, HelpShown, Usage, parse
+from atelier_desk.cli.parser import ENGINE, FAILED, OK, TOOLS, USAGE, HelpShown, Usage, parse
+from atelier_desk.domain.errors import AtelierError, CancelledByUser, UsageError
 from atelier_desk.ending import CANCELLED
 from atelier_desk.i18n import LANGUAGES, _, spoken
 
 if TYPE_CHECKING:
     from atelier_desk.engine.atelier import Atelier
 
-OK, FAILED, USAGE, ABANDONED, LIMITED, WAITING = 0, 1, 2, 3, 4, 5
 """Exit statuses, fixed by the interfaces page."""
 
 log = logging.getLogger(__name__)
@@ -54,8 +54,6 @@ async def _execute(atelier: Atelier, argv: Sequence[str], out: Output) -> int:
 
 async def perform(atelier: Atelier | None, arguments: argparse.Namespace, out: Output) -> int:
     """Perform a parsed command; errors become one line on standard error and a status. Cancellation goes through."""
-    from atelier_desk.domain.errors import AtelierError, CancelledByUser, UsageError
-
     handler = _handler(arguments.handler)
     try:
         if atelier is not None:

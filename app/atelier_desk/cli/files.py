@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from atelier_desk.cli.output import Output, in_thread
-from atelier_desk.domain import limits
+from atelier_desk.domain import answers, limits
 from atelier_desk.domain.errors import LimitError, UsageError
 from atelier_desk.i18n import N_
 
@@ -36,3 +39,28 @@ def _begin(path: Path, most: int) -> bytes:
     """The file, and of one that is too long one byte more than is allowed."""
     with path.open("rb") as file:
         return file.read(most + 1)
+
+
+async def schema_from(out: Output, name: str) -> dict[str, Any] | None:
+    """The schema of a file, checked; None for an empty one.
+
+    Raises:
+        UsageError, LimitError: it cannot be read, or is no JSON Schema of an object.
+    """
+    return answers.schema_of(await read_text(out, name))
+
+
+def workspace(out: Output, arguments: argparse.Namespace) -> tuple[str, ...]:
+    """The folders of ``--workspace``, absolute; each must exist."""
+    return folders(out, arguments.workspace)
+
+
+def folders(out: Output, names: Sequence[str]) -> tuple[str, ...]:
+    """Folders that were named, absolute; each must exist."""
+    found = []
+    for name in names:
+        folder = Path(path_of(out, name)).resolve()
+        if not folder.is_dir():
+            raise UsageError(N_("{path} is not a folder."), path=folder)
+        found.append(str(folder))
+    return tuple(dict.fromkeys(found))

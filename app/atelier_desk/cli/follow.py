@@ -5,29 +5,26 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING
 
 from atelier_desk.cli import answers as questions
 from atelier_desk.cli import decisions as approvals
 from atelier_desk.cli.answers import Answers
 from atelier_desk.cli.decisions import Decisions
-from atelier_desk.cli.dispatch import ABANDONED, FAILED, LIMITED, OK, WAITING
 from atelier_desk.cli.notices import unfinished
 from atelier_desk.cli.output import Output, ReaderGone
+from atelier_desk.cli.parser import ABANDONED, FAILED, LIMITED, OK, WAITING
 from atelier_desk.cli.render import Renderer
+from atelier_desk.cli.stepper import Stepper
 from atelier_desk.domain.errors import AtelierError, ConflictError
+from atelier_desk.domain.events.run import LimitKind
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.workflow import Run, RunMode, RunStatus
 from atelier_desk.ending import CANCELLED
+from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.following import standing
 from atelier_desk.engine.notice_words import go_on_words
 from atelier_desk.i18n import _
-
-if TYPE_CHECKING:
-    from atelier_desk.cli.stepper import Stepper
-    from atelier_desk.domain.events.run import LimitKind
-    from atelier_desk.engine.atelier import Atelier
 
 STATUS = {
     "completed": OK,

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
 
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.provider import header_variable
+from atelier_desk.engine.atelier import Atelier
 from atelier_desk.i18n import N_
-
-if TYPE_CHECKING:
-    from atelier_desk.engine.atelier import Atelier
 
 
 def headers_of(given: Iterable[str] | None, *, named: Callable[[str], object] | None = None) -> tuple[dict[str, str], dict[str, str]]:
@@ -20,9 +19,6 @@ def headers_of(given: Iterable[str] | None, *, named: Callable[[str], object] | 
     Raises:
         UsageError: one is not of that form.
     """
-    from atelier_desk.domain.errors import UsageError
-    from atelier_desk.domain.provider import header_variable
-
     forms: dict[str, str] = {}
     values: dict[str, str] = {}
     for header in given or ():
@@ -41,8 +37,6 @@ def need_keyring(persistent: bool, names: Iterable[str], said: str) -> None:
     Raises:
         UsageError: there is one, and no keyring.
     """
-    from atelier_desk.domain.errors import UsageError
-
     name = next(iter(names), None)
     if name is not None and not persistent:
         raise UsageError(said, code="no_keyring", header=name)
@@ -67,8 +61,6 @@ def name_and_value(text: str) -> tuple[str, str]:
     Raises:
         UsageError: it has no ``=``, or no name.
     """
-    from atelier_desk.domain.errors import UsageError
-
     name, found, value = text.partition("=")
     if not found or not name.strip():
         raise UsageError(N_("It is given as NAME=VALUE, not {text}."), text=repr(text[:40]))

@@ -6,6 +6,7 @@ import argparse
 import re
 from typing import TYPE_CHECKING, Any
 
+from atelier_desk.domain.errors import UsageError
 from atelier_desk.i18n import N_
 
 if TYPE_CHECKING:
@@ -36,8 +37,6 @@ async def complete_ids(atelier: Atelier, arguments: argparse.Namespace) -> None:
     Raises:
         UsageError: several things begin with it; the error names some.
     """
-    from atelier_desk.domain.errors import UsageError
-
     repositories: dict[str, Repository[Any]] = {
         "workflow": atelier.repos.workflows,
         "memory": atelier.repos.memories,

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import fields
 
 from atelier_desk import figures
+from atelier_desk.cli.output import Output, line
+from atelier_desk.engine.services.common.mcp_status import McpHealth, McpStatus
 from atelier_desk.i18n import _, ngettext
-
-if TYPE_CHECKING:
-    from atelier_desk.cli.output import Output
-    from atelier_desk.engine.services.common.mcp_status import McpHealth, McpStatus
-    from atelier_desk.mcp.reading.found import FoundServer
+from atelier_desk.mcp.reading.found import FoundServer
 
 
 def tell_found(out: Output, where: str, each: FoundServer) -> None:
     """The preview of a server: everything that would be run, and what it asks for. Secrets are named, never shown."""
-    from atelier_desk.cli.output import line
-
     line(out, f"{each.name}  ({where})")
     if each.problem is not None or each.config is None:
         out.note(f"  {each.problem.localized(_) if each.problem else ''}", "error")
@@ -79,15 +75,11 @@ def described(row: McpStatus) -> dict[str, object]:
 
 
 def health_of(health: McpHealth) -> dict[str, object]:
-    from dataclasses import fields
-
     return {each.name: getattr(health, each.name) for each in fields(health) if each.name != "error"}
 
 
 def tell_health(out: Output, name: str, health: McpHealth) -> None:
     """The verdict in a sentence; on standard error when it is bad."""
-    from atelier_desk.cli.output import line
-
     if not health.ok:
         out.note(health.message, "error")
         return

@@ -138,7 +138,7 @@ def _run_notice(said: payloads.Notice) -> str:
         case payloads.RightsNarrowed():
             return narrowed_words(details)
         case payloads.LoopDetected():
-            from atelier_desk.tools.builtin import title_of
+            from atelier_desk.tools.builtin import title_of  # all tools, for a line that is seldom said
 
             tool = str(details.get("tool") or "")
             words = _(title) if (title := title_of(tool)) else tool

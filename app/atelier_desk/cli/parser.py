@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import builtins
 from collections.abc import Sequence
 from importlib import import_module
+from keyword import iskeyword
 from math import inf, nan
 from typing import Any, NoReturn
 
@@ -12,14 +14,42 @@ from atelier_desk import __version__
 from atelier_desk.cli import argparse_words
 from atelier_desk.cli.ids import ids_of
 from atelier_desk.domain.text import readable_name
-from atelier_desk.i18n import LANGUAGES, _
+from atelier_desk.i18n import LANGUAGES, N_, _
 
-GROUPS = (
-    "run", "chat", "resume", "workflows", "agents", "skills", "prompts", "models", "providers", "tools", "tasks", "queue", "memory",
-    "projects", "reports", "files", "commands", "questions", "approvals", "permissions", "mcp", "web", "media", "usage",
-    "quick", "settings", "backup", "doctor", "completion",
-)  # fmt: skip
-"""Command groups; ``atelier_desk.cli.commands.<name>.register(add)`` adds each, in the order of the help."""
+GROUPS = {
+    "run": N_("one turn in a new or an existing workflow"),
+    "chat": N_("a chat in the terminal"),
+    "resume": N_("continue interrupted, paused or waiting runs"),
+    "workflows": N_("workflows and what belongs to them"),
+    "agents": N_("who works, with which model and tools"),
+    "skills": N_("instructions for particular tasks (SKILL.md), and prompts called with /name"),
+    "prompts": N_("your own prompts with {{variables}}, called with /name"),
+    "models": N_("models of the configured providers"),
+    "providers": N_("model servers"),
+    "tools": N_("what agents can do"),
+    "tasks": N_("what agents and you plan to do"),
+    "queue": N_("queued messages"),
+    "memory": N_("memories of you and your agents"),
+    "projects": N_("folders and pages that you and your agents can search"),
+    "reports": N_("what agents wrote as Markdown files"),
+    "files": N_("file changes by agents in a workflow's folders, and undo"),
+    "commands": N_("commands that agents left running in the background; they stop when Atelier exits"),
+    "questions": N_("what agents ask"),
+    "approvals": N_("calls that wait for an approval"),
+    "permissions": N_("rules for what agents may do without asking, only after asking, or not at all"),
+    "mcp": N_("MCP servers: tools of other programs"),
+    "web": N_("searching the web, and the pages that agents fetched"),
+    "media": N_("services that describe and make pictures, and make 3D models"),
+    "usage": N_("tokens, cost and time, as the runs recorded them"),
+    "quick": N_("open quick ask, for use with a desktop shortcut; starts Atelier if needed"),
+    "settings": N_("settings of the program"),
+    "backup": N_("copies of the database with all settings, the reports, your own tools and the attachments"),
+    "doctor": N_("check the installation and say what to do"),
+    "completion": N_("print a shell completion script"),
+}
+"""What each command or group of commands does, in the order of the help; ``cli.grammar.<name>.register(add)`` adds its words."""
+OK, FAILED, USAGE, ABANDONED, LIMITED, WAITING = 0, 1, 2, 3, 4, 5
+"""Exit statuses; ``ending.CANCELLED`` is one too."""
 DATABASE, TOOLS, ENGINE = "database", "tools", "engine"
 """How much of the engine a command needs: a listing that starts no more than it must takes a third less time."""
 _HELP = frozenset({"-h", "--help"})
@@ -82,32 +112,44 @@ def global_options() -> Parser:
 class Adder:
     """What a command group gets to add its commands with: every one takes the global options."""
 
-    def __init__(self, subparsers: Any, common: Parser) -> None:
+    def __init__(self, subparsers: Any, common: Parser, module: str = "") -> None:
+        """``module`` has the functions of the commands; each command on its own has one that is called as itself."""
         self._subparsers = subparsers
         self._common = common
+        self._module = module
 
-    def command(self, name: str, help: str, handler: str = "", *, needs: str = ENGINE, **options: Any) -> Parser:
-        """A command; ``handler`` is ``module:function`` under ``atelier_desk.cli.commands``, imported when it runs.
+    def command(self, name: str, help: str = "", *, handler: str = "", needs: str = ENGINE, **options: Any) -> Parser:
+        """A command, whose help is in ``GROUPS`` where it is none of a group.
 
-        ``needs`` is ``DATABASE`` for one that only looks at what is stored, ``TOOLS`` when it looks at the tools too.
+        Args:
+            handler: ``module:function`` under ``atelier_desk.cli.commands``, imported when it runs; by default the function that is called
+                as the command, with an underscore behind a word of Python.
+            needs: ``DATABASE`` for one that only looks at what is stored, ``TOOLS`` when it looks at the tools too.
         """
+        help = help or _(GROUPS[name])
         parser: Parser = self._subparsers.add_parser(name, help=help, description=help, parents=[self._common], **options)
-        if handler:
-            parser.set_defaults(handler=handler, needs=needs)
+        function = name.replace("-", "_") + "_" * (iskeyword(name) or hasattr(builtins, name))
+        parser.set_defaults(handler=handler or f"{self._module or name}:{function}", needs=needs)
         return parser
 
-    def group(self, name: str, help: str) -> Adder:
+    def mention(self, name: str, help: str) -> None:
+        """Let the help name a command that this command line does not."""
+        self._subparsers.add_parser(name, help=help, add_help=False)
+
+    def group(self, name: str, help: str = "", *, module: str = "") -> Adder:
         """A command with commands of its own (``workflows list``)."""
         parser = self.command(name, help)
-        return Adder(parser.add_subparsers(dest=f"{name}_command", metavar=_("COMMAND"), required=True), self._common)
+        return Adder(parser.add_subparsers(dest=f"{name}_command", metavar=_("COMMAND"), required=True), self._common, module or name)
 
 
-def build_parser(argv: Sequence[str] = ()) -> Parser:
-    """The whole grammar, in the current language; for a command line that names commands and asks for no help, that of these alone."""
-    named = () if _HELP & set(argv) else [name for name in GROUPS if name in argv]
+def build_parser(argv: Sequence[str] = tuple(GROUPS)) -> Parser:
+    """The grammar in the current language: the commands and groups that a command line names, and of all others what they do."""
     parser, adder = _without_commands()
-    for name in named or GROUPS:
-        import_module(f"atelier_desk.cli.commands.{name}").register(adder)
+    for name, help in GROUPS.items():
+        if name in argv:
+            import_module(f"atelier_desk.cli.grammar.{name}").register(adder)
+        else:
+            adder.mention(name, _(help))
     return parser
 
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from atelier_desk.cli.output import Output
 from atelier_desk.domain.workflow import RunMode
+from atelier_desk.engine.atelier import Atelier
+from atelier_desk.engine.services.stepping import WaitingStep
 from atelier_desk.i18n import _
-
-if TYPE_CHECKING:
-    from atelier_desk.engine.atelier import Atelier
-    from atelier_desk.engine.services.stepping import WaitingStep
 
 
 class Stepper:

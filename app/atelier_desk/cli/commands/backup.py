@@ -3,65 +3,23 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
-from atelier_desk.cli.parser import DATABASE, Adder
+from atelier_desk import held_words
+from atelier_desk.cli.files import path_of
+from atelier_desk.cli.output import Output, data, line, table
+from atelier_desk.cli.progress import noted_when_slow
+from atelier_desk.domain.from_elsewhere import HeldGrant
+from atelier_desk.engine.atelier import Atelier
+from atelier_desk.engine.services.data import compact_database, restore_backup, verify_backup
+from atelier_desk.figures import size
 from atelier_desk.i18n import _
-
-if TYPE_CHECKING:
-    from atelier_desk.cli.output import Output
-    from atelier_desk.domain.from_elsewhere import HeldGrant
-    from atelier_desk.engine.atelier import Atelier
-    from atelier_desk.storage.copies.archive import BackupInfo
-
-
-def register(add: Adder) -> None:
-    group = add.group("backup", _("copies of the database with all settings, the reports, your own tools and the attachments"))
-    create = group.command(
-        "create",
-        _("write a backup and check it by opening it; downloaded models, logs, exports and keys are not part of it"),
-        "backup:create",
-    )
-    create.add_argument("file", metavar="FILE")
-    verify = group.command(
-        "verify", _("compare every byte of a backup with its checksums, open it and count what is in it"), "backup:verify"
-    )
-    verify.add_argument("file", metavar="FILE")
-    verify.set_defaults(offline=True)
-    restore = group.command(
-        "restore",
-        _("restore a backup; the current data is kept in the folder backups"),
-        "backup:restore",
-    )
-    restore.add_argument("file", metavar="FILE")
-    restore.add_argument(
-        "--from-elsewhere",
-        action="store_true",
-        help=_(
-            "also accept a backup of another installation or one that was changed: its permission rules, tools, "
-            "MCP servers, folders and service addresses stay disabled until you confirm each"
-        ),
-    )
-    restore.set_defaults(offline=True)
-    group.command(
-        "held",
-        _("list addresses, folders and texts of a backup from another installation that need confirmation"),
-        "backup:held",
-        needs=DATABASE,
-    )
-    confirm = group.command("confirm", _("confirm entries of a backup from another installation"), "backup:confirm")
-    which = confirm.add_mutually_exclusive_group(required=True)
-    which.add_argument("grants", metavar="ID", nargs="*", default=[], help=_("ids from the first column of atelier backup held"))
-    which.add_argument("--all", action="store_true", help=_("all pending entries"))
-    compact = group.command("compact", _("rewrite the database to remove permanently deleted data from the disk"), "backup:compact")
-    compact.set_defaults(offline=True)
+from atelier_desk.row_words import damaged_attachment, rows_in_words
+from atelier_desk.storage.copies.archive import BackupInfo
+from atelier_desk.storage.damage import IN_BACKUP
 
 
 async def create(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     """Status 1 also for a whole backup when a report or an attachment in it was damaged before it was made."""
-    from atelier_desk.cli.files import path_of
-    from atelier_desk.cli.progress import noted_when_slow
-
     path = path_of(out, arguments.file)
     async with noted_when_slow(out, _("Writing and checking the backup…")):
         info = await atelier.data.backup_create(path)
@@ -71,10 +29,6 @@ async def create(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
 async def verify(atelier: None, arguments: argparse.Namespace, out: Output) -> int:
     """Status as that of ``create``."""
-    from atelier_desk.cli.files import path_of
-    from atelier_desk.cli.progress import noted_when_slow
-    from atelier_desk.engine.services.data import verify_backup
-
     path = path_of(out, arguments.file)
     async with noted_when_slow(out, _("Checking the backup…")):
         info = await verify_backup(path, arguments.data_root)
@@ -85,10 +39,6 @@ async def verify(atelier: None, arguments: argparse.Namespace, out: Output) -> i
 
 
 async def restore(atelier: None, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.files import path_of
-    from atelier_desk.cli.progress import noted_when_slow
-    from atelier_desk.engine.services.data import restore_backup
-
     path = path_of(out, arguments.file)
     async with noted_when_slow(out, _("Checking the backup…")):
         info = await restore_backup(path, arguments.data_root, from_elsewhere=arguments.from_elsewhere)
@@ -119,9 +69,6 @@ async def confirm(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
 
 
 def _show(out: Output, grants: list[HeldGrant]) -> None:
-    from atelier_desk import held_words
-    from atelier_desk.cli.output import data, table
-
     if out.json:
         data(out, [{"id": each.id, **each.model_dump(mode="json")} for each in grants])
         return
@@ -130,11 +77,6 @@ def _show(out: Output, grants: list[HeldGrant]) -> None:
 
 
 async def compact(atelier: None, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, line
-    from atelier_desk.cli.progress import noted_when_slow
-    from atelier_desk.engine.services.data import compact_database
-    from atelier_desk.figures import size
-
     async with noted_when_slow(out, _("Compacting the database…")):
         done = await compact_database(arguments.data_root)
     if out.json:
@@ -146,9 +88,6 @@ async def compact(atelier: None, arguments: argparse.Namespace, out: Output) -> 
 
 
 def _print(out: Output, info: BackupInfo, done: str) -> None:
-    from atelier_desk.cli.output import data, line
-    from atelier_desk.row_words import damaged_attachment, rows_in_words
-
     if out.json:
         facts = {"path": str(info.path), "schema": info.schema, "created_at": info.created_at, "size": info.size, "counts": info.counts}
         facts |= {"damaged_attachments": [each._asdict() for each in info.attachments]}
@@ -160,7 +99,6 @@ def _print(out: Output, info: BackupInfo, done: str) -> None:
         out.note(_("The report {name} was damaged or changed by another program before the backup was made.", name=name), "warn")
     for each in info.attachments:
         out.note(damaged_attachment(each), "warn")
-    from atelier_desk.storage.damage import IN_BACKUP
 
     for row in info.damaged_rows:
         out.note(row.error().localized(_), "warn")

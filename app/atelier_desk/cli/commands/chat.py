@@ -5,35 +5,24 @@ from __future__ import annotations
 import argparse
 import asyncio
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from atelier_desk.cli.agent_options import (
-    add_agent_options,
-    add_workflow_options,
-    chosen_agent,
-    chosen_workflow,
-    grant,
-    tell_missing,
-    tell_unread,
-    workspace,
-)
-from atelier_desk.cli.attaching import add_attach_option, attached_files
-from atelier_desk.cli.parser import Adder
+from atelier_desk.cli.agent_options import chosen_agent, chosen_workflow, grant, tell_missing, tell_unread
+from atelier_desk.cli.answers import Answers
+from atelier_desk.cli.attaching import attached_files
+from atelier_desk.cli.decisions import Decisions
+from atelier_desk.cli.files import workspace
+from atelier_desk.cli.follow import Follower, let_go_on
+from atelier_desk.cli.notices import TASK_STATES
+from atelier_desk.cli.output import Output
+from atelier_desk.cli.render import TextRenderer
+from atelier_desk.cli.stepper import Stepper
+from atelier_desk.domain.errors import AtelierError, UsageError
+from atelier_desk.domain.workflow import Workflow
+from atelier_desk.engine.atelier import Atelier
+from atelier_desk.engine.attachments import Prepared
+from atelier_desk.engine.services.common.naming import name_from
 from atelier_desk.i18n import N_, _
-
-if TYPE_CHECKING:
-    from atelier_desk.cli.follow import Follower
-    from atelier_desk.cli.output import Output
-    from atelier_desk.domain.workflow import Workflow
-    from atelier_desk.engine.atelier import Atelier
-    from atelier_desk.engine.attachments import Prepared
-
-
-def register(add: Adder) -> None:
-    parser = add.command("chat", _("a chat in the terminal"), "chat:chat")
-    add_workflow_options(parser)
-    add_attach_option(parser, piped=False)
-    add_agent_options(parser)
 
 
 async def chat(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
@@ -41,8 +30,6 @@ async def chat(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
 
     The first Ctrl-C clears the line, or stops the answer; the second in a row ends.
     """
-    from atelier_desk.domain.errors import UsageError
-
     if out.json:
         raise UsageError(N_("chat is interactive; use run --json in scripts."))
     if out.request.again and out.request.workflow_id:
@@ -136,9 +123,6 @@ class _Session:
 
     async def say(self, text: str) -> None:
         """Send a message and show the turn; what goes wrong is said, and the chat goes on."""
-        from atelier_desk.domain.errors import AtelierError
-        from atelier_desk.engine.services.common.naming import name_from
-
         try:
             who = await chosen_agent(self._atelier, self._arguments, self._workflow)
             if self._workflow is None:
@@ -161,8 +145,6 @@ class _Session:
 
     async def go_on(self) -> None:
         """Show the end of the workflow, and resume what was cut off or waits."""
-        from atelier_desk.cli.follow import let_go_on
-
         assert self._workflow is not None
         for entry in await self._atelier.workflows.transcript(self._workflow.id, limit=6):
             if entry.message.content:
@@ -202,8 +184,6 @@ class _Session:
         return False
 
     async def _attach(self, name: str) -> None:
-        from atelier_desk.domain.errors import AtelierError
-
         if name in ("", "-"):
             self._out.note(_("/attach needs the name of a file."), "warn")
             return
@@ -216,20 +196,12 @@ class _Session:
         self._out.note(_("{name} will be attached to the next message.", name=found[0].name))
 
     async def _follower(self, workflow_id: str) -> Follower:
-        from atelier_desk.cli.answers import Answers
-        from atelier_desk.cli.decisions import Decisions
-        from atelier_desk.cli.follow import Follower
-        from atelier_desk.cli.render import TextRenderer
-        from atelier_desk.cli.stepper import Stepper
-
         answers = await Answers.create(self._atelier, self._out, self._arguments.answers)
         decisions = Decisions(self._atelier, self._out, self._arguments.on_approval)
         stepper = Stepper(self._atelier, self._out, free=True)
         return Follower(self._atelier, self._out, workflow_id, TextRenderer(self._out), answers, decisions, stepper, talking=True)
 
     async def _tasks(self) -> None:
-        from atelier_desk.cli.notices import TASK_STATES
-
         tasks = await self._atelier.tasks.list(self._workflow.id) if self._workflow else []
         if not tasks:
             self._out.note(_("No tasks."))

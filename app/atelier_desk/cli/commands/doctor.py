@@ -3,41 +3,18 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
-from atelier_desk.cli.parser import DATABASE, Adder
+from atelier_desk.cli.output import Output, data, line
+from atelier_desk.cli.progress import every_second, noted_when_slow
+from atelier_desk.engine.atelier import Atelier
+from atelier_desk.engine.doctor import checks
 from atelier_desk.i18n import _
-
-if TYPE_CHECKING:
-    from atelier_desk.cli.output import Output
-    from atelier_desk.engine.atelier import Atelier
 
 MARKS = {"ok": "✓", "warn": "!", "fail": "✗"}
 
 
-def register(add: Adder) -> None:
-    check = add.command("doctor", _("check the installation and say what to do"), "doctor:doctor", needs=DATABASE)
-    check.add_argument(
-        "--deep",
-        action="store_true",
-        help=_(
-            "also load the window toolkit, the embedder and the built-in model, and compare events, messages and tool calls with the "
-            "hashes they were written with"
-        ),
-    )
-    check.add_argument(
-        "--remove-damaged",
-        action="store_true",
-        help=_("first give up agents, providers, servers, rules and settings that are not as they were written"),
-    )
-
-
 async def doctor(atelier: Atelier | None, arguments: argparse.Namespace, out: Output) -> int:
     """Status 0 when nothing failed; warnings do not count."""
-    from atelier_desk.cli.output import data, line
-    from atelier_desk.cli.progress import every_second, noted_when_slow
-    from atelier_desk.engine.doctor import checks
-
     if arguments.remove_damaged and atelier is not None:
         for each in await atelier.data.remove_damaged():
             out.note(_("Removed: {what}", what=f"{each.table} {each.row}"))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from atelier_desk import figures
-from atelier_desk.cli.ids import add_id
-from atelier_desk.cli.parser import Adder
+from atelier_desk.cli.files import folders, path_of
+from atelier_desk.cli.output import Output, data, line, moment, outcome, table
+from atelier_desk.domain.change import Change, portions
+from atelier_desk.domain.errors import AtelierError, NotFoundError, UsageError
+from atelier_desk.engine.atelier import Atelier
 from atelier_desk.file_words import (
     ACTIONS,
     cleaned_words,
@@ -22,59 +24,13 @@ from atelier_desk.file_words import (
     unreadable_words,
 )
 from atelier_desk.i18n import N_, _
-
-if TYPE_CHECKING:
-    from atelier_desk.cli.output import Output
-    from atelier_desk.domain.change import Change
-    from atelier_desk.engine.atelier import Atelier
+from atelier_desk.tools.failure_words import in_words
 
 TOLD_EVERY = 10
 """Portions of an undo between two lines that tell how far it is."""
 
 
-def register(add: Adder) -> None:
-    group = add.group("files", _("file changes by agents in a workflow's folders, and undo"))
-    listing = group.command("list", _("the changes, the newest first"), "files:list_")
-    diff = group.command("diff", _("what changed, as unified diffs"), "files:diff")
-    undo = group.command("undo", _("undo changes; files changed by others since are left as they are"), "files:undo")
-    for command in (listing, diff, undo):
-        add_id(command, "workflow", "workflow")
-    diff.add_argument("change", metavar="CHANGE", nargs="*", help=_("ids of changes, which can be abbreviated; none: all current changes"))
-    undo.add_argument(
-        "change", metavar="CHANGE", nargs="*", help=_("ids of changes, which can be abbreviated; or one of the options below")
-    )
-    held = group.command("held", _("held files: protected names that programs created"), "files:held")
-    keep = group.command("keep", _("move held files to their place"), "files:keep")
-    discard = group.command("discard", _("delete held files permanently"), "files:discard")
-    for command in (held, keep, discard):
-        add_id(command, "workflow", "workflow")
-    for command in (keep, discard):
-        command.add_argument("file", metavar="FILE", nargs="*", help=_("ids, which can be shortened, or paths as the list shows them"))
-        command.add_argument("--all", action="store_true", help=_("all held files of the workflow"))
-    marked = group.command("marked", _("files written after reading untrusted content"), "files:marked")
-    marked.add_argument("folder", metavar="DIR", nargs="*", help=_("only those in these folders"))
-    read = group.command("mark-read", _("mark such files as read, or all in folders"), "files:mark_read")
-    read.add_argument("path", metavar="PATH", nargs="+", help=_("a file or folder on this computer"))
-    group.command("kept", _("size of the undo data"), "files:kept")
-    group.command("clean", _("delete undo data beyond the settings checkpoint_days and checkpoint_mb"), "files:clean")
-    group.command("leftovers", _("list undo data that is unreadable or whose workflow is not in this database"), "files:leftovers")
-    delete = group.command("delete-leftovers", _("delete such undo data permanently"), "files:delete_leftovers")
-    delete.add_argument("leftover", metavar="LEFTOVER", nargs="*", help=_("ids as the list of leftovers shows them"))
-    delete.add_argument("--all", action="store_true", help=_("all leftovers"))
-    for name, words in (
-        ("trust", _("trust folders: add their AGENTS.md to the agents' prompts")),
-        ("distrust", _("stop trusting folders: leave out their AGENTS.md")),
-    ):
-        group.command(name, words, f"files:{name}").add_argument("folder", metavar="DIR", nargs="+", help=_("a folder on this computer"))
-    undo.add_argument("--run", metavar="RUN", default="", help=_("all changes of this run"))
-    undo.add_argument("--since", metavar="MESSAGE", default="", help=_("all changes since this message"))
-    undo.add_argument("--all", action="store_true", help=_("all changes of the workflow"))
-    undo.add_argument("--force", action="store_true", help=_("also overwrite later changes by others; these are saved as a change"))
-
-
 async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, moment, table
-
     workflow = await atelier.workflows.get(arguments.workflow)
     changes = await atelier.files.list(workflow.id)
     if out.json:
@@ -104,8 +60,6 @@ async def _tell_missing(atelier: Atelier, workflow_id: str, out: Output) -> None
 
 
 async def diff(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data
-
     workflow = await atelier.workflows.get(arguments.workflow)
     changes = await atelier.files.list(workflow.id)
     chosen = _named(changes, arguments.change) if arguments.change else [change for change in changes if change.undoable]
@@ -120,11 +74,6 @@ async def diff(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
 
 async def undo(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     """Status 0 when all was undone, 1 when something was left as it is."""
-    from atelier_desk.cli.output import data, line
-    from atelier_desk.domain.change import portions
-    from atelier_desk.domain.errors import UsageError
-    from atelier_desk.tools.failure_words import in_words
-
     workflow = await atelier.workflows.get(arguments.workflow)
     changes = await atelier.files.list(workflow.id)
     ways = [bool(arguments.change), bool(arguments.run), bool(arguments.since), arguments.all]
@@ -165,8 +114,6 @@ async def undo(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
 
 
 async def held(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, moment, table
-
     workflow = await atelier.workflows.get(arguments.workflow)
     files = await atelier.files.held(workflow.id)
     if out.json:
@@ -187,10 +134,6 @@ async def discard(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
 
 async def _answer(atelier: Atelier, arguments: argparse.Namespace, out: Output, *, kept: bool) -> int:
     """Status 0 when all was done, 1 when something else stands where a file belongs."""
-    from atelier_desk.cli.output import data, line
-    from atelier_desk.domain.errors import AtelierError, NotFoundError, UsageError
-    from atelier_desk.tools.failure_words import in_words
-
     workflow = await atelier.workflows.get(arguments.workflow)
     files = await atelier.files.held(workflow.id)
     if bool(arguments.file) == arguments.all:
@@ -221,9 +164,6 @@ async def _answer(atelier: Atelier, arguments: argparse.Namespace, out: Output, 
 
 
 async def marked(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.agent_options import folders
-    from atelier_desk.cli.output import data, table
-
     found = await atelier.files.marked(folders(out, arguments.folder) if arguments.folder else None)
     if out.json:
         data(out, [{"path": mark.path, "folder": mark.folder, "sources": list(mark.sources)} for mark in found])
@@ -235,9 +175,6 @@ async def marked(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
 async def mark_read(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     """Status 1 when one of the paths stays marked, as a part of a folder that is marked as a whole."""
-    from atelier_desk.cli.files import path_of
-    from atelier_desk.cli.output import data, line
-
     paths = [str(path_of(out, path)) for path in arguments.path]
     gone = await atelier.files.mark_read(paths)
     left = await atelier.files.within_marked(paths)
@@ -254,8 +191,6 @@ async def mark_read(atelier: Atelier, arguments: argparse.Namespace, out: Output
 
 
 async def kept(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, line
-
     found = await atelier.files.kept()
     if out.json:
         oldest = found.oldest.isoformat() if found.oldest else None
@@ -266,16 +201,12 @@ async def kept(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
 
 
 async def clean(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import outcome
-
     done = await atelier.files.clean()
     outcome(out, {"freed_bytes": done.freed, "given_up": done.given_up}, cleaned_words(done))
     return 0
 
 
 async def leftovers(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, table
-
     found = await atelier.files.leftovers()
     if out.json:
         data(
@@ -298,9 +229,6 @@ async def leftovers(atelier: Atelier, arguments: argparse.Namespace, out: Output
 
 
 async def delete_leftovers(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import outcome
-    from atelier_desk.domain.errors import UsageError
-
     if bool(arguments.leftover) == arguments.all:
         raise UsageError(N_("Say which leftovers: ids as the list shows them, or --all."))
     keys = [each.key for each in await atelier.files.leftovers()] if arguments.all else list(dict.fromkeys(arguments.leftover))
@@ -318,9 +246,6 @@ async def distrust(atelier: Atelier, arguments: argparse.Namespace, out: Output)
 
 
 async def _decide(atelier: Atelier, arguments: argparse.Namespace, out: Output, *, trusted: bool) -> int:
-    from atelier_desk.cli.agent_options import folders
-    from atelier_desk.cli.output import data, line
-
     found = folders(out, arguments.folder)
     for folder in found:
         await atelier.files.trust(folder, trusted)
@@ -338,8 +263,6 @@ def _named(changes: list[Change], ids: list[str]) -> list[Change]:
     Raises:
         NotFoundError: none, or several.
     """
-    from atelier_desk.domain.errors import NotFoundError
-
     found = []
     for id in ids:
         fitting = [change for change in changes if change.id.startswith(id) or change.id.endswith(id)]

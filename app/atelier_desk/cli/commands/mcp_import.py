@@ -3,47 +3,21 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
+from atelier_desk.cli.files import folders, path_of, read_text
+from atelier_desk.cli.header_options import name_and_value, need_mcp_keyring
 from atelier_desk.cli.mcp_output import described, preview, tell_found
-from atelier_desk.cli.parser import Adder
+from atelier_desk.cli.output import Output, data, line
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.engine.atelier import Atelier
+from atelier_desk.engine.services.mcp_import import completed
 from atelier_desk.i18n import N_, _
-
-if TYPE_CHECKING:
-    from atelier_desk.cli.output import Output
-    from atelier_desk.engine.atelier import Atelier
-    from atelier_desk.mcp.reading.found import FoundServer
-
-
-def register(group: Adder) -> None:
-    """Add the command to the group ``mcp``."""
-    read = group.command(
-        "import",
-        _("find servers in a file, a link or programs on this computer; add them with --add"),
-        "mcp_import:import_",
-    )
-    read.add_argument(
-        "source",
-        metavar="FILE|LINK",
-        nargs="?",
-        help=_(
-            "a file of another program, a server.json, a bundle (.mcpb), a link, or - for standard input; without it, this machine"
-            " is searched"
-        ),
-    )
-    read.add_argument("--workspace", metavar="DIR", action="append", help=_("look in this folder, too (repeatable)"))
-    read.add_argument("--add", metavar="NAME", nargs="*", help=_("add these of them; without names, all"))
-    read.add_argument("--value", metavar="NAME=VALUE", action="append", help=_("what a server asks for (repeatable)"))
+from atelier_desk.mcp.reading.bundle import SUFFIXES
+from atelier_desk.mcp.reading.found import FoundServer
 
 
 async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     """Without ``--add`` nothing is stored: it is a preview."""
-    from atelier_desk.cli.agent_options import folders
-    from atelier_desk.cli.header_options import name_and_value, need_mcp_keyring
-    from atelier_desk.cli.output import data, line
-    from atelier_desk.domain.errors import UsageError
-    from atelier_desk.engine.services.mcp_import import completed
-
     found: list[tuple[str, FoundServer]] = []
     bundle = ""
     if arguments.source is None:
@@ -92,15 +66,10 @@ async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
 
 
 async def _read(atelier: Atelier, source: str, out: Output) -> tuple[list[FoundServer], str, str]:
-    from atelier_desk.cli.files import path_of
-    from atelier_desk.mcp.reading.bundle import SUFFIXES
-
     path = path_of(out, source) if len(source) < 1_000 and "\0" not in source else None
     if source != "-" and path is not None and path.is_file():
         return await atelier.mcp_import.read_file(str(path)), str(path), str(path) if path.suffix.lower() in SUFFIXES else ""
     text = await out.read_input() if source == "-" else source
     if source != "-" and ":" not in source and len(source.split()) == 1 and ("/" in source or "." in source):
-        from atelier_desk.cli.files import read_text
-
         text = await read_text(out, source)  # says that there is no such file
     return await atelier.mcp_import.read_text(text), _("your text"), ""

@@ -3,45 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from atelier_desk.cli.parser import DATABASE, Adder
+from atelier_desk.cli.output import Output, data, outcome, table
+from atelier_desk.engine.atelier import Atelier
+from atelier_desk.engine.services.common import checks
 from atelier_desk.i18n import _
-
-if TYPE_CHECKING:
-    from atelier_desk.cli.output import Output
-    from atelier_desk.engine.atelier import Atelier
-
-SERVICES = ("tripo", "meshy")
-"""As ``web.making`` has them, which takes too long to load for a help text."""
-
-
-def register(add: Adder) -> None:
-    group = add.group("media", _("services that describe and make pictures, and make 3D models"))
-    group.command("list", _("the services that are set up"), "media:list_", needs=DATABASE)
-    sees = group.command("describe", _("choose the model that describes pictures"), "media:describe")
-    sees.add_argument("model", metavar="PROVIDER/MODEL")
-    images = group.command("images", _("choose the endpoint that makes pictures"), "media:images")
-    images.add_argument(
-        "address", metavar="U", help=_("the address of an images endpoint in OpenAI's form, such as https://api.openai.com/v1")
-    )
-    images.add_argument("model", metavar="MODEL", help=_("the model that is asked there, such as gpt-image-1"))
-    models = group.command("models", _("choose the service that makes 3D models"), "media:models")
-    models.add_argument("service", choices=SERVICES)
-    models.add_argument("--address", metavar="U", default="", help=_("the address of another server that answers as the service does"))
-    for each in (images, models):
-        variable = _("the environment variable that holds the key; only its name is stored")
-        each.add_argument("--api-key-env", metavar="VAR", default="", help=variable)
-    test = group.command("test", _("check a service's key; free of charge"), "media:test", needs=DATABASE)
-    test.add_argument("what", choices=("images", "models"))
-    remove = group.command("remove", _("disable a service and remove its key"), "media:remove")
-    remove.add_argument("what", choices=("describe", "images", "models"))
+from atelier_desk.trial_words import trial_words
+from atelier_desk.web.making import SERVICES as KNOWN
 
 
 async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, table
-    from atelier_desk.web.making import SERVICES as KNOWN
-
     state = await atelier.media.state()
     said = state.settings
     if out.json:
@@ -67,8 +39,6 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
 
 
 async def _changed(atelier: Atelier, arguments: argparse.Namespace, out: Output, **fields: Any) -> int:
-    from atelier_desk.engine.services.common import checks
-
     await atelier.media.use(checks.changed((await atelier.media.state()).settings, _("settings"), **fields))
     return await list_(atelier, arguments, out)
 
@@ -88,9 +58,6 @@ async def models(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
 
 async def test(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import outcome
-    from atelier_desk.trial_words import trial_words
-
     found = await atelier.media.test(arguments.what)
     outcome(
         out,

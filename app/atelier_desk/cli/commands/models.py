@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from atelier_desk import figures
-from atelier_desk.cli.parser import DATABASE, Adder, number
+from atelier_desk.cli.output import Output, data, line, table
+from atelier_desk.domain.errors import ProviderError, UsageError
+from atelier_desk.domain.provider import ModelInfo
+from atelier_desk.engine.atelier import Atelier
 from atelier_desk.i18n import N_, _, ngettext
-
-if TYPE_CHECKING:
-    from atelier_desk.cli.output import Output
-    from atelier_desk.domain.provider import ModelInfo
-    from atelier_desk.engine.atelier import Atelier
-
 
 EDITED = (
     "label", "context_window", "max_output_tokens", "supports_tools", "supports_vision", "supports_thinking", "price_input", "price_output",
@@ -22,45 +18,7 @@ EDITED = (
 """The fields ``edit`` can change; those of the settings window."""
 
 
-def register(add: Adder) -> None:
-    group = add.group("models", _("models of the configured providers"))
-    listing = group.command("list", _("all models that can be reached"), "models:list_", needs=DATABASE)
-    listing.add_argument("--provider", metavar="P", help=_("of this provider only"))
-
-    group.command(
-        "refresh",
-        _("update the list of hosted models, limits and prices from models.dev"),
-        "models:refresh",
-        needs=DATABASE,
-    )
-    edit = group.command("edit", _("edit what is known about a model; other values are kept"), "models:edit", needs=DATABASE)
-    edit.add_argument("provider", metavar="PROVIDER")
-    edit.add_argument("model", metavar="MODEL")
-    edit.add_argument("--window", metavar="N", type=number(int, least=1), dest="context_window", help=_("context window in tokens"))
-    edit.add_argument(
-        "--max-output", metavar="N", type=number(int, least=1), dest="max_output_tokens",
-        help=_("max reply length in tokens"),
-    )  # fmt: skip
-    for option, dest, help in (
-        ("--price-in", "price_input", _("US dollars per million input tokens")),
-        ("--price-out", "price_output", _("US dollars per million output tokens")),
-        ("--price-cache-read", "price_cache_read", _("US dollars per million cached input tokens")),
-        ("--price-cache-write", "price_cache_write", _("US dollars per million tokens written to the cache")),
-    ):
-        edit.add_argument(option, metavar="USD", type=number(float, least=0), dest=dest, help=help)
-    edit.add_argument("--label", metavar="TEXT", help=_("its display name"))
-    for option, dest, help in (
-        ("--tools", "supports_tools", _("whether it can call tools")),
-        ("--vision", "supports_vision", _("whether it supports images")),
-        ("--thinking", "supports_thinking", _("whether it supports thinking")),
-    ):
-        edit.add_argument(option, choices=("yes", "no"), dest=dest, help=help)
-    edit.add_argument("--reset", action="store_true", help=_("reset all changes first"))
-
-
 async def edit(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.domain.errors import UsageError
-
     given = {name: getattr(arguments, name) for name in EDITED if getattr(arguments, name) is not None}
     changes = {name: value == "yes" if name.startswith("supports_") else value for name, value in given.items()}
     if not changes and not arguments.reset:
@@ -75,8 +33,6 @@ async def edit(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
 
 async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     """Providers that do not answer are named on standard error; the others' models are listed."""
-    from atelier_desk.domain.errors import ProviderError
-
     names = [arguments.provider] if arguments.provider else [each.name for each in await atelier.providers.list() if each.enabled]
     models: list[ModelInfo] = []
     failed = 0
@@ -96,8 +52,6 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
 
 async def refresh(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     """Ctrl-C leaves the old list in use."""
-    from atelier_desk.cli.output import data, line
-
     state = await atelier.models.refresh_list()
     if out.json:
         data(out, {"day": state.day.isoformat(), "models": state.models, "services": state.services})
@@ -113,8 +67,6 @@ async def refresh(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
 
 def print_models(out: Output, models: list[ModelInfo]) -> None:
     """The models as JSON or as a table."""
-    from atelier_desk.cli.output import data, table
-
     if out.json:
         data(out, [model.model_dump(mode="json") for model in models])
         return

@@ -3,33 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
-from atelier_desk.cli.parser import Adder
+from atelier_desk.cli.output import Output, data, line, outcome, table
+from atelier_desk.engine.atelier import Atelier
+from atelier_desk.engine.services.own_tools import OwnToolFile
 from atelier_desk.i18n import N_, _
-
-if TYPE_CHECKING:
-    from atelier_desk.cli.output import Output
-    from atelier_desk.engine.atelier import Atelier
-    from atelier_desk.engine.services.own_tools import OwnToolFile
 
 STATES = {"new": N_("new"), "confirmed": N_("confirmed"), "changed": N_("modified"), "broken": N_("broken")}
 """In a person's words; ``new`` and ``changed`` wait for a confirmation."""
 
 
-def register(tools: Adder) -> None:
-    own = tools.group("own", _("your own tool files"))
-    own.command("list", _("the files of the tools folder"), "own_tools:list_")
-    confirm = own.command("confirm", _("confirm a file you have reviewed, so that it is loaded"), "own_tools:confirm")
-    confirm.add_argument("file", metavar="FILE", help=_("its name in the tools folder"))
-    confirm.add_argument("--sha256", metavar="H", help=_("the hash of what you reviewed; any other content is refused"))
-    revoke = own.command("revoke", _("revoke a file"), "own_tools:revoke")
-    revoke.add_argument("file", metavar="FILE", help=_("its name in the tools folder"))
-
-
 async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, table
-
     found = await atelier.own_tools.list()
     if out.json:
         data(out, [_described(each) for each in found])
@@ -42,8 +26,6 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
 
 async def confirm(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     """Status 0 when its tools are there now, 1 when the file is broken. Without ``--sha256`` the file as it is now is confirmed."""
-    from atelier_desk.cli.output import data, line
-
     digest = arguments.sha256 or (await atelier.own_tools.read(arguments.file)).sha256
     out.note(_("A tool file is a program that runs with your own rights."), "warn")
     confirmed = await atelier.own_tools.confirm(arguments.file, digest)
@@ -57,8 +39,6 @@ async def confirm(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
 
 
 async def revoke(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import outcome
-
     await atelier.own_tools.revoke(arguments.file)
     outcome(out, {"revoked": arguments.file}, _("Revoked {name}", name=arguments.file))
     return 0

@@ -3,101 +3,32 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Mapping
-from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from atelier_desk.cli.agent_options import PROFILES, folders
-from atelier_desk.cli.ids import add_id
-from atelier_desk.cli.parser import DATABASE, Adder, number
+from atelier_desk.audit_words import acted, columns, decision, ground, why
+from atelier_desk.cli.decisions import parse_arguments
+from atelier_desk.cli.files import folders, path_of
+from atelier_desk.cli.grammar.permissions import AUDITED
+from atelier_desk.cli.output import Output, data, first, line, moment, table
+from atelier_desk.domain import limits
+from atelier_desk.domain.audit import AuditDecision, AuditFilter, AuditLine, as_csv
+from atelier_desk.domain.call import Words
+from atelier_desk.domain.errors import LimitError, NotFoundError, UsageError
+from atelier_desk.domain.permission import PermissionRule, RuleScope, Verdict, by_last_use
+from atelier_desk.engine.atelier import Atelier
+from atelier_desk.engine.services.common import checks
 from atelier_desk.i18n import N_, _
+from atelier_desk.policy.permissions import pattern
+from atelier_desk.profile_words import mode_of
+from atelier_desk.rule_words import verdict_words
+from atelier_desk.workspace.commands.listing import safe_commands
 
 if TYPE_CHECKING:
-    from atelier_desk.cli.output import Output
-    from atelier_desk.domain.audit import AuditFilter, AuditLine
-    from atelier_desk.domain.call import Words
-    from atelier_desk.domain.permission import PermissionRule, Verdict
-    from atelier_desk.engine.atelier import Atelier
     from atelier_desk.engine.run.verdicts import Replayed
-
-ACTIONS = ("allow", "ask", "deny")
-SCOPES = ("always", "folder", "workflow", "agent")
-DECISIONS = ("allowed", "approved", "rejected", "cancelled", "denied")
-AUDITED = 50
-"""Entries of the audit trail that are listed where no number is given."""
-
-
-def register(add: Adder) -> None:
-    group = add.group("permissions", _("rules for what agents may do without asking, only after asking, or not at all"))
-    group.command(
-        "list", _("list the rules, the last used first; deny overrides ask, ask overrides allow"), "permissions:list_", needs=DATABASE
-    )
-    new = group.command("add", _("add a rule"), "permissions:add")
-    forms = _("such as 'tool', 'tool(src/**)', 'tool(git log:*)', 'tool(cd vendor && make)', 'mcp__github', 'section:web_ops'")
-    new.add_argument("rule", metavar="RULE", help=forms)
-    new.add_argument("--action", choices=ACTIONS, required=True)
-    new.add_argument("--match", metavar="EXAMPLE", action="append", default=[], help=_("an example it must match, such as 'git log -1'"))
-    new.add_argument("--not-match", metavar="EXAMPLE", action="append", default=[], help=_("an example it must not match"))
-    load = group.command("import", _("import rules from .claude/settings.json or opencode.json"), "permissions:import_")
-    load.add_argument("file", metavar="FILE")
-    load.add_argument("--dry-run", action="store_true", help=_("only preview the result"))
-    for command in (new, load):
-        command.add_argument("--scope", choices=SCOPES, default="always", help=_("its scope (always)"))
-        add_id(command, "--workflow", "workflow", help=_("the workflow of --scope workflow"))
-        command.add_argument("--folder", metavar="DIR", default="", help=_("the folder of --scope folder: workflows that work in it"))
-        command.add_argument("--agent", metavar="AGENT", default="", help=_("name or id of the agent of --scope agent"))
-    remove = group.command("remove", _("remove rules"), "permissions:remove")
-    confirm = group.command("confirm", _("enable rules of a backup from another installation"), "permissions:confirm")
-    for command in (remove, confirm):
-        command.add_argument("rule", metavar="ID", nargs="+", help=_("ids of rules, which can be abbreviated"))
-    test = group.command("test", _("which rule decides a call; nothing is run"), "permissions:test")
-    test.add_argument("tool", metavar="TOOL")
-    test.add_argument("arguments", metavar="JSON", help=_("the arguments of the call; - reads standard input"))
-    test.add_argument("--workspace", metavar="DIR", action="append", default=[], help=_("a folder it may work in"))
-    test.add_argument("--agent", metavar="AGENT", default="", help=_("name or id of the agent that makes it"))
-    add_id(test, "--workflow", "workflow", help=_("the workflow it is made in"))
-    test.add_argument("--profile", choices=PROFILES, default="ask", help=_("the profile it is made under (ask)"))
-    again = group.command(
-        "replay", _("what today's rules would decide for a workflow's calls; nothing is run"), "permissions:replay", needs=DATABASE
-    )
-    add_id(again, "workflow", "workflow")
-    again.add_argument("--all", action="store_true", help=_("every decision, not only those that would differ today"))
-    safe = group.command(
-        "commands", _("the commands that run without asking, and with which options"), "permissions:commands", needs=DATABASE
-    )
-    safe.add_argument("words", metavar="WORD", nargs="*", help=_("only those with all these words"))
-    audit = group.command("audit", _("what was decided about the calls of agents, the newest first"), "permissions:audit", needs=DATABASE)
-    add_id(audit, "--workflow", "workflow", help=_("of this workflow only"))
-    audit.add_argument("--agent", metavar="AGENT", default="", help=_("of calls by the agent of this name or id"))
-    audit.add_argument("--tool", metavar="TOOL", default="", help=_("of calls of this tool"))
-    audit.add_argument("--decision", choices=DECISIONS, help=_("those with this outcome"))
-    audit.add_argument("--text", metavar="WORDS", default="", help=_("those whose call, agent or rule has all these words"))
-    when = _("a day (2026-11-23), a time (2026-11-23T14:30), or how long ago (7d, 12h)")
-    audit.add_argument("--since", metavar="WHEN", type=moment, help=_("from then on: {when}", when=when))
-    audit.add_argument("--until", metavar="WHEN", type=moment, help=_("before then"))
-    most = _("at most N, the newest (default {count}; all with --csv)", count=AUDITED)
-    audit.add_argument("--limit", metavar="N", type=number(int, least=1), help=most)
-    audit.add_argument("--csv", metavar="FILE", help=_("write CSV to a file; - is standard output"))
-
-
-def moment(text: str) -> datetime:
-    """A moment as a person writes it, in the time of this machine."""
-    ago = re.fullmatch(r"(\d{1,5})([dh])", text)
-    try:
-        if ago is not None:
-            count = int(ago[1])
-            return datetime.now().astimezone() - (timedelta(days=count) if ago[2] == "d" else timedelta(hours=count))
-        return datetime.fromisoformat(text).astimezone()
-    except (ValueError, OverflowError):
-        problem = _("it must be a day (2026-11-23), a time (2026-11-23T14:30), or how long ago (7d, 12h), not {text}", text=repr(text))
-        raise argparse.ArgumentTypeError(problem) from None
 
 
 async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, table
-    from atelier_desk.domain.permission import by_last_use
-
     found = by_last_use(await atelier.permissions.rules())
     if found:
         await atelier.load_tools()  # only with those of servers and own files it is known what can never match
@@ -131,12 +62,6 @@ def _warned(never: Mapping[str, Words], text: str, out: Output) -> None:
 
 
 async def add(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.domain import limits
-    from atelier_desk.domain.errors import LimitError
-    from atelier_desk.domain.permission import PermissionRule
-    from atelier_desk.engine.services.common import checks
-    from atelier_desk.policy.permissions import pattern
-
     pattern.parse(arguments.rule)
     if len(arguments.rule) > limits.RULE_TEXT:
         raise LimitError(N_("A rule has at most {most} characters, not {length}."), most=limits.RULE_TEXT, length=len(arguments.rule))
@@ -154,8 +79,6 @@ async def add(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
 
 
 async def remove(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, line
-
     removed = [await atelier.permissions.remove(rule.id) for rule in await _chosen(atelier, arguments)]
     if out.json:
         data(out, {"removed": [rule.model_dump(mode="json") for rule in removed]})
@@ -173,8 +96,6 @@ async def confirm(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
 
 async def _chosen(atelier: Atelier, arguments: argparse.Namespace) -> list[PermissionRule]:
     """The rules that ids, whole or shortened, name."""
-    from atelier_desk.domain.errors import NotFoundError, UsageError
-
     kept = await atelier.permissions.rules()
     chosen = []
     for wanted in arguments.rule:
@@ -188,12 +109,6 @@ async def _chosen(atelier: Atelier, arguments: argparse.Namespace) -> list[Permi
 
 
 async def test(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.decisions import parse_arguments
-    from atelier_desk.cli.files import path_of
-    from atelier_desk.cli.output import data, line
-    from atelier_desk.profile_words import mode_of
-    from atelier_desk.rule_words import verdict_words
-
     mode = mode_of(arguments.profile)
     said = await atelier.permissions.test(
         arguments.tool,
@@ -211,9 +126,6 @@ async def test(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
 
 
 async def replay(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.audit_words import acted, ground
-    from atelier_desk.cli.output import data, line, moment, table
-
     found = await atelier.permissions.replay(arguments.workflow)
     if out.json:
         data(out, [_replayed(one) for one in found])
@@ -238,9 +150,6 @@ async def replay(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
 
 async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.files import path_of
-    from atelier_desk.cli.output import data, line
-
     file = path_of(out, arguments.file)
     lines = await atelier.permissions.preview(file)
     scope = await _scope(atelier, arguments, out)
@@ -264,9 +173,6 @@ async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
 
 
 async def commands(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, table
-    from atelier_desk.workspace.commands.listing import safe_commands
-
     words = [word.casefold() for word in arguments.words]
     found = [each for each in safe_commands() if all(word in f"{each.name} {each.does} {_(each.about)}".casefold() for word in words)]
     if out.json:
@@ -278,10 +184,6 @@ async def commands(atelier: Atelier, arguments: argparse.Namespace, out: Output)
 
 
 async def audit(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.audit_words import decision, why
-    from atelier_desk.cli.output import data, first, moment, table
-    from atelier_desk.domain.audit import AuditDecision, AuditFilter
-
     if arguments.workflow:
         await atelier.workflows.get(arguments.workflow)
     wanted = AuditFilter(
@@ -296,19 +198,15 @@ async def audit(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
         data(out, [_plain(line) for line in found])
         return 0
     rows = []
-    for line in found:
-        one = line.entry
+    for each in found:
+        one = each.entry
         when, call = moment(one.created_at, seconds=True), f"{one.tool}  {one.detail}"
-        rows.append((when, line.workflow, one.agent_name, call, decision(one), why(one)))
+        rows.append((when, each.workflow, one.agent_name, call, decision(one), why(one)))
     table(out, rows, (_("when"), _("workflow"), _("agent"), _("call"), _("decision"), _("reason")))
     return 0
 
 
 async def _export(atelier: Atelier, wanted: AuditFilter, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.audit_words import columns
-    from atelier_desk.cli.files import path_of
-    from atelier_desk.domain.audit import as_csv
-
     if arguments.csv == "-":
         out.write(as_csv(await atelier.audit.newest(wanted, arguments.limit), columns).replace("\r\n", "\n"))
         return 0
@@ -335,9 +233,6 @@ def _plain(line: AuditLine) -> dict[str, Any]:
 
 async def _scope(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> dict[str, Any]:
     """``scope`` and ``scope_id`` of a rule; raises UsageError when they do not belong together."""
-    from atelier_desk.domain.errors import UsageError
-    from atelier_desk.domain.permission import RuleScope
-
     scope = RuleScope(arguments.scope)
     if bool(arguments.workflow) is not (scope is RuleScope.WORKFLOW):
         raise UsageError(N_("--workflow and --scope workflow belong together."))
@@ -352,8 +247,6 @@ async def _scope(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
 
 def _told(out: Output, rules: tuple[PermissionRule, ...]) -> None:
-    from atelier_desk.cli.output import data, line
-
     if out.json:
         data(out, [rule.model_dump(mode="json") for rule in rules])
         return

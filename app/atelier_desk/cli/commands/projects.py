@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from typing import TYPE_CHECKING
+import os
+from pathlib import Path
 
 from atelier_desk import figures
-from atelier_desk.cli.parser import DATABASE, Adder, number
+from atelier_desk.cli.output import Output, data, line, moment, outcome, table
+from atelier_desk.domain.errors import NotFoundError
+from atelier_desk.domain.project import Direction, EntityKind, IngestState, Project, RelationKind, free_name, is_address
+from atelier_desk.engine.atelier import Atelier
 from atelier_desk.i18n import N_, _, ngettext
+from atelier_desk.project_words import (
+    KIND_WORDS,
+    RELATION_WORDS,
+    RUNNING,
+    cut_word,
+    folder_word,
+    language_word,
+    place_word,
+    state_word,
+    title_word,
+)
+from atelier_desk.storage.graph import is_entity_id
 
-if TYPE_CHECKING:
-    from atelier_desk.cli.output import Output
-    from atelier_desk.domain.project import IngestState, Project
-    from atelier_desk.engine.atelier import Atelier
-
-RELATIONS = ("contains", "imports", "calls", "inherits", "mentions", "links_to")
-DIRECTIONS = ("out", "in", "both")
-KINDS = ("file", "scope", "import", "package", "document", "section", "page", "image")
-"""All three as ``domain.project`` has them, which takes too long to load for a help text."""
 LOOK_S = 0.2
 """Seconds between two looks whether a reading is over."""
 DELETED = N_("The project {name} was deleted while it was being indexed.")
@@ -26,57 +33,7 @@ SAID_S = 1.0
 """Seconds between two lines about how far it is."""
 
 
-def register(add: Adder) -> None:
-    group = add.group("projects", _("folders and pages that you and your agents can search"))
-    group.command("list", _("all projects"), "projects:list_", needs=DATABASE)
-    created = group.command("create", _("create a project for a folder, without indexing it"), "projects:create")
-    created.add_argument("name", metavar="NAME")
-    created.add_argument("folder", metavar="DIR", nargs="?", help=_("its folder; without one, only web pages can be added"))
-    _ways(created)
-    ingest = group.command("ingest", _("index a folder, or update its index; Ctrl-C pauses"), "projects:ingest")
-    ingest.add_argument("path", metavar="PATH", help=_("a folder or file; a project is made of a folder that lies in none"))
-    ingest.add_argument("--name", metavar="NAME", help=_("the name of a project that is made"))
-    ingest.add_argument(
-        "--force",
-        action="store_true",
-        help=_("re-index unchanged files too, and treat a folder without files as empty"),
-    )
-    _ways(ingest)
-    search = group.command("search", _("search code and texts by words and meaning"), "projects:search")
-    search.add_argument("query", metavar="TEXT")
-    search.add_argument("--project", metavar="NAME", action="append", default=[], help=_("only in this project (repeatable)"))
-    search.add_argument("--kind", choices=KINDS, action="append", default=[], help=_("only what is of this kind (repeatable)"))
-    search.add_argument("--limit", metavar="N", type=number(int, least=1), default=10, help=_("most results (10)"))
-    search.add_argument("--threshold", metavar="X", type=number(float, least=0), default=0.0, help=_("least relevance, 0 to 1"))
-    explore = group.command("explore", _("show what calls, imports or contains an entity"), "projects:explore")
-    explore.add_argument("entity", metavar="ENTITY", help=_("the id of a result, or a name"))
-    explore.add_argument("--relation", choices=RELATIONS, action="append", default=[], help=_("only by this relation (repeatable)"))
-    explore.add_argument("--direction", choices=DIRECTIONS, default="both", help=_("out: what it calls; in: who calls it"))
-    explore.add_argument("--depth", metavar="N", type=number(int, least=1), default=1, help=_("how many relations far, 1 to 5 (1)"))
-    explore.add_argument("--limit", metavar="N", type=number(int, least=1), default=50, help=_("most results (50)"))
-    show = group.command("show", _("a project and what it holds, or the text of an entity"), "projects:show")
-    show.add_argument("what", metavar="NAME|ID")
-    allow = group.command("allow", _("index a file or folder that was left out because it looks like a secret"), "projects:allow")
-    allow.add_argument("path", metavar="PATH")
-    allow.add_argument("--undo", action="store_true", help=_("exclude it again and remove it from the index"))
-    forget = group.command("forget", _("remove a file or folder from the index; the files are kept"), "projects:forget")
-    forget.add_argument("path", metavar="PATH")
-    group.command("offers", _("granted folders that could become projects"), "projects:offers")
-    answer = group.command("answer", _("say whether a granted folder becomes a project"), "projects:answer")
-    answer.add_argument("folder", metavar="DIR")
-    answer.add_argument("said", choices=("yes", "no"))
-    for name, text in (("delete", _("delete a project; its folder is not changed")), ("pause", _("pause indexing a project"))):
-        group.command(name, text, f"projects:{name}").add_argument("name", metavar="NAME")
-
-
-def _ways(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--no-vectors", action="store_true", help=_("search by words only"))
-    parser.add_argument("--no-watch", action="store_true", help=_("do not re-index changed files automatically"))
-
-
 async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, table
-
     projects = await atelier.repos.projects.list()
     if out.json:
         data(out, [each.model_dump(mode="json") for each in projects])
@@ -96,12 +53,6 @@ async def create(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
 
 async def ingest(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from pathlib import Path
-
-    from atelier_desk.cli.output import data, line
-    from atelier_desk.domain.errors import NotFoundError
-    from atelier_desk.domain.project import free_name
-    from atelier_desk.project_words import cut_word
 
     path = _path(out, arguments.path)
     project = await _of_path(atelier, path)
@@ -134,10 +85,6 @@ async def ingest(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
 
 async def search(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, table
-    from atelier_desk.domain.project import EntityKind
-    from atelier_desk.project_words import place_word, title_word
-
     ids = [(await atelier.projects.get(name)).id for name in arguments.project]
     found = await atelier.projects.find(
         arguments.query, project_ids=ids, kinds=[EntityKind(kind) for kind in arguments.kind], limit=arguments.limit,
@@ -155,10 +102,6 @@ async def search(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
 
 async def explore(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, table
-    from atelier_desk.domain.project import Direction, RelationKind
-    from atelier_desk.project_words import RELATION_WORDS, place_word, title_word
-
     found = await atelier.projects.explore(
         await _entity_id(atelier, arguments.entity), relations=[RelationKind(each) for each in arguments.relation],
         direction=Direction(arguments.direction), depth=arguments.depth, limit=arguments.limit,
@@ -178,10 +121,6 @@ async def explore(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
 
 
 async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, line
-    from atelier_desk.domain.errors import NotFoundError
-    from atelier_desk.project_words import KIND_WORDS, RELATION_WORDS, cut_word, folder_word, language_word, place_word, title_word
-
     try:
         project = await atelier.projects.get(arguments.what)
     except NotFoundError:
@@ -222,9 +161,6 @@ async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
 
 
 async def allow(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import outcome
-    from atelier_desk.domain.errors import NotFoundError
-
     path = _path(out, arguments.path)
     project = await _of_path(atelier, path)
     if project is None:
@@ -237,10 +173,6 @@ async def allow(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
 
 
 async def forget(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import outcome
-    from atelier_desk.domain.errors import NotFoundError
-    from atelier_desk.domain.project import is_address
-
     path = arguments.path if is_address(arguments.path) else _path(out, arguments.path)
     project = await _of_path(atelier, path)
     if project is None:
@@ -255,8 +187,6 @@ async def forget(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
 
 async def delete(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import outcome
-
     project = await atelier.projects.get(arguments.name)
     rows = await atelier.projects.delete(project.id)
     outcome(out, {"deleted": project.name, "rows": rows}, _("Deleted the project {name}.", name=project.name))
@@ -264,9 +194,6 @@ async def delete(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
 
 async def pause(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import outcome
-    from atelier_desk.project_words import RUNNING
-
     project = await atelier.projects.get(arguments.name)
     state = (await atelier.projects.states()).get(project.id)
     await atelier.projects.stop(project.id)
@@ -277,8 +204,6 @@ async def pause(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
 
 
 async def offers(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, table
-
     found = await atelier.projects.offers()
     if out.json:
         data(out, [each.model_dump() for each in found])
@@ -301,9 +226,6 @@ async def _followed(atelier: Atelier, project: Project, out: Output) -> IngestSt
     Raises:
         NotFoundError: the project was deleted meanwhile.
     """
-    from atelier_desk.domain.errors import NotFoundError
-    from atelier_desk.project_words import state_word
-
     waiting = asyncio.ensure_future(atelier.projects.wait(project.id))
     loop, said, told = asyncio.get_running_loop(), asyncio.get_running_loop().time(), ""
     try:
@@ -326,9 +248,6 @@ async def _followed(atelier: Atelier, project: Project, out: Output) -> IngestSt
 
 async def _of_path(atelier: Atelier, path: str) -> Project | None:
     """The project that a path lies in, the nearest; of a page, one that has it."""
-    from pathlib import Path
-
-    from atelier_desk.domain.project import is_address
 
     projects = await atelier.repos.projects.list()
     if is_address(path):
@@ -342,10 +261,6 @@ async def _of_path(atelier: Atelier, path: str) -> Project | None:
 
 async def _entity_id(atelier: Atelier, text: str) -> str:
     """An id, or the id of the one that has this name."""
-    from atelier_desk.domain.errors import NotFoundError
-    from atelier_desk.project_words import title_word
-    from atelier_desk.storage.graph import is_entity_id
-
     if is_entity_id(text):
         return text
     found = await atelier.projects.find(text, limit=10)
@@ -357,24 +272,16 @@ async def _entity_id(atelier: Atelier, text: str) -> str:
 
 
 def _exists(path: str) -> bool:
-    import os
-
     return os.path.lexists(path)
 
 
 def _path(out: Output, text: str) -> str:
-    import os
-
     return os.path.realpath(os.path.join(out.cwd, os.path.expanduser(text)))  # noqa: PTH111, PTH118
 
 
 def _when(project: Project) -> str:
-    from atelier_desk.cli.output import moment
-
     return moment(project.ingested_at) if project.ingested_at is not None else _("not yet")
 
 
 def _print(out: Output, project: Project) -> None:
-    from atelier_desk.cli.output import outcome
-
     outcome(out, project.model_dump(mode="json"), f"{project.name}  {project.root}")

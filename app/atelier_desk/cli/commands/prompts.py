@@ -3,45 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
-from atelier_desk.cli.parser import DATABASE, Adder
+from atelier_desk.cli.files import path_of, read_text
+from atelier_desk.cli.output import Output, data, line, outcome, table
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.prompt import Prompt, PromptDraft
+from atelier_desk.engine.atelier import Atelier
 from atelier_desk.i18n import N_, _
-
-if TYPE_CHECKING:
-    from atelier_desk.cli.output import Output
-    from atelier_desk.domain.prompt import Prompt
-    from atelier_desk.engine.atelier import Atelier
-
-TEXT = N_("the text, with {{variables}}, or {{variable=default}}; - reads standard input")
-
-
-def register(add: Adder) -> None:
-    group = add.group("prompts", _("your own prompts with {{variables}}, called with /name"))
-    listing = group.command("list", _("all prompts"), "prompts:list_", needs=DATABASE)
-    listing.add_argument("--search", metavar="TEXT", default="", help=_("those alone that have these words"))
-    show = group.command("show", _("a prompt as a Markdown file, to standard output"), "prompts:show", needs=DATABASE)
-    added = group.command("add", _("store a prompt"), "prompts:add_")
-    edit = group.command("edit", _("change a prompt"), "prompts:edit")
-    remove = group.command("remove", _("remove a prompt"), "prompts:remove")
-    for command in (show, added, edit, remove):
-        command.add_argument("name", metavar="NAME")
-    added.add_argument("--text", metavar="TEXT", required=True, help=_(TEXT))
-    edit.add_argument("--text", metavar="TEXT", help=_(TEXT))
-    edit.add_argument("--rename", metavar="NAME", help=_("another name"))
-    for command in (added, edit):
-        command.add_argument("--description", metavar="TEXT", help=_("a line that says what it is for"))
-    imported = group.command(
-        "import", _("store the prompts of files: Markdown, also of Claude Code, Copilot and Codex; recipes of goose"), "prompts:import_"
-    )
-    imported.add_argument("files", metavar="FILE", nargs="+", help=_("Markdown or YAML; - reads standard input as Markdown"))
-    imported.add_argument("--on-conflict", choices=("skip", "overwrite", "rename"), default="rename")
+from atelier_desk.workspace.skills.arguments import variables
 
 
 async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, table
-    from atelier_desk.workspace.skills.arguments import variables
-
     wanted = arguments.search.casefold().split()
     rows = [each for each in await atelier.prompts.list() if all(word in each.searched for word in wanted)]
     if out.json:
@@ -57,8 +29,6 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
 
 
 async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data
-
     prompt = await atelier.prompts.by_name(arguments.name)
     if out.json:
         data(out, described(prompt))
@@ -69,17 +39,13 @@ async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
     return 0
 
 
-async def add_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.domain.prompt import PromptDraft
-
+async def add(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     text = await _text(arguments.text, out)
     draft = PromptDraft(name=arguments.name, description=arguments.description or "", content=text)
     return _stored(await atelier.prompts.save(draft), out)
 
 
 async def edit(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.domain.errors import UsageError
-
     prompt = await atelier.prompts.by_name(arguments.name)
     text = None if arguments.text is None else await _text(arguments.text, out)
     given = {"name": arguments.rename, "description": arguments.description, "content": text}
@@ -90,8 +56,6 @@ async def edit(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
 
 
 async def remove(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import outcome
-
     prompt = await atelier.prompts.delete((await atelier.prompts.by_name(arguments.name)).id)
     outcome(out, {"removed": described(prompt)}, _("Removed {name}", name=prompt.name))
     return 0
@@ -99,9 +63,6 @@ async def remove(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
 async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     """What cannot be taken over is said on standard error."""
-    from atelier_desk.cli.files import path_of, read_text
-    from atelier_desk.cli.output import data, line
-
     stored = []
     for file in arguments.files:
         text = await read_text(out, file)
@@ -122,15 +83,11 @@ async def _text(given: str, out: Output) -> str:
 
 
 def _stored(prompt: Prompt, out: Output) -> int:
-    from atelier_desk.cli.output import outcome
-
     outcome(out, described(prompt), f"/{prompt.name}")
     return 0
 
 
 def described(prompt: Prompt) -> dict[str, object]:
     """A prompt as JSON, with its variables."""
-    from atelier_desk.workspace.skills.arguments import variables
-
     names = [{"name": each.name, "default": each.default} for each in variables(prompt.content)]
     return {**prompt.model_dump(mode="json"), "variables": names}

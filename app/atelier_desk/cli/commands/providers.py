@@ -3,80 +3,23 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from atelier_desk import figures
-from atelier_desk.cli.parser import DATABASE, Adder
+from atelier_desk.cli.commands.models import print_models
+from atelier_desk.cli.files import path_of
+from atelier_desk.cli.header_options import headers_of, need_keyring
+from atelier_desk.cli.output import Output, data, line, outcome, table
+from atelier_desk.domain.errors import NotFoundError, UsageError
+from atelier_desk.domain.provider import NO_KEYRING, KeyPlace, ProviderConfig, ProviderHealth
+from atelier_desk.engine.atelier import Atelier
+from atelier_desk.engine.services.common import checks
 from atelier_desk.i18n import N_, _, ngettext
-
-if TYPE_CHECKING:
-    from atelier_desk.cli.output import Output
-    from atelier_desk.domain.provider import ProviderHealth
-    from atelier_desk.engine.atelier import Atelier
-    from atelier_desk.llm.presets import Preset
+from atelier_desk.key_words import key_words
+from atelier_desk.llm.presets import PRESETS, Preset
+from atelier_desk.llm.registry import provider_type
 
 EDITABLE = ("base_url", "api_key_env", "enabled")
-KEY_STYLES = ("auto", "bearer", "api-key", "x-api-key", "x-goog-api-key")
-
-
-def register(add: Adder) -> None:
-    from atelier_desk.llm.registry import provider_types
-
-    kinds = [entry.kind for entry in provider_types()]
-    group = add.group("providers", _("model servers"))
-    group.command("list", _("all providers"), "providers:list_", needs=DATABASE)
-    services = group.command(
-        "presets", _("services and programs that can be added, with what each needs"), "providers:presets_", needs=DATABASE
-    )
-    services.add_argument("search", metavar="WORDS", nargs="?", default="", help=_("only those with these words"))
-    added = group.command("add", _("configure a server"), "providers:add_")
-    added.add_argument("name", metavar="NAME")
-    added.add_argument("--kind", choices=kinds, help=_("the server's API; required without --preset"))
-    added.add_argument("--preset", metavar="SERVICE", default="", help=_("a service of atelier providers presets: its kind and address"))
-    added.add_argument("--base-url", metavar="U", default="", help=_("the server's address, if not the default"))
-    added.add_argument(
-        "--api-key-env", metavar="VAR", default="", help=_("the environment variable that holds the key; only its name is stored")
-    )
-    connection_options(added)
-    added.add_argument("--no-test", action="store_true", help=_("do not test the server"))
-    edit = group.command("edit", _("edit a server; other values are kept"), "providers:edit")
-    edit.add_argument("name", metavar="NAME")
-    edit.add_argument("--base-url", metavar="U", help=_("the server's address; empty for the default"))
-    edit.add_argument("--api-key-env", metavar="VAR", help=_("the environment variable with the key; empty to remove it"))
-    connection_options(edit)
-    switch = edit.add_mutually_exclusive_group()
-    switch.add_argument("--enable", action="store_true", dest="enabled", default=None, help=_("enable it"))
-    switch.add_argument("--disable", action="store_false", dest="enabled", default=None, help=_("disable it"))
-    rename = group.command("rename", _("rename a server; agents and workflows keep using it"), "providers:rename")
-    rename.add_argument("name", metavar="NAME")
-    rename.add_argument("to", metavar="NEW")
-    remove = group.command("remove", _("remove a server and its key"), "providers:remove")
-    remove.add_argument("name", metavar="NAME")
-    test = group.command("test", _("test a server"), "providers:test")
-    test.add_argument("name", metavar="NAME")
-    file = group.command(
-        "key-file", _("whether keys are kept in a file, where there is no system keyring"), "providers:key_file", needs=DATABASE
-    )
-    file.add_argument("on", metavar="on|off", choices=("on", "off"), nargs="?", help=_("on keeps them there, off deletes the file"))
-    models = group.command("models", _("the models a server offers"), "providers:models", needs=DATABASE)
-    models.add_argument("name", metavar="NAME")
-
-
-def connection_options(parser: argparse.ArgumentParser) -> None:
-    """How a server is reached, beside its address and key."""
-    parser.add_argument("--ca-file", metavar="FILE", help=_("a PEM file with the certificate of the authority that signed the server's"))
-    parser.add_argument(
-        "--header",
-        metavar="'NAME: $VAR'",
-        action="append",
-        help=_("sent with each request; only the variable's name is stored, a value of its own goes to the keyring (repeatable)"),
-    )
-    parser.add_argument("--api-version", metavar="V", help=_("sent as ?api-version=V (Azure)"))
-    parser.add_argument(
-        "--key-style",
-        choices=KEY_STYLES,
-        help=_("the header of the key: Authorization: Bearer, api-key, x-api-key or x-goog-api-key; auto knows which"),
-    )
 
 
 def connection_fields(arguments: argparse.Namespace, out: Output) -> tuple[dict[str, Any], dict[str, str]]:
@@ -85,9 +28,6 @@ def connection_fields(arguments: argparse.Namespace, out: Output) -> tuple[dict[
     Raises:
         UsageError: a header is not ``NAME: VALUE``.
     """
-    from atelier_desk.cli.files import path_of
-    from atelier_desk.cli.header_options import headers_of
-
     fields: dict[str, Any] = {}
     if arguments.ca_file is not None:
         fields["ca_file"] = str(path_of(out, arguments.ca_file)) if arguments.ca_file else ""
@@ -102,9 +42,6 @@ def connection_fields(arguments: argparse.Namespace, out: Output) -> tuple[dict[
 
 
 async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, table
-    from atelier_desk.key_words import key_words
-
     providers = await atelier.providers.list()
     if out.json:
         data(out, [provider.model_dump(mode="json") for provider in providers])
@@ -116,17 +53,11 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
 
 
 def _need_keyring(atelier: Atelier, secrets: dict[str, str]) -> None:
-    from atelier_desk.cli.header_options import need_keyring
-    from atelier_desk.domain.provider import NO_KEYRING
-
     need_keyring(atelier.vault.persistent, secrets, NO_KEYRING)
 
 
-async def presets_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def presets(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     """What ``add --preset`` takes, by its id."""
-    from atelier_desk.cli.output import data, table
-    from atelier_desk.llm.presets import PRESETS
-
     wanted = arguments.search.casefold().split()
     found = [each for each in PRESETS if all(word in f"{each.id} {each.title} {each.words}".casefold() for word in wanted)]
     if out.json:
@@ -139,22 +70,13 @@ async def presets_(atelier: Atelier, arguments: argparse.Namespace, out: Output)
 
 
 def _preset(name: str) -> Preset:
-    from atelier_desk.domain.errors import NotFoundError
-    from atelier_desk.llm.presets import PRESETS
-
     found = next((each for each in PRESETS if name.casefold() in (each.id, each.title.casefold())), None)
     if found is None:
         raise NotFoundError(N_("There is no service {name}. Services: {names}."), name=name, names=", ".join(each.id for each in PRESETS))
     return found
 
 
-async def add_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import outcome
-    from atelier_desk.domain.errors import UsageError
-    from atelier_desk.domain.provider import ProviderConfig
-    from atelier_desk.engine.services.common import checks
-    from atelier_desk.llm.registry import provider_type
-
+async def add(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     if arguments.preset:
         preset = _preset(arguments.preset)
         arguments.kind, arguments.base_url = arguments.kind or preset.kind, arguments.base_url or preset.url
@@ -185,10 +107,6 @@ async def add_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
 
 
 async def edit(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import outcome
-    from atelier_desk.domain.errors import UsageError
-    from atelier_desk.engine.services.common import checks
-
     old = await atelier.providers.get(arguments.name)
     fields, secrets = connection_fields(arguments, out)
     _need_keyring(atelier, secrets)
@@ -207,16 +125,12 @@ async def edit(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
 
 
 async def rename(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import outcome
-
     config = await atelier.providers.rename(arguments.name, arguments.to)
     outcome(out, config.model_dump(mode="json"), _("Renamed {name} to {to}.", name=arguments.name, to=config.name))
     return 0
 
 
 async def remove(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import outcome
-
     await atelier.providers.delete(arguments.name)
     outcome(out, {"removed": arguments.name}, _("Removed {name}", name=arguments.name))
     return 0
@@ -224,8 +138,6 @@ async def remove(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
 async def test(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     """Status 0 when the server answers, 1 when not."""
-    from atelier_desk.cli.output import data
-
     health = await atelier.providers.test(arguments.name)
     if out.json:
         data(out, health.model_dump(mode="json"))
@@ -236,8 +148,6 @@ async def test(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
 
 def tell_health(out: Output, name: str, health: ProviderHealth) -> None:
     """The verdict on a server in one sentence, the same when it is added and when it is tested; on standard error when it is bad."""
-    from atelier_desk.cli.output import line
-
     if not health.ok:
         out.note(_("{name} cannot be used: {problem}", name=name, problem=health.message), "error")
     elif out.json:
@@ -256,8 +166,6 @@ def tell_health(out: Output, name: str, health: ProviderHealth) -> None:
 
 
 async def models(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.commands.models import print_models
-
     offered = await atelier.providers.models(arguments.name)
     if not offered:
         out.note(_("{name} has no list of models; enter the name of the model yourself.", name=arguments.name), "warn")
@@ -267,9 +175,6 @@ async def models(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
 async def key_file(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     """Where keys are kept, after switching the file on or off when that is asked for."""
-    from atelier_desk.cli.output import outcome
-    from atelier_desk.domain.provider import KeyPlace
-
     store = await (atelier.keys.use_file(arguments.on == "on") if arguments.on else atelier.keys.store())
     said = {
         KeyPlace.KEYRING: N_("Keys are kept in the system keyring."),

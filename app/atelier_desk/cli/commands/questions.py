@@ -3,36 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
-from atelier_desk.cli.ids import add_id
-from atelier_desk.cli.parser import DATABASE, Adder, names
+from atelier_desk import form_words
+from atelier_desk.cli.answers import server_lines
+from atelier_desk.cli.output import Output, data, line, outcome, table
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.question import ACCEPT, DECLINE, UserQuestion, form_text
+from atelier_desk.engine.atelier import Atelier
 from atelier_desk.i18n import N_, _
-
-if TYPE_CHECKING:
-    from atelier_desk.cli.output import Output
-    from atelier_desk.domain.question import UserQuestion
-    from atelier_desk.engine.atelier import Atelier
-
-
-def register(add: Adder) -> None:
-    group = add.group("questions", _("what agents ask"))
-    listing = group.command("list", _("questions that wait, the oldest first"), "questions:list_", needs=DATABASE)
-    add_id(listing, "--workflow", "workflow", help=_("of this workflow only"))
-    answer = group.command("answer", _("answer a question"), "questions:answer")
-    add_id(answer, "id", "question")
-    answer.add_argument("--options", metavar="A,B", type=names, default=[], help=_("ids, labels or numbers of options"))
-    answer.add_argument("--text", metavar="T", default="")
-    answer.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help=_("a field of a server's form (repeatable)"))
-    answer.add_argument("--accept", action="store_true", help=_("accept a server's request with its form as is"))
-    answer.add_argument("--decline", action="store_true", help=_("decline a server's request; skip cancels it"))
-    skip = group.command("skip", _("skip a question"), "questions:skip")
-    add_id(skip, "id", "question")
 
 
 async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, line, table
-
     if arguments.workflow:
         await atelier.workflows.get(arguments.workflow)
     pending = await atelier.questions.pending(arguments.workflow)
@@ -46,8 +27,6 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
     table(out, rows, (_("id"), _("type"), _("question"), _("options")))
     for asked in pending:
         if asked.spec.asker is not None:
-            from atelier_desk.cli.answers import server_lines
-
             line(out, "")
             for each in (asked.id, *server_lines(asked)):
                 line(out, each)
@@ -74,10 +53,6 @@ def _goes_on(asked: UserQuestion, arguments: argparse.Namespace) -> bool:
 
 def _for_server(asked: UserQuestion, arguments: argparse.Namespace) -> tuple[list[str], str]:
     """The answer to what a server asks."""
-    from atelier_desk import form_words
-    from atelier_desk.domain.errors import UsageError
-    from atelier_desk.domain.question import ACCEPT, DECLINE, form_text
-
     if asked.spec.asker is None:
         raise UsageError(N_("--set, --accept and --decline are for what servers ask; this question has --options and --text."))
     if arguments.decline and (arguments.accept or arguments.set):
@@ -106,6 +81,4 @@ async def skip(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
 
 
 def _done(out: Output, asked: UserQuestion, state: str) -> None:
-    from atelier_desk.cli.output import outcome
-
     outcome(out, asked.model_dump(mode="json"), f"{asked.id}  {state}")

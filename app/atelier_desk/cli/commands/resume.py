@@ -3,56 +3,29 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
-from atelier_desk.cli.agent_options import add_people_options, tell_missing
-from atelier_desk.cli.dispatch import ABANDONED, FAILED, LIMITED, WAITING
-from atelier_desk.cli.ids import add_id
-from atelier_desk.cli.parser import Adder
+from atelier_desk.cli.agent_options import tell_missing
+from atelier_desk.cli.answers import Answers
+from atelier_desk.cli.decisions import Decisions
+from atelier_desk.cli.follow import Follower, let_go_on
+from atelier_desk.cli.grammar.resume import LIMITS
+from atelier_desk.cli.output import Output
+from atelier_desk.cli.parser import ABANDONED, FAILED, LIMITED, WAITING
+from atelier_desk.cli.render import renderer_for
+from atelier_desk.cli.stepper import Stepper
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.events.run import LimitKind
+from atelier_desk.domain.workflow import Run, RunMode, Workflow
 from atelier_desk.ending import CANCELLED
+from atelier_desk.engine.atelier import Atelier
+from atelier_desk.engine.ipc.request import Request
 from atelier_desk.i18n import N_, _
-
-if TYPE_CHECKING:
-    from atelier_desk.cli.answers import Answers
-    from atelier_desk.cli.decisions import Decisions
-    from atelier_desk.cli.output import Output
-    from atelier_desk.domain.workflow import Run, Workflow
-    from atelier_desk.engine.atelier import Atelier
-    from atelier_desk.engine.ipc.request import Request
 
 WORST_FIRST = (CANCELLED, FAILED, WAITING, LIMITED, ABANDONED)
 """Which exit status stands for several runs."""
 
 
-LIMITS = ("iterations", "tool_calls", "tokens", "cost", "time")
-"""The values of ``LimitKind``; ``cost`` in US dollars, ``time`` in seconds."""
-
-
-def register(add: Adder) -> None:
-    parser = add.command("resume", _("continue interrupted, paused or waiting runs"), "resume:resume")
-    add_id(
-        parser, "workflow", "workflow", metavar="WORKFLOW", nargs="?",
-        help=_("the workflow; without it the latest one with something to resume"),
-    )  # fmt: skip
-    parser.add_argument("--all", action="store_true", help=_("every workflow, one after the other"))
-    parser.add_argument("--step", action="store_true", help=_("step by step: Enter takes the next one; without a terminal one alone"))
-    parser.add_argument(
-        "--raise",
-        metavar="LIMIT=AMOUNT",
-        action="append",
-        default=[],
-        dest="raised",
-        help=_("raise the limit an agent reached; limits: {limits} (repeatable)", limits=", ".join(LIMITS)),
-    )
-    parser.add_argument("--finish", action="store_true", help=_("give a final answer without raising the limit"))
-    add_people_options(parser)
-
-
 async def resume(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.answers import Answers
-    from atelier_desk.cli.decisions import Decisions
-    from atelier_desk.domain.errors import UsageError
-
     if arguments.workflow and arguments.all:
         raise UsageError(N_("Give a workflow or --all, not both."))
     raised = _amounts(arguments.raised)
@@ -92,9 +65,6 @@ async def take_up(
 
     ``resuming`` are the arguments of a ``resume`` that has not done yet what it was asked for.
     """
-    from atelier_desk.cli.answers import Answers
-    from atelier_desk.cli.decisions import Decisions
-
     answers = await Answers.create(atelier, out, arguments.answers)
     decisions = Decisions(atelier, out, arguments.on_approval)
     given = resuming or argparse.Namespace(step=arguments.step, finish=False, quiet=getattr(arguments, "quiet", False))
@@ -108,8 +78,6 @@ def _amounts(given: list[str]) -> dict[str, float]:
     Raises:
         UsageError: not ``LIMIT=AMOUNT`` with a known limit and a positive number.
     """
-    from atelier_desk.domain.errors import UsageError
-
     amounts: dict[str, float] = {}
     for text in given:
         name, _equals, number = text.partition("=")
@@ -144,10 +112,6 @@ async def _resume_one(
     after: int | None = None,
 ) -> int:
     """``after`` is the last event that was shown of a run that is taken up; it may be over by now."""
-    from atelier_desk.cli.follow import Follower
-    from atelier_desk.cli.render import renderer_for
-    from atelier_desk.cli.stepper import Stepper
-
     workflow = await atelier.workflows.get(run.workflow_id)
     if after is None:
         # Goes with the note: whoever takes the command up knows the run, and sees by what came since whether it was set going.
@@ -162,10 +126,6 @@ async def _resume_one(
 
 async def _go_on(atelier: Atelier, run: Run, arguments: argparse.Namespace, raised: dict[str, float]) -> None:
     """Let the run go on; with ``--step`` it stands before its next step, which the follower takes."""
-    from atelier_desk.cli.follow import let_go_on
-    from atelier_desk.domain.events.run import LimitKind
-    from atelier_desk.domain.workflow import RunMode
-
     amounts = {LimitKind(name): amount for name, amount in raised.items()}
     if not arguments.step:
         await let_go_on(atelier, run, amounts, finish=arguments.finish)

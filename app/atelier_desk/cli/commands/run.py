@@ -4,78 +4,27 @@ from __future__ import annotations
 
 import argparse
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
-from atelier_desk.cli.agent_options import (
-    add_agent_options,
-    add_schema_option,
-    add_workflow_options,
-    chosen_agent,
-    chosen_workflow,
-    schema_from,
-    tell_missing,
-    tell_unread,
-    workspace,
-)
-from atelier_desk.cli.attaching import add_attach_option, attachments
-from atelier_desk.cli.parser import Adder
+from atelier_desk.cli.agent_options import Chosen, chosen_agent, chosen_workflow, tell_missing, tell_unread
+from atelier_desk.cli.answers import Answers
+from atelier_desk.cli.attaching import attachments
+from atelier_desk.cli.commands.resume import take_up
+from atelier_desk.cli.decisions import Decisions
+from atelier_desk.cli.files import schema_from, workspace
+from atelier_desk.cli.follow import Follower
+from atelier_desk.cli.output import Output
+from atelier_desk.cli.render import renderer_for
+from atelier_desk.cli.stepper import Stepper
+from atelier_desk.domain import limits
+from atelier_desk.domain.errors import LimitError, NotFoundError, UsageError
+from atelier_desk.domain.workflow import Run, RunMode, Workflow
+from atelier_desk.engine.atelier import Atelier
+from atelier_desk.engine.services.common.naming import name_from
+from atelier_desk.file_words import changed_words, path_words
 from atelier_desk.i18n import N_, _, ngettext
-
-if TYPE_CHECKING:
-    from atelier_desk.cli.agent_options import Chosen
-    from atelier_desk.cli.output import Output
-    from atelier_desk.domain.workflow import Run, Workflow
-    from atelier_desk.engine.atelier import Atelier
-
-
-def register(add: Adder) -> None:
-    ends = _(
-        "Exit status: 0 completed, 1 failed, 2 wrong usage, 3 abandoned by the agent, 4 limit reached, 5 "
-        "waiting for an answer or an approval, 130 cancelled. A last reply that was cut, filtered or empty "
-        "also exits with 0; standard error and finish_reason (length, content_filter, empty) of the events "
-        "message and workflow_complete say so."
-    )
-    form = _(
-        "With --schema, the event workflow_complete of --json has the parsed object under answer. An answer that still does not fit after "
-        "a second try stands as it is: answer is missing then, and standard error, or the event misfit, says why."
-    )
-    parser = add.command("run", _("one turn in a new or an existing workflow"), "run:run", epilog=f"{ends} {form}")
-    what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument(
-        "prompt",
-        metavar="PROMPT",
-        nargs="?",
-        help=_("the prompt; - reads standard input, which is attached when a prompt is given"),
-    )
-    what.add_argument("--prompt", metavar="NAME", dest="own_prompt", help=_("in place of PROMPT, one of your own: atelier prompts list"))
-    parser.add_argument(
-        "--set",
-        metavar="VARIABLE=VALUE",
-        action="append",
-        default=[],
-        dest="values",
-        help=_("fills in a variable of --prompt (repeatable)"),
-    )
-    add_workflow_options(parser)
-    add_attach_option(parser)
-    parser.add_argument("--quiet", "-q", action="store_true", help=_("print only the answer; problems go to standard error"))
-    add_schema_option(parser)
-    parser.add_argument("--step", action="store_true", help=_("step by step: Enter takes the next one; without a terminal one alone"))
-    add_agent_options(parser)
 
 
 async def run(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.answers import Answers
-    from atelier_desk.cli.commands.resume import take_up
-    from atelier_desk.cli.decisions import Decisions
-    from atelier_desk.cli.follow import Follower
-    from atelier_desk.cli.render import renderer_for
-    from atelier_desk.cli.stepper import Stepper
-    from atelier_desk.domain.errors import LimitError, UsageError
-    from atelier_desk.domain.workflow import RunMode
-    from atelier_desk.engine.services.common.naming import name_from
-    from atelier_desk.file_words import changed_words, path_words
-
     begun = await _begun(atelier, out)
     if begun is not None:
         return await take_up(atelier, arguments, out, begun)
@@ -139,8 +88,6 @@ async def run(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
 
 async def _begun(atelier: Atelier, out: Output) -> Run | None:
     """The run that an earlier process started, or reached, with this command's message; None when it did not come to that."""
-    from atelier_desk.domain.errors import NotFoundError
-
     if not out.request.again:
         return None
     try:
@@ -150,8 +97,6 @@ async def _begun(atelier: Atelier, out: Output) -> Run | None:
 
 
 async def _new_workflow(atelier: Atelier, out: Output, name: str, who: Chosen, folders: tuple[str, ...]) -> Workflow:
-    from atelier_desk.domain.errors import NotFoundError
-
     if out.request.again:
         with suppress(NotFoundError):
             return await atelier.workflows.get(out.request.key)
@@ -159,9 +104,6 @@ async def _new_workflow(atelier: Atelier, out: Output, name: str, who: Chosen, f
 
 
 async def _prompt(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> str:
-    from atelier_desk.domain import limits
-    from atelier_desk.domain.errors import LimitError, UsageError
-
     given: str | None = arguments.prompt
     if given is None:
         return await atelier.prompts.filled(arguments.own_prompt, _values(arguments.values))
@@ -177,8 +119,6 @@ async def _prompt(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
 
 def _values(given: list[str]) -> dict[str, str]:
     """``VARIABLE=VALUE`` by variable; the last one holds."""
-    from atelier_desk.domain.errors import UsageError
-
     values = {}
     for each in given:
         name, equals, value = each.partition("=")

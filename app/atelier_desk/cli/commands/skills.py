@@ -3,44 +3,21 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
-from atelier_desk.cli.parser import DATABASE, Adder
+from atelier_desk.cli.files import folders, path_of
+from atelier_desk.cli.output import Output, data, line, table
+from atelier_desk.engine.atelier import Atelier
+from atelier_desk.engine.services.skills import Listed
 from atelier_desk.i18n import _
-
-if TYPE_CHECKING:
-    from atelier_desk.cli.output import Output
-    from atelier_desk.engine.atelier import Atelier
-    from atelier_desk.engine.services.skills import Listed
-    from atelier_desk.workspace.skills.find import Found
-
-
-def register(add: Adder) -> None:
-    group = add.group("skills", _("instructions for particular tasks (SKILL.md), and prompts called with /name"))
-    listing = group.command("list", _("list the skills found and which are enabled"), "skills:list_", needs=DATABASE)
-    show = group.command("show", _("show a skill and its files"), "skills:show", needs=DATABASE)
-    on = group.command("on", _("enable a skill"), "skills:on")
-    off = group.command("off", _("disable a skill"), "skills:off")
-    for command in (show, on, off):
-        command.add_argument("name", metavar="NAME", help=_("its name, or its file where several have the name"))
-    for command in (listing, show, on, off):
-        command.add_argument("--workspace", metavar="DIR", action="append", help=_("a folder to look in; without it, the current one"))
-    trust = group.command("trust", _("trust folders: agents use their skills and follow their AGENTS.md"), "skills:trust")
-    trust.add_argument("folder", metavar="DIR", nargs="+", help=_("a folder on this computer"))
-    added = group.command("add", _("install a skill from a folder"), "skills:add_")
-    added.add_argument("folder", metavar="DIR", help=_("the folder with a SKILL.md"))
+from atelier_desk.skill_words import KINDS, STATES, called_by, remarks, state, where
+from atelier_desk.workspace.skills.find import Found
 
 
 def _folders(arguments: argparse.Namespace, out: Output) -> tuple[str, ...]:
-    from atelier_desk.cli.agent_options import folders
-
     return tuple(folders(out, arguments.workspace or ["."]))
 
 
 async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, table
-    from atelier_desk.skill_words import KINDS, STATES, state, where
-
     rows = await atelier.skills.list(_folders(arguments, out))
     if out.json:
         data(out, [described(row) for row in rows])
@@ -57,9 +34,6 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
 
 
 async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, line
-    from atelier_desk.skill_words import STATES, called_by, remarks, state, where
-
     shown = await atelier.skills.show(arguments.name, _folders(arguments, out))
     row = shown.listed
     if out.json:
@@ -89,9 +63,6 @@ async def off(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
 
 
 async def _switch(atelier: Atelier, arguments: argparse.Namespace, out: Output, wanted: bool) -> int:
-    from atelier_desk.cli.output import data, line
-    from atelier_desk.skill_words import where
-
     folders = _folders(arguments, out)
     rows = [row for row in await atelier.skills.list(folders) if arguments.name in (row.name, row.found.file)]
     # Of several with one name: the one that is used, or for "on" the first that was switched off.
@@ -108,9 +79,6 @@ async def _switch(atelier: Atelier, arguments: argparse.Namespace, out: Output, 
 
 
 async def trust(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.agent_options import folders
-    from atelier_desk.cli.output import data, line
-
     found = folders(out, arguments.folder)
     for folder in found:
         await atelier.files.trust(folder, True)
@@ -121,10 +89,7 @@ async def trust(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
     return 0
 
 
-async def add_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.files import path_of
-    from atelier_desk.cli.output import data, line
-
+async def add(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     added: Found = await atelier.skills.add(str(path_of(out, arguments.folder)))
     if out.json:
         data(out, {"name": added.name, "file": added.file})
@@ -138,8 +103,6 @@ async def add_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
 
 def described(row: Listed) -> dict[str, object]:
     """A row as JSON."""
-    from atelier_desk.skill_words import state
-
     found, said = row.found, row.found.text
     return {
         "name": row.name,

@@ -4,32 +4,21 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from atelier_desk.cli.parser import DATABASE, Adder, number
-from atelier_desk.i18n import _
-
-if TYPE_CHECKING:
-    from atelier_desk.cli.output import Output
-    from atelier_desk.domain.usage import UsageSum
-    from atelier_desk.engine.atelier import Atelier
-
-BY = ("day", "model", "agent", "workflow")
-
-
-def register(add: Adder) -> None:
-    command = add.command("usage", _("tokens, cost and time, as the runs recorded them"), "usage:show", needs=DATABASE)
-    command.add_argument("--by", choices=BY, default="day", help=_("group by (default: day)"))
-    days = number(int, least=0)
-    command.add_argument("--days", metavar="N", type=days, default=30, help=_("of the last N days, today among them; 0: of all time"))
-    command.add_argument("--csv", metavar="FILE", help=_("write all figures as CSV to a file; - is standard output"))
+from atelier_desk.cli.files import path_of
+from atelier_desk.cli.grammar.usage import BY
+from atelier_desk.cli.output import Output, data, in_thread, line, table
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.usage import UsageBy, UsageSum, as_csv, grouped, summed
+from atelier_desk.engine.atelier import Atelier
+from atelier_desk.figures import duration
+from atelier_desk.figures import number as figure
+from atelier_desk.i18n import N_, _
+from atelier_desk.usage_words import cost_words, saved_words
 
 
 async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, line, table
-    from atelier_desk.domain.usage import UsageBy, as_csv, grouped, summed
-    from atelier_desk.usage_words import saved_words
-
     rows = await atelier.usage.rows(arguments.days)
     if arguments.csv:
         return await _write(as_csv(rows), arguments.csv, out)
@@ -57,11 +46,6 @@ async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
 
 
 async def _write(text: str, name: str, out: Output) -> int:
-    from atelier_desk.cli.files import path_of
-    from atelier_desk.cli.output import in_thread
-    from atelier_desk.domain.errors import UsageError
-    from atelier_desk.i18n import N_
-
     if name == "-":
         out.write(text.replace("\r\n", "\n"))
         return 0
@@ -80,10 +64,6 @@ def _save(path: Path, text: str) -> str:
 
 
 def _cells(total: UsageSum) -> tuple[str, ...]:
-    from atelier_desk.figures import duration
-    from atelier_desk.figures import number as figure
-    from atelier_desk.usage_words import cost_words
-
     usage = total.usage
     counts = (total.requests, usage.tokens_input, usage.tokens_cached, usage.tokens_output)
     return (*(figure(count) for count in counts), cost_words(total), duration(total.duration_ms))

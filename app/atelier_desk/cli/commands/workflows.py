@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from atelier_desk.cli.agent_options import add_model_options, add_profile_option, add_workspace_option, grant, workspace
-from atelier_desk.cli.ids import add_id
-from atelier_desk.cli.parser import DATABASE, Adder, number
+from atelier_desk.cli.agent_options import chosen_model, grant
+from atelier_desk.cli.files import read_text, workspace
+from atelier_desk.cli.output import Output, data, first, line, moment, note_bytes_left, outcome, table
+from atelier_desk.cli.progress import noted_when_slow
 from atelier_desk.domain import limits
+from atelier_desk.domain.agent import Choices
+from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.text import shorten
+from atelier_desk.domain.workflow import Workflow
+from atelier_desk.engine.atelier import Atelier
+from atelier_desk.engine.services.common import checks
 from atelier_desk.i18n import N_, _
-
-if TYPE_CHECKING:
-    from atelier_desk.cli.output import Output
-    from atelier_desk.domain.workflow import Workflow
-    from atelier_desk.engine.atelier import Atelier
-    from atelier_desk.storage.repositories import SearchHit
+from atelier_desk.profile_words import mode_of
+from atelier_desk.storage.damage import LEFT_OUT
+from atelier_desk.storage.repositories import SearchHit
 
 STATES = {
     "idle": "-",
@@ -32,85 +35,7 @@ FOUND = 60
 """Characters of what a call did in a table."""
 
 
-def register(add: Adder) -> None:
-    group = add.group("workflows", _("workflows and what belongs to them"))
-    listing = group.command("list", _("all workflows, the latest first"), "workflows:list_", needs=DATABASE)
-    listing.add_argument("--search", metavar="TEXT", default="", help=_("only those whose name contains this"))
-    listing.add_argument("--folder", metavar="NAME", help=_("only those in this folder of the list"))
-    listing.add_argument("--archived", action="store_true", help=_("only those in the archive"))
-    listing.add_argument("--limit", metavar="N", type=number(int, least=1), default=100)
-    listing.add_argument("--offset", metavar="N", type=number(int, least=0), default=0)
-    show = group.command("show", _("the messages of a workflow"), "workflows:show", needs=DATABASE)
-    add_id(show, "id", "workflow")
-    show.add_argument("--limit", metavar="N", type=number(int, least=1), default=100, help=_("newest messages"))
-    search = group.command("search", _("search messages, tool calls, reports and memories"), "workflows:search", needs=DATABASE)
-    search.add_argument("text", metavar="TEXT")
-    search.add_argument("--limit", metavar="N", type=number(int, least=1), default=50)
-    title = group.command("title", _("rename a workflow; without a text, its model generates a title"), "workflows:title")
-    add_id(title, "id", "workflow")
-    title.add_argument("text", metavar="TEXT", nargs="?", default="")
-    move = group.command("move", _("move a workflow to a folder"), "workflows:move")
-    add_id(move, "id", "workflow")
-    move.add_argument("folder", metavar="NAME", nargs="?", default="", help=_("omit to remove it from its folder"))
-    archive = group.command("archive", _("archive a workflow"), "workflows:archive")
-    add_id(archive, "id", "workflow")
-    archive.add_argument("--undo", action="store_true", help=_("unarchive it"))
-    stop = group.command("stop", _("stop the current turn of a workflow; completed work is kept"), "workflows:stop")
-    add_id(stop, "id", "workflow")
-    export = group.command("export", _("a workflow as JSON or Markdown, to standard output"), "workflows:export", needs=DATABASE)
-    add_id(export, "id", "workflow")
-    export.add_argument("--format", choices=("json", "md"), default="json")
-    imported = group.command("import", _("import an exported workflow"), "workflows:import_")
-    imported.add_argument("file", metavar="FILE")
-    imported.add_argument("--on-conflict", choices=("skip", "overwrite", "rename"), default="rename")
-    days = limits.DELETED_DAYS
-    what = _("delete a workflow and its contents; it can be restored for {n} days", n=days)
-    delete = group.command("delete", what, "workflows:delete")
-    add_id(delete, "id", "workflow")
-    delete.add_argument("--for-good", action="store_true", help=_("delete permanently, also an already deleted one"))
-    deleted = group.command("deleted", _("list deleted workflows that can be restored"), "workflows:deleted", needs=DATABASE)
-    deleted.add_argument("--limit", metavar="N", type=number(int, least=1), default=100)
-    restore = group.command("restore", _("restore a deleted workflow"), "workflows:restore")
-    add_id(restore, "id", "workflow")
-    fork = group.command("fork", _("fork a workflow at an event"), "workflows:fork")
-    add_id(fork, "id", "workflow")
-    fork.add_argument("--at", metavar="SEQ", type=number(int, least=1), required=True, help=_("number of the last event it keeps"))
-    choose = group.command("choose", _("choose a workflow's agent, model, limits and folders"), "workflows:choose")
-    add_id(choose, "id", "workflow")
-    add_workspace_option(choose)
-    add_model_options(choose)
-    choose.add_argument("--reset", action="store_true", help=_("reset to the agent's own model, limits and approvals first"))
-    choose.add_argument("--instructions", metavar="TEXT", help=_("what is added to the agent's instructions; empty for nothing"))
-    add_profile_option(choose)
-    choose.add_argument("--max-cost", metavar="USD", type=number(float, least=0), help=_("stop each turn at this cost"))
-    choose.add_argument("--max-tokens", metavar="N", type=number(int, least=1), help=_("stop each turn at this many tokens"))
-    pins = group.command("pins", _("the pinned messages of a workflow"), "workflows:pins", needs=DATABASE)
-    add_id(pins, "id", "workflow")
-    pin = group.command("pin", _("pin a message, so that it is listed and always sent to the model"), "workflows:pin")
-    pin.add_argument("message", metavar="MESSAGE", help=_("id of a message, as `workflows show --json` and `workflows search` give it"))
-    pin.add_argument("--off", action="store_true", help=_("unpin"))
-    branch = group.command("branch", _("fork into a new workflow after a message"), "workflows:branch")
-    branch.add_argument("message", metavar="MESSAGE")
-    again = group.command("regenerate", _("regenerate a turn; the old answer is kept as a version"), "workflows:regenerate")
-    add_id(again, "id", "workflow")
-    again.add_argument("--run", metavar="RUN", default="", help=_("the turn to regenerate; default: the latest"))
-    again.add_argument("--provider", metavar="NAME", default="", help=_("with --model: its provider"))
-    again.add_argument("--model", metavar="NAME", default="", help=_("use this model once"))
-    delete_branch = group.command(
-        "delete-branch",
-        _("delete a version of a turn and what follows; it can be restored for {n} days", n=days),
-        "workflows:delete_branch",
-    )
-    add_id(delete_branch, "id", "workflow")
-    delete_branch.add_argument("run", metavar="RUN", help=_("the run of the turn"))
-    delete_branch.add_argument("--undo", action="store_true", help=_("restore it"))
-    replay = group.command("replay", _("replay the stored events without calling models or tools"), "workflows:replay")
-    add_id(replay, "id", "workflow")
-
-
 async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, first, moment, table
-
     only = {"archived": arguments.archived, "collection": arguments.folder}
     found = await atelier.workflows.list(arguments.search, arguments.limit + 1, arguments.offset, **only)
     workflows = first(out, found, arguments.limit)
@@ -122,33 +47,7 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
     return 0
 
 
-async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data
-    from atelier_desk.engine.services.workflow.file import to_markdown
-
-    workflow = await atelier.workflows.get(arguments.id)
-    entries = await atelier.workflows.transcript(workflow.id, limit=arguments.limit)
-    tasks = await atelier.tasks.list(workflow.id)
-    if not out.json:
-        out.write(to_markdown(workflow, entries, tasks))
-        return 0
-    turns = [
-        {
-            "message": entry.message.model_dump(mode="json"),
-            "calls": [call.model_dump(mode="json") for call in entry.calls],
-            "questions": [asked.model_dump(mode="json") for asked in entry.questions],
-        }
-        for entry in entries
-    ]
-    data(
-        out, {"workflow": workflow.model_dump(mode="json"), "transcript": turns, "tasks": [task.model_dump(mode="json") for task in tasks]}
-    )
-    return 0
-
-
 async def search(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, table
-
     hits = await atelier.workflows.search(arguments.text, arguments.limit)
     if out.json:
         fields = ("kind", "workflow_id", "workflow_name", "row_id", "seq", "excerpt", "run_id", "message_id", "who", "tool")
@@ -188,8 +87,6 @@ async def archive(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
 
 
 def _changed(workflow: Workflow, out: Output) -> int:
-    from atelier_desk.cli.output import data, line
-
     if out.json:
         data(out, workflow.model_dump(mode="json"))
     else:
@@ -199,8 +96,6 @@ def _changed(workflow: Workflow, out: Output) -> int:
 
 
 async def stop(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import outcome
-
     workflow = await atelier.workflows.get(arguments.id)
     run_id = await atelier.workflows.active(workflow.id)
     await atelier.workflows.stop(workflow.id)
@@ -213,8 +108,6 @@ async def stop(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
 
 async def export(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     """Status 1 also when rows of the workflow are damaged: all else is written."""
-    from atelier_desk.storage.damage import LEFT_OUT
-
     text = await atelier.workflows.export(arguments.id, arguments.format)
     if arguments.format == "json":
         for name in await atelier.workflows.changed_reports(arguments.id):
@@ -234,8 +127,6 @@ async def export(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
         out.note(_(LEFT_OUT), "warn")
     status = 1 if damaged else 0
     if out.json and arguments.format == "md":
-        from atelier_desk.cli.output import data
-
         data(out, {"format": "md", "content": text})
         return status
     out.write(text if text.endswith("\n") else text + "\n")
@@ -243,10 +134,6 @@ async def export(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
 
 async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.files import read_text
-    from atelier_desk.cli.output import data, line
-    from atelier_desk.cli.progress import noted_when_slow
-
     text = await read_text(out, arguments.file)
     steps = {"checking": _("Checking the file…"), "storing": _("Storing the workflow; this cannot be interrupted…")}
     async with noted_when_slow(out, steps["checking"]) as say:
@@ -264,8 +151,6 @@ async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
 
 
 async def delete(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import note_bytes_left, outcome
-
     workflow = await atelier.workflows.get(arguments.id)
     if arguments.for_good:
         removed = await atelier.workflows.purge(workflow.id)
@@ -284,8 +169,6 @@ async def delete(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
 
 async def deleted(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, first, moment, table
-
     found = first(out, await atelier.workflows.list(limit=arguments.limit + 1, deleted=True), arguments.limit)
     if out.json:
         data(out, [workflow.model_dump(mode="json") for workflow in found])
@@ -302,21 +185,7 @@ async def restore(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
     return _changed(await atelier.workflows.undo_delete(arguments.id), out)
 
 
-async def fork(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import outcome
-
-    forked = await atelier.runs.fork(arguments.id, arguments.at)
-    outcome(out, forked.model_dump(mode="json"), f"{forked.id}  {forked.name}")
-    return 0
-
-
 async def choose(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.agent_options import chosen_model
-    from atelier_desk.cli.output import outcome
-    from atelier_desk.domain.agent import Choices
-    from atelier_desk.domain.errors import NotFoundError
-    from atelier_desk.engine.services.common import checks
-
     workflow = await atelier.workflows.get(arguments.id)
     await grant(atelier, out, workflow, workspace(out, arguments))
     if arguments.reset:
@@ -331,95 +200,10 @@ async def choose(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
     choices = await chosen_model(atelier, arguments, agent, workflow)
     changes: dict[str, Any] = {} if arguments.instructions is None else {"instructions": arguments.instructions}
     if arguments.approval is not None:
-        from atelier_desk.profile_words import mode_of
-
         changes["approval"] = mode_of(arguments.approval)
     caps = {name: getattr(arguments, name) for name in ("max_cost", "max_tokens") if getattr(arguments, name) is not None}
     if caps:
         changes["budget"] = choices.budget.model_copy(update=caps)
     workflow = await atelier.workflows.choose(workflow.id, checks.changed(choices, _("workflow"), **changes), agent_id=agent.id)
     outcome(out, workflow.model_dump(mode="json"), f"{workflow.name}: {agent.name}, {workflow.choices.model or agent.config.model}")
-    return 0
-
-
-async def pins(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, moment, table
-
-    found = await atelier.messages.pinned(arguments.id)
-    if out.json:
-        data(out, [message.model_dump(mode="json") for message in found])
-        return 0
-    rows = [(each.id, moment(each.created_at), each.agent_name or _("You"), " ".join(each.content.split())[:80]) for each in found]
-    table(out, rows, (_("id"), _("time"), _("who"), _("text")))
-    return 0
-
-
-async def pin(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import outcome
-
-    message = await atelier.messages.set_pinned(arguments.message, not arguments.off)
-    outcome(out, message.model_dump(mode="json"), _("Pinned") if message.pinned else _("Unpinned"))
-    return 0
-
-
-async def branch(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import outcome
-
-    made = await atelier.messages.branch_here(arguments.message)
-    outcome(out, made.model_dump(mode="json"), f"{made.id}  {made.name}")
-    return 0
-
-
-async def regenerate(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, line
-    from atelier_desk.domain.errors import UsageError
-
-    if bool(arguments.model) != bool(arguments.provider):
-        raise UsageError(_("--provider and --model go together."))
-    workflow = await atelier.workflows.get(arguments.id)
-    turn = arguments.run or workflow.head_run_id or ""
-    if turn:
-        await _tell_again(atelier, turn, out)
-    run_id = await atelier.runs.regenerate(workflow.id, turn, provider=arguments.provider, model=arguments.model)
-    run = await atelier.runs.wait(run_id)
-    if out.json:
-        data(out, run.model_dump(mode="json"))
-        return 0
-    said = [entry.message for entry in await atelier.workflows.transcript(workflow.id) if entry.message.run_id == run_id]
-    line(out, said[-1].content if said and said[-1].role.value != "user" else "")
-    return 0
-
-
-async def _tell_again(atelier: Atelier, run_id: str, out: Output) -> None:
-    """Say what is done once more with the turn: before it is, so that Ctrl-C still helps."""
-    from atelier_desk.domain.workflow import QUEUED, MessageRole
-    from atelier_desk.engine.again_words import CHANGES, changed_words, repeated_words
-
-    turn = await atelier.teams.transcript(run_id)
-    said = sum(entry.message.role is MessageRole.USER and entry.message.kind != QUEUED for entry in turn)
-    done = sum(call.status == "ok" and call.effect in CHANGES for entry in turn for call in entry.calls)
-    for text in filter(None, (repeated_words(said - 1), changed_words(done))):
-        out.note(text, "warn")
-
-
-async def delete_branch(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import outcome
-
-    act = atelier.workflows.undo_delete_branch if arguments.undo else atelier.workflows.delete_branch
-    workflow = await act(arguments.id, arguments.run)
-    outcome(out, workflow.model_dump(mode="json"), _("Branch restored") if arguments.undo else _("Branch deleted"))
-    return 0
-
-
-async def replay(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.render import TextRenderer, renderer_for
-
-    renderer = renderer_for(out)
-    workflow = await atelier.workflows.get(arguments.id)
-    try:
-        async for event in atelier.runs.replay(workflow.id):
-            renderer.show(event)
-    finally:
-        if isinstance(renderer, TextRenderer):
-            renderer.finish()
     return 0

@@ -1,0 +1,66 @@
+"""``atelier tools call``: a tool, called as an agent would."""
+
+from __future__ import annotations
+
+import argparse
+
+from atelier_desk.cli.answers import Answers
+from atelier_desk.cli.commands.tools import tool_named
+from atelier_desk.cli.decisions import Decisions, parse_arguments
+from atelier_desk.cli.files import workspace
+from atelier_desk.cli.follow import Follower
+from atelier_desk.cli.output import Output, data
+from atelier_desk.domain.stream import payloads
+from atelier_desk.domain.stream.event import StreamEvent
+from atelier_desk.engine.atelier import Atelier
+from atelier_desk.engine.gateways.direct_call import direct_agent, direct_message
+from atelier_desk.i18n import _
+
+
+async def call(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    """Status 0 when the tool succeeded, 1 when it failed, 5 when it asks, or needs an approval, and nobody answers here."""
+    tool = tool_named(atelier, arguments.name)
+    given = parse_arguments(await out.read_input() if arguments.arguments == "-" else arguments.arguments)
+    answers = await Answers.create(atelier, out, arguments.answers)
+    decisions = Decisions(atelier, out, arguments.on_approval)
+    folders = workspace(out, arguments)
+    if arguments.workflow:
+        workflow = await atelier.workflows.get(arguments.workflow)
+    else:
+        workflow = await atelier.workflows.create(_("Call of {tool}", tool=tool.name), workspace=folders)
+    names = atelier.registry.get_all_tool_names() if tool.hands_on else []
+    others = tuple(name for name in names if name != tool.name)
+    renderer = _Result(tool.name)
+    follower = Follower(atelier, out, workflow.id, renderer, answers, decisions)
+    try:
+        run_id = await atelier.runs.send(workflow.id, direct_message(tool.name, given), agent=direct_agent(tool.name, others))
+    except BaseException:
+        follower.close()
+        raise
+    status = await follower.follow(run_id)
+    return _show(renderer, status, out)
+
+
+class _Result:
+    """Remembers what the call gave."""
+
+    def __init__(self, tool: str) -> None:
+        self._tool = tool
+        self.end: payloads.ToolEnd | None = None
+        self.error = ""
+
+    def show(self, event: StreamEvent) -> None:
+        match event.payload:
+            case payloads.ToolEnd() as end:
+                self.end = end
+            case payloads.Failure(message=message):
+                self.error = message
+
+
+def _show(renderer: _Result, status: int, out: Output) -> int:
+    if renderer.end is None:
+        if renderer.error:
+            out.note(_("Error: {problem}", problem=renderer.error), "error")
+        return status
+    data(out, renderer.end.result)
+    return status if status else (0 if renderer.end.success else 1)

@@ -1,0 +1,108 @@
+"""``atelier workflows``: the messages of a workflow, its versions, and its turns again."""
+
+from __future__ import annotations
+
+import argparse
+
+from atelier_desk.cli.output import Output, data, line, moment, outcome, table
+from atelier_desk.cli.render import TextRenderer, renderer_for
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.workflow import QUEUED, MessageRole
+from atelier_desk.engine.again_words import CHANGES, changed_words, repeated_words
+from atelier_desk.engine.atelier import Atelier
+from atelier_desk.engine.services.workflow.file import to_markdown
+from atelier_desk.i18n import _
+
+
+async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    workflow = await atelier.workflows.get(arguments.id)
+    entries = await atelier.workflows.transcript(workflow.id, limit=arguments.limit)
+    tasks = await atelier.tasks.list(workflow.id)
+    if not out.json:
+        out.write(to_markdown(workflow, entries, tasks))
+        return 0
+    turns = [
+        {
+            "message": entry.message.model_dump(mode="json"),
+            "calls": [call.model_dump(mode="json") for call in entry.calls],
+            "questions": [asked.model_dump(mode="json") for asked in entry.questions],
+        }
+        for entry in entries
+    ]
+    data(
+        out, {"workflow": workflow.model_dump(mode="json"), "transcript": turns, "tasks": [task.model_dump(mode="json") for task in tasks]}
+    )
+    return 0
+
+
+async def fork(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    forked = await atelier.runs.fork(arguments.id, arguments.at)
+    outcome(out, forked.model_dump(mode="json"), f"{forked.id}  {forked.name}")
+    return 0
+
+
+async def pins(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    found = await atelier.messages.pinned(arguments.id)
+    if out.json:
+        data(out, [message.model_dump(mode="json") for message in found])
+        return 0
+    rows = [(each.id, moment(each.created_at), each.agent_name or _("You"), " ".join(each.content.split())[:80]) for each in found]
+    table(out, rows, (_("id"), _("time"), _("who"), _("text")))
+    return 0
+
+
+async def pin(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    message = await atelier.messages.set_pinned(arguments.message, not arguments.off)
+    outcome(out, message.model_dump(mode="json"), _("Pinned") if message.pinned else _("Unpinned"))
+    return 0
+
+
+async def branch(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    made = await atelier.messages.branch_here(arguments.message)
+    outcome(out, made.model_dump(mode="json"), f"{made.id}  {made.name}")
+    return 0
+
+
+async def regenerate(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    if bool(arguments.model) != bool(arguments.provider):
+        raise UsageError(_("--provider and --model go together."))
+    workflow = await atelier.workflows.get(arguments.id)
+    turn = arguments.run or workflow.head_run_id or ""
+    if turn:
+        await _tell_again(atelier, turn, out)
+    run_id = await atelier.runs.regenerate(workflow.id, turn, provider=arguments.provider, model=arguments.model)
+    run = await atelier.runs.wait(run_id)
+    if out.json:
+        data(out, run.model_dump(mode="json"))
+        return 0
+    said = [entry.message for entry in await atelier.workflows.transcript(workflow.id) if entry.message.run_id == run_id]
+    line(out, said[-1].content if said and said[-1].role.value != "user" else "")
+    return 0
+
+
+async def delete_branch(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    act = atelier.workflows.undo_delete_branch if arguments.undo else atelier.workflows.delete_branch
+    workflow = await act(arguments.id, arguments.run)
+    outcome(out, workflow.model_dump(mode="json"), _("Branch restored") if arguments.undo else _("Branch deleted"))
+    return 0
+
+
+async def replay(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    renderer = renderer_for(out)
+    workflow = await atelier.workflows.get(arguments.id)
+    try:
+        async for event in atelier.runs.replay(workflow.id):
+            renderer.show(event)
+    finally:
+        if isinstance(renderer, TextRenderer):
+            renderer.finish()
+    return 0
+
+
+async def _tell_again(atelier: Atelier, run_id: str, out: Output) -> None:
+    """Say what is done once more with the turn: before it is, so that Ctrl-C still helps."""
+    turn = await atelier.teams.transcript(run_id)
+    said = sum(entry.message.role is MessageRole.USER and entry.message.kind != QUEUED for entry in turn)
+    done = sum(call.status == "ok" and call.effect in CHANGES for entry in turn for call in entry.calls)
+    for text in filter(None, (repeated_words(said - 1), changed_words(done))):
+        out.note(text, "warn")

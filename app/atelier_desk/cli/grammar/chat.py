@@ -1,0 +1,13 @@
+"""The grammar of ``atelier chat``."""
+
+from __future__ import annotations
+
+from atelier_desk.cli.grammar.options import add_agent_options, add_attach_option, add_workflow_options
+from atelier_desk.cli.parser import Adder
+
+
+def register(add: Adder) -> None:
+    parser = add.command("chat")
+    add_workflow_options(parser)
+    add_attach_option(parser, piped=False)
+    add_agent_options(parser)

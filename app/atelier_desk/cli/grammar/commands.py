@@ -1,0 +1,20 @@
+"""The grammar of ``atelier commands``."""
+
+from __future__ import annotations
+
+from atelier_desk.cli.ids import add_id
+from atelier_desk.cli.parser import DATABASE, Adder, number
+from atelier_desk.i18n import _
+
+
+def register(add: Adder) -> None:
+    group = add.group("commands")
+    listing = group.command("list", _("running commands, the oldest first"), needs=DATABASE)
+    add_id(listing, "--workflow", "workflow", help=_("of this workflow only"))
+    output = group.command("output", _("show the output of a command"))
+    output.add_argument("--offset", metavar="N", type=number(int, least=0), default=0, help=_("start at this byte"))
+    given = group.command("input", _("send a line of input to a command"))
+    stop = group.command("stop", _("stop a command and its child processes"))
+    for command in (output, given, stop):
+        command.add_argument("command_id", metavar="COMMAND", help=_("its id, which can be abbreviated"))
+    given.add_argument("text", metavar="TEXT")

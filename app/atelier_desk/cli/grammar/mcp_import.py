@@ -1,0 +1,27 @@
+"""The grammar of ``atelier mcp import``."""
+
+from __future__ import annotations
+
+from atelier_desk.cli.parser import Adder
+from atelier_desk.i18n import _
+
+
+def register(group: Adder) -> None:
+    """Add the command to the group ``mcp``."""
+    read = group.command(
+        "import",
+        _("find servers in a file, a link or programs on this computer; add them with --add"),
+        handler="mcp_import:import_",
+    )
+    read.add_argument(
+        "source",
+        metavar="FILE|LINK",
+        nargs="?",
+        help=_(
+            "a file of another program, a server.json, a bundle (.mcpb), a link, or - for standard input; without it, this machine"
+            " is searched"
+        ),
+    )
+    read.add_argument("--workspace", metavar="DIR", action="append", help=_("look in this folder, too (repeatable)"))
+    read.add_argument("--add", metavar="NAME", nargs="*", help=_("add these of them; without names, all"))
+    read.add_argument("--value", metavar="NAME=VALUE", action="append", help=_("what a server asks for (repeatable)"))

@@ -1,0 +1,31 @@
+"""The grammar of ``atelier media``."""
+
+from __future__ import annotations
+
+from atelier_desk.cli.parser import DATABASE, Adder
+from atelier_desk.i18n import _
+
+SERVICES = ("tripo", "meshy")
+"""As ``web.making`` has them, which takes too long to load for a help text."""
+
+
+def register(add: Adder) -> None:
+    group = add.group("media")
+    group.command("list", _("the services that are set up"), needs=DATABASE)
+    sees = group.command("describe", _("choose the model that describes pictures"))
+    sees.add_argument("model", metavar="PROVIDER/MODEL")
+    images = group.command("images", _("choose the endpoint that makes pictures"))
+    images.add_argument(
+        "address", metavar="U", help=_("the address of an images endpoint in OpenAI's form, such as https://api.openai.com/v1")
+    )
+    images.add_argument("model", metavar="MODEL", help=_("the model that is asked there, such as gpt-image-1"))
+    models = group.command("models", _("choose the service that makes 3D models"))
+    models.add_argument("service", choices=SERVICES)
+    models.add_argument("--address", metavar="U", default="", help=_("the address of another server that answers as the service does"))
+    for each in (images, models):
+        variable = _("the environment variable that holds the key; only its name is stored")
+        each.add_argument("--api-key-env", metavar="VAR", default="", help=variable)
+    test = group.command("test", _("check a service's key; free of charge"), needs=DATABASE)
+    test.add_argument("what", choices=("images", "models"))
+    remove = group.command("remove", _("disable a service and remove its key"))
+    remove.add_argument("what", choices=("describe", "images", "models"))

@@ -1,0 +1,98 @@
+"""The grammar of ``atelier memory``."""
+
+from __future__ import annotations
+
+import argparse
+
+from atelier_desk.cli.ids import add_id
+from atelier_desk.cli.parser import DATABASE, Adder, names, number
+from atelier_desk.domain import limits
+from atelier_desk.i18n import _
+
+TYPES = ("user_pref", "context", "knowledge", "decision")
+MOST_DAYS = 36_500
+SCOPES = ("workflow", "general", "both")
+
+
+def register(add: Adder) -> None:
+    group = add.group("memory")
+    added = group.command("add", _("remember something"))
+    added.add_argument("content", metavar="TEXT", help=_("what to remember; - reads standard input"))
+    added.add_argument("--type", choices=TYPES, default="knowledge")
+    add_id(added, "--workflow", "workflow", help=_("for this workflow only"))
+    added.add_argument("--tags", metavar="A,B", type=names, default=[])
+    added.add_argument("--importance", metavar="X", type=number(float, least=0), help=_("0 to 1"))
+    listing = group.command("list", _("memories, the newest first"), needs=DATABASE)
+    _filters(listing)
+    listing.add_argument("--offset", metavar="N", type=number(int, least=0), default=0)
+    search = group.command("search", _("find memories by meaning and words"))
+    search.add_argument("query", metavar="TEXT")
+    _filters(search)
+    search.add_argument("--threshold", metavar="X", type=number(float, least=0), help=_("least relevance, 0 to 1"))
+    proposed = group.command("proposed", _("memories that agents propose for all workflows"))
+    add_id(proposed, "--workflow", "workflow", help=_("of this workflow only"))
+    proposed.add_argument("--limit", metavar="N", type=number(int, least=1), default=20)
+    ask = group.command("ask", _("let the model propose memories from a workflow's last turn"))
+    add_id(ask, "workflow", "workflow")
+    keep = group.command("keep", _("approve a proposed memory"))
+    add_id(keep, "id", "memory")
+    keep.add_argument("--here", action="store_true", help=_("for its own workflow only"))
+    keep.add_argument("--undo", action="store_true", help=_("undo the approval; --workflow says where to keep the memory"))
+    add_id(keep, "--workflow", "workflow")
+    edit = group.command("edit", _("change a memory"))
+    add_id(edit, "id", "memory")
+    edit.add_argument("--text", metavar="TEXT", help=_("new text; - reads standard input"))
+    edit.add_argument("--type", choices=TYPES)
+    edit.add_argument("--tags", metavar="A,B", type=names)
+    edit.add_argument("--importance", metavar="X", type=number(float, least=0), help=_("0 to 1"))
+    edit.add_argument("--expires", metavar=_("DAYS"), type=_days, help=_("days until it expires, or never"))
+    pairs = group.command("pairs", _("duplicate and contradicting memories"))
+    add_id(pairs, "--workflow", "workflow", help=_("of this workflow (and the general ones)"))
+    pairs.add_argument("--limit", metavar="N", type=number(int, least=1), default=20)
+    merge = group.command("merge", _("keep one of two memories and delete the other"))
+    add_id(merge, "keep", "memory")
+    add_id(merge, "other", "memory")
+    both = group.command("both", _("keep both memories of a pair"))
+    add_id(both, "first", "memory")
+    add_id(both, "second", "memory")
+    both.add_argument("--undo", action="store_true", help=_("show them as a pair again"))
+    pin = group.command("pin", _("pin a memory so that it never expires"))
+    add_id(pin, "id", "memory")
+    pin.add_argument("--off", action="store_true", help=_("unpin"))
+    switch = group.command("switch", _("turn memory on or off for a workflow's agents"))
+    add_id(switch, "workflow", "workflow")
+    switch.add_argument("state", nargs="?", choices=("on", "off"), help=_("shows the state when omitted"))
+    delete = group.command("delete", _("delete a memory; it can be restored for {n} days", n=limits.DELETED_DAYS))
+    add_id(delete, "id", "memory")
+    delete.add_argument("--for-good", action="store_true", help=_("delete permanently, also an already deleted one"))
+    deleted = group.command("deleted", _("deleted memories that can be restored, the latest first"), needs=DATABASE)
+    deleted.add_argument("--limit", metavar="N", type=number(int, least=1), default=100)
+    restore = group.command("restore", _("restore a deleted memory; undoes a merge"))
+    add_id(restore, "id", "deleted memory")
+    export = group.command("export", _("memories as JSON, to standard output"), needs=DATABASE)
+    add_id(export, "--workflow", "workflow", help=_("of this workflow only"))
+    imported = group.command("import", _("import exported memories"))
+    imported.add_argument("file", metavar="FILE")
+    imported.add_argument("--on-conflict", choices=("skip", "overwrite", "rename"), default="skip")
+    anew = group.command("reembed", _("compute missing embeddings"))
+    only = anew.add_mutually_exclusive_group()
+    only.add_argument("--status", action="store_true", help=_("only show the progress"))
+    only.add_argument("--pause", action="store_true", help=_("pause"))
+    only.add_argument("--resume", action="store_true", help=_("continue in the background"))
+
+
+def _days(text: str) -> int:
+    if text == "never":
+        return 0
+    days = number(int, least=1)(text)
+    if days > MOST_DAYS:
+        raise argparse.ArgumentTypeError(_("1 to {most} days, or never", most=MOST_DAYS))
+    return int(days)
+
+
+def _filters(parser: argparse.ArgumentParser) -> None:
+    add_id(parser, "--workflow", "workflow", help=_("of this workflow (and the general ones, see --scope)"))
+    parser.add_argument("--scope", choices=SCOPES, default="both")
+    parser.add_argument("--type", choices=TYPES)
+    parser.add_argument("--tags", metavar="A,B", type=names, default=[])
+    parser.add_argument("--limit", metavar="N", type=number(int, least=1), default=10)

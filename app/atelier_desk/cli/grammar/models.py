@@ -1,0 +1,41 @@
+"""The grammar of ``atelier models``."""
+
+from __future__ import annotations
+
+from atelier_desk.cli.parser import DATABASE, Adder, number
+from atelier_desk.i18n import _
+
+
+def register(add: Adder) -> None:
+    group = add.group("models")
+    listing = group.command("list", _("all models that can be reached"), needs=DATABASE)
+    listing.add_argument("--provider", metavar="P", help=_("of this provider only"))
+
+    group.command(
+        "refresh",
+        _("update the list of hosted models, limits and prices from models.dev"),
+        needs=DATABASE,
+    )
+    edit = group.command("edit", _("edit what is known about a model; other values are kept"), needs=DATABASE)
+    edit.add_argument("provider", metavar="PROVIDER")
+    edit.add_argument("model", metavar="MODEL")
+    edit.add_argument("--window", metavar="N", type=number(int, least=1), dest="context_window", help=_("context window in tokens"))
+    edit.add_argument(
+        "--max-output", metavar="N", type=number(int, least=1), dest="max_output_tokens",
+        help=_("max reply length in tokens"),
+    )  # fmt: skip
+    for option, dest, help in (
+        ("--price-in", "price_input", _("US dollars per million input tokens")),
+        ("--price-out", "price_output", _("US dollars per million output tokens")),
+        ("--price-cache-read", "price_cache_read", _("US dollars per million cached input tokens")),
+        ("--price-cache-write", "price_cache_write", _("US dollars per million tokens written to the cache")),
+    ):
+        edit.add_argument(option, metavar="USD", type=number(float, least=0), dest=dest, help=help)
+    edit.add_argument("--label", metavar="TEXT", help=_("its display name"))
+    for option, dest, help in (
+        ("--tools", "supports_tools", _("whether it can call tools")),
+        ("--vision", "supports_vision", _("whether it supports images")),
+        ("--thinking", "supports_thinking", _("whether it supports thinking")),
+    ):
+        edit.add_argument(option, choices=("yes", "no"), dest=dest, help=help)
+    edit.add_argument("--reset", action="store_true", help=_("reset all changes first"))

@@ -1,0 +1,92 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import argparse
+
+from atelier_desk.cli.ids import add_id
+from atelier_desk.cli.parser import Parser, names, number
+from atelier_desk.i18n import _
+
+TOOL_MODES = ("direct", "sections", "invoke")
+DIALECTS = ("auto", "native", "xml", "guided")
+PROFILES = ("plan", "ask", "ask-all", "edit", "free")
+FORMER = {"selective": "ask", "manual": "ask-all", "auto": "free"}
+"""The names that agent files and the program before this one use, accepted too."""
+EFFORTS = ("off", "low", "medium", "high")
+ON_APPROVAL = ("ask", "allow", "deny")
+
+
+def add_agent_options(parser: Parser) -> None:
+    """Options that choose or make up an agent."""
+    who = parser.add_argument_group(_("agent"))
+    add_model_options(who)
+    who.add_argument("--system", metavar="TEXT", help=_("other instructions than the agent's"))
+    who.add_argument("--tools", metavar="A,B", type=names, help=_("the tools it may use; an empty list for none"))
+    who.add_argument("--tool-mode", choices=TOOL_MODES, help=_("tool loading"))
+    who.add_argument("--tool-dialect", choices=DIALECTS, help=_("tool-call format"))
+    add_profile_option(who)
+    who.add_argument("--max-cost", metavar="USD", type=number(float, least=0), help=_("stop at this cost"))
+    who.add_argument("--max-tokens", metavar="N", type=number(int, least=1), help=_("stop at this many tokens"))
+    who.add_argument("--timeout", metavar="S", type=number(float, least=0.001), help=_("stop after this many seconds"))
+    add_people_options(who)
+    add_workspace_option(who)
+
+
+def add_workspace_option(parser: argparse._ActionsContainer) -> None:
+    """``--workspace``: folders that are granted; read with ``workspace``."""
+    parser.add_argument("--workspace", metavar="DIR", action="append", default=[], help=_("a folder the workflow may use (repeatable)"))
+
+
+def add_schema_option(parser: argparse._ActionsContainer) -> None:
+    """``--schema``: the form of the answers; read with ``schema_from``."""
+    parser.add_argument("--schema", metavar="FILE", help=_("a JSON Schema that the answer has to fit; - reads standard input"))
+
+
+def add_profile_option(who: argparse._ActionsContainer) -> None:
+    """``--approval``: the permission profile by its name; ``profile_words.mode_of`` turns it into what is stored."""
+    who.add_argument(
+        "--profile",
+        "--approval",
+        dest="approval",
+        type=lambda name: FORMER.get(name, name),
+        choices=PROFILES,
+        help=_(
+            "what it may do without asking (the agent's own): plan only reads, ask asks before changes, ask-all before every call, "
+            "edit may also change files of its folders, free asks only about protected files, installations, what leaves the sandbox, "
+            "repaired arguments and commands of unknown effect"
+        ),
+    )
+
+
+def add_model_options(who: argparse._ActionsContainer) -> None:
+    """Options that choose what a workflow keeps until another is chosen."""
+    who.add_argument("--agent", metavar="NAME", help=_("the agent that works, from now on (the workflow's own, else the default one)"))
+    who.add_argument("--provider", metavar="P", help=_("another provider than the agent's, from now on"))
+    who.add_argument("--model", metavar="M", help=_("another model than the agent's, from now on"))
+    who.add_argument("--effort", choices=EFFORTS, help=_("how long the model thinks before it answers, where it can be told"))
+
+
+def add_workflow_options(parser: Parser) -> None:
+    """Options that choose the workflow to go on in."""
+    which = parser.add_mutually_exclusive_group()
+    add_id(which, "--workflow", "workflow", help=_("continue this workflow"))
+    which.add_argument("--continue", "-c", action="store_true", dest="latest", help=_("continue the most recent workflow"))
+
+
+def add_people_options(parser: argparse._ActionsContainer) -> None:
+    """Options that say how questions and calls that need an approval are dealt with, shared by everything that follows a run."""
+    parser.add_argument("--answers", metavar="ask|skip|FILE", default="ask", help=_("how to answer the agents' questions"))
+    parser.add_argument(
+        "--on-approval",
+        choices=ON_APPROVAL,
+        default="ask",
+        help=_("how to handle calls that need approval: ask here, allow or deny all"),
+    )
+
+
+def add_attach_option(parser: argparse.ArgumentParser, *, piped: bool = True) -> None:
+    """``piped``: ``-`` takes standard input."""
+    words = _("a text, PDF or picture that goes with the prompt, or a folder with its texts (repeatable); - waits for standard input")
+    plain = _("a text, PDF or picture that goes with the first message, or a folder with its texts (repeatable)")
+    parser.add_argument("--attach", metavar="FILE", action="append", default=[], help=words if piped else plain)

@@ -1,0 +1,16 @@
+"""The grammar of ``atelier tools own``."""
+
+from __future__ import annotations
+
+from atelier_desk.cli.parser import Adder
+from atelier_desk.i18n import _
+
+
+def register(tools: Adder) -> None:
+    own = tools.group("own", _("your own tool files"), module="own_tools")
+    own.command("list", _("the files of the tools folder"))
+    confirm = own.command("confirm", _("confirm a file you have reviewed, so that it is loaded"))
+    confirm.add_argument("file", metavar="FILE", help=_("its name in the tools folder"))
+    confirm.add_argument("--sha256", metavar="H", help=_("the hash of what you reviewed; any other content is refused"))
+    revoke = own.command("revoke", _("revoke a file"))
+    revoke.add_argument("file", metavar="FILE", help=_("its name in the tools folder"))

@@ -1,0 +1,78 @@
+"""The grammar of ``atelier permissions``."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from datetime import datetime, timedelta
+
+from atelier_desk.cli.grammar.options import PROFILES
+from atelier_desk.cli.ids import add_id
+from atelier_desk.cli.parser import DATABASE, Adder, number
+from atelier_desk.i18n import _
+
+ACTIONS = ("allow", "ask", "deny")
+SCOPES = ("always", "folder", "workflow", "agent")
+DECISIONS = ("allowed", "approved", "rejected", "cancelled", "denied")
+AUDITED = 50
+"""Entries of the audit trail that are listed where no number is given."""
+
+
+def register(add: Adder) -> None:
+    group = add.group("permissions")
+    group.command("list", _("list the rules, the last used first; deny overrides ask, ask overrides allow"), needs=DATABASE)
+    new = group.command("add", _("add a rule"))
+    forms = _("such as 'tool', 'tool(src/**)', 'tool(git log:*)', 'tool(cd vendor && make)', 'mcp__github', 'section:web_ops'")
+    new.add_argument("rule", metavar="RULE", help=forms)
+    new.add_argument("--action", choices=ACTIONS, required=True)
+    new.add_argument("--match", metavar="EXAMPLE", action="append", default=[], help=_("an example it must match, such as 'git log -1'"))
+    new.add_argument("--not-match", metavar="EXAMPLE", action="append", default=[], help=_("an example it must not match"))
+    load = group.command("import", _("import rules from .claude/settings.json or opencode.json"))
+    load.add_argument("file", metavar="FILE")
+    load.add_argument("--dry-run", action="store_true", help=_("only preview the result"))
+    for command in (new, load):
+        command.add_argument("--scope", choices=SCOPES, default="always", help=_("its scope (always)"))
+        add_id(command, "--workflow", "workflow", help=_("the workflow of --scope workflow"))
+        command.add_argument("--folder", metavar="DIR", default="", help=_("the folder of --scope folder: workflows that work in it"))
+        command.add_argument("--agent", metavar="AGENT", default="", help=_("name or id of the agent of --scope agent"))
+    remove = group.command("remove", _("remove rules"))
+    confirm = group.command("confirm", _("enable rules of a backup from another installation"))
+    for command in (remove, confirm):
+        command.add_argument("rule", metavar="ID", nargs="+", help=_("ids of rules, which can be abbreviated"))
+    test = group.command("test", _("which rule decides a call; nothing is run"))
+    test.add_argument("tool", metavar="TOOL")
+    test.add_argument("arguments", metavar="JSON", help=_("the arguments of the call; - reads standard input"))
+    test.add_argument("--workspace", metavar="DIR", action="append", default=[], help=_("a folder it may work in"))
+    test.add_argument("--agent", metavar="AGENT", default="", help=_("name or id of the agent that makes it"))
+    add_id(test, "--workflow", "workflow", help=_("the workflow it is made in"))
+    test.add_argument("--profile", choices=PROFILES, default="ask", help=_("the profile it is made under (ask)"))
+    again = group.command("replay", _("what today's rules would decide for a workflow's calls; nothing is run"), needs=DATABASE)
+    add_id(again, "workflow", "workflow")
+    again.add_argument("--all", action="store_true", help=_("every decision, not only those that would differ today"))
+    safe = group.command("commands", _("the commands that run without asking, and with which options"), needs=DATABASE)
+    safe.add_argument("words", metavar="WORD", nargs="*", help=_("only those with all these words"))
+    audit = group.command("audit", _("what was decided about the calls of agents, the newest first"), needs=DATABASE)
+    add_id(audit, "--workflow", "workflow", help=_("of this workflow only"))
+    audit.add_argument("--agent", metavar="AGENT", default="", help=_("of calls by the agent of this name or id"))
+    audit.add_argument("--tool", metavar="TOOL", default="", help=_("of calls of this tool"))
+    audit.add_argument("--decision", choices=DECISIONS, help=_("those with this outcome"))
+    audit.add_argument("--text", metavar="WORDS", default="", help=_("those whose call, agent or rule has all these words"))
+    when = _("a day (2026-11-23), a time (2026-11-23T14:30), or how long ago (7d, 12h)")
+    audit.add_argument("--since", metavar="WHEN", type=moment, help=_("from then on: {when}", when=when))
+    audit.add_argument("--until", metavar="WHEN", type=moment, help=_("before then"))
+    most = _("at most N, the newest (default {count}; all with --csv)", count=AUDITED)
+    audit.add_argument("--limit", metavar="N", type=number(int, least=1), help=most)
+    audit.add_argument("--csv", metavar="FILE", help=_("write CSV to a file; - is standard output"))
+
+
+def moment(text: str) -> datetime:
+    """A moment as a person writes it, in the time of this machine."""
+    ago = re.fullmatch(r"(\d{1,5})([dh])", text)
+    try:
+        if ago is not None:
+            count = int(ago[1])
+            return datetime.now().astimezone() - (timedelta(days=count) if ago[2] == "d" else timedelta(hours=count))
+        return datetime.fromisoformat(text).astimezone()
+    except (ValueError, OverflowError):
+        problem = _("it must be a day (2026-11-23), a time (2026-11-23T14:30), or how long ago (7d, 12h), not {text}", text=repr(text))
+        raise argparse.ArgumentTypeError(problem) from None

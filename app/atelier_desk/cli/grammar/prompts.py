@@ -1,0 +1,28 @@
+"""The grammar of ``atelier prompts``."""
+
+from __future__ import annotations
+
+from atelier_desk.cli.parser import DATABASE, Adder
+from atelier_desk.i18n import N_, _
+
+TEXT = N_("the text, with {{variables}}, or {{variable=default}}; - reads standard input")
+
+
+def register(add: Adder) -> None:
+    group = add.group("prompts")
+    listing = group.command("list", _("all prompts"), needs=DATABASE)
+    listing.add_argument("--search", metavar="TEXT", default="", help=_("those alone that have these words"))
+    show = group.command("show", _("a prompt as a Markdown file, to standard output"), needs=DATABASE)
+    added = group.command("add", _("store a prompt"))
+    edit = group.command("edit", _("change a prompt"))
+    remove = group.command("remove", _("remove a prompt"))
+    for command in (show, added, edit, remove):
+        command.add_argument("name", metavar="NAME")
+    added.add_argument("--text", metavar="TEXT", required=True, help=_(TEXT))
+    edit.add_argument("--text", metavar="TEXT", help=_(TEXT))
+    edit.add_argument("--rename", metavar="NAME", help=_("another name"))
+    for command in (added, edit):
+        command.add_argument("--description", metavar="TEXT", help=_("a line that says what it is for"))
+    imported = group.command("import", _("store the prompts of files: Markdown, also of Claude Code, Copilot and Codex; recipes of goose"))
+    imported.add_argument("files", metavar="FILE", nargs="+", help=_("Markdown or YAML; - reads standard input as Markdown"))
+    imported.add_argument("--on-conflict", choices=("skip", "overwrite", "rename"), default="rename")

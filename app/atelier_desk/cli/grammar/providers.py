@@ -1,0 +1,66 @@
+"""The grammar of ``atelier providers``."""
+
+from __future__ import annotations
+
+import argparse
+
+from atelier_desk.cli.parser import DATABASE, Adder
+from atelier_desk.i18n import _
+
+KEY_STYLES = ("auto", "bearer", "api-key", "x-api-key", "x-goog-api-key")
+
+
+def register(add: Adder) -> None:
+    from atelier_desk.llm.registry import provider_types
+
+    kinds = [entry.kind for entry in provider_types()]
+    group = add.group("providers")
+    group.command("list", _("all providers"), needs=DATABASE)
+    services = group.command("presets", _("services and programs that can be added, with what each needs"), needs=DATABASE)
+    services.add_argument("search", metavar="WORDS", nargs="?", default="", help=_("only those with these words"))
+    added = group.command("add", _("configure a server"))
+    added.add_argument("name", metavar="NAME")
+    added.add_argument("--kind", choices=kinds, help=_("the server's API; required without --preset"))
+    added.add_argument("--preset", metavar="SERVICE", default="", help=_("a service of atelier providers presets: its kind and address"))
+    added.add_argument("--base-url", metavar="U", default="", help=_("the server's address, if not the default"))
+    added.add_argument(
+        "--api-key-env", metavar="VAR", default="", help=_("the environment variable that holds the key; only its name is stored")
+    )
+    connection_options(added)
+    added.add_argument("--no-test", action="store_true", help=_("do not test the server"))
+    edit = group.command("edit", _("edit a server; other values are kept"))
+    edit.add_argument("name", metavar="NAME")
+    edit.add_argument("--base-url", metavar="U", help=_("the server's address; empty for the default"))
+    edit.add_argument("--api-key-env", metavar="VAR", help=_("the environment variable with the key; empty to remove it"))
+    connection_options(edit)
+    switch = edit.add_mutually_exclusive_group()
+    switch.add_argument("--enable", action="store_true", dest="enabled", default=None, help=_("enable it"))
+    switch.add_argument("--disable", action="store_false", dest="enabled", default=None, help=_("disable it"))
+    rename = group.command("rename", _("rename a server; agents and workflows keep using it"))
+    rename.add_argument("name", metavar="NAME")
+    rename.add_argument("to", metavar="NEW")
+    remove = group.command("remove", _("remove a server and its key"))
+    remove.add_argument("name", metavar="NAME")
+    test = group.command("test", _("test a server"))
+    test.add_argument("name", metavar="NAME")
+    file = group.command("key-file", _("whether keys are kept in a file, where there is no system keyring"), needs=DATABASE)
+    file.add_argument("on", metavar="on|off", choices=("on", "off"), nargs="?", help=_("on keeps them there, off deletes the file"))
+    models = group.command("models", _("the models a server offers"), needs=DATABASE)
+    models.add_argument("name", metavar="NAME")
+
+
+def connection_options(parser: argparse.ArgumentParser) -> None:
+    """How a server is reached, beside its address and key."""
+    parser.add_argument("--ca-file", metavar="FILE", help=_("a PEM file with the certificate of the authority that signed the server's"))
+    parser.add_argument(
+        "--header",
+        metavar="'NAME: $VAR'",
+        action="append",
+        help=_("sent with each request; only the variable's name is stored, a value of its own goes to the keyring (repeatable)"),
+    )
+    parser.add_argument("--api-version", metavar="V", help=_("sent as ?api-version=V (Azure)"))
+    parser.add_argument(
+        "--key-style",
+        choices=KEY_STYLES,
+        help=_("the header of the key: Authorization: Bearer, api-key, x-api-key or x-goog-api-key; auto knows which"),
+    )

@@ -1,0 +1,22 @@
+"""The grammar of ``atelier questions``."""
+
+from __future__ import annotations
+
+from atelier_desk.cli.ids import add_id
+from atelier_desk.cli.parser import DATABASE, Adder, names
+from atelier_desk.i18n import _
+
+
+def register(add: Adder) -> None:
+    group = add.group("questions")
+    listing = group.command("list", _("questions that wait, the oldest first"), needs=DATABASE)
+    add_id(listing, "--workflow", "workflow", help=_("of this workflow only"))
+    answer = group.command("answer", _("answer a question"))
+    add_id(answer, "id", "question")
+    answer.add_argument("--options", metavar="A,B", type=names, default=[], help=_("ids, labels or numbers of options"))
+    answer.add_argument("--text", metavar="T", default="")
+    answer.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help=_("a field of a server's form (repeatable)"))
+    answer.add_argument("--accept", action="store_true", help=_("accept a server's request with its form as is"))
+    answer.add_argument("--decline", action="store_true", help=_("decline a server's request; skip cancels it"))
+    skip = group.command("skip", _("skip a question"))
+    add_id(skip, "id", "question")

@@ -1,0 +1,17 @@
+"""The grammar of ``atelier reports``."""
+
+from __future__ import annotations
+
+from atelier_desk.cli.parser import Adder
+from atelier_desk.i18n import _
+
+
+def register(add: Adder) -> None:
+    group = add.group("reports")
+    listing = group.command("list", _("the reports of a workflow"))
+    show = group.command("show", _("show a report; refused if its file was changed"))
+    accept = group.command("accept", _("accept a report's file as changed by another program"))
+    for command in (listing, show, accept):
+        command.add_argument("workflow", metavar="WORKFLOW", help=_("its id"))
+    for command in (show, accept):
+        command.add_argument("name", metavar="NAME")

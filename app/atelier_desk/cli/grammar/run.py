@@ -1,0 +1,43 @@
+"""The grammar of ``atelier run``."""
+
+from __future__ import annotations
+
+from atelier_desk.cli.grammar.options import add_agent_options, add_attach_option, add_schema_option, add_workflow_options
+from atelier_desk.cli.parser import Adder
+from atelier_desk.i18n import _
+
+
+def register(add: Adder) -> None:
+    ends = _(
+        "Exit status: 0 completed, 1 failed, 2 wrong usage, 3 abandoned by the agent, 4 limit reached, 5 "
+        "waiting for an answer or an approval, 130 cancelled. A last reply that was cut, filtered or empty "
+        "also exits with 0; standard error and finish_reason (length, content_filter, empty) of the events "
+        "message and workflow_complete say so."
+    )
+    form = _(
+        "With --schema, the event workflow_complete of --json has the parsed object under answer. An answer that still does not fit after "
+        "a second try stands as it is: answer is missing then, and standard error, or the event misfit, says why."
+    )
+    parser = add.command("run", epilog=f"{ends} {form}")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument(
+        "prompt",
+        metavar="PROMPT",
+        nargs="?",
+        help=_("the prompt; - reads standard input, which is attached when a prompt is given"),
+    )
+    what.add_argument("--prompt", metavar="NAME", dest="own_prompt", help=_("in place of PROMPT, one of your own: atelier prompts list"))
+    parser.add_argument(
+        "--set",
+        metavar="VARIABLE=VALUE",
+        action="append",
+        default=[],
+        dest="values",
+        help=_("fills in a variable of --prompt (repeatable)"),
+    )
+    add_workflow_options(parser)
+    add_attach_option(parser)
+    parser.add_argument("--quiet", "-q", action="store_true", help=_("print only the answer; problems go to standard error"))
+    add_schema_option(parser)
+    parser.add_argument("--step", action="store_true", help=_("step by step: Enter takes the next one; without a terminal one alone"))
+    add_agent_options(parser)

@@ -1,0 +1,16 @@
+"""The grammar of ``atelier settings``."""
+
+from __future__ import annotations
+
+from atelier_desk.cli.parser import DATABASE, Adder
+from atelier_desk.i18n import _
+
+
+def register(add: Adder) -> None:
+    group = add.group("settings")
+    group.command("list", _("every setting and its value"), needs=DATABASE)
+    get = group.command("get", _("the value of one setting"), needs=DATABASE)
+    get.add_argument("key", metavar="KEY")
+    change = group.command("set", _("change a setting; applies at once"))
+    change.add_argument("key", metavar="KEY")
+    change.add_argument("value", metavar="VALUE", help=_("a JSON value or a plain word"))

@@ -1,0 +1,22 @@
+"""The grammar of ``atelier skills``."""
+
+from __future__ import annotations
+
+from atelier_desk.cli.parser import DATABASE, Adder
+from atelier_desk.i18n import _
+
+
+def register(add: Adder) -> None:
+    group = add.group("skills")
+    listing = group.command("list", _("list the skills found and which are enabled"), needs=DATABASE)
+    show = group.command("show", _("show a skill and its files"), needs=DATABASE)
+    on = group.command("on", _("enable a skill"))
+    off = group.command("off", _("disable a skill"))
+    for command in (show, on, off):
+        command.add_argument("name", metavar="NAME", help=_("its name, or its file where several have the name"))
+    for command in (listing, show, on, off):
+        command.add_argument("--workspace", metavar="DIR", action="append", help=_("a folder to look in; without it, the current one"))
+    trust = group.command("trust", _("trust folders: agents use their skills and follow their AGENTS.md"))
+    trust.add_argument("folder", metavar="DIR", nargs="+", help=_("a folder on this computer"))
+    added = group.command("add", _("install a skill from a folder"))
+    added.add_argument("folder", metavar="DIR", help=_("the folder with a SKILL.md"))

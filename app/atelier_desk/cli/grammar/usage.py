@@ -1,0 +1,16 @@
+"""The grammar of ``atelier usage``."""
+
+from __future__ import annotations
+
+from atelier_desk.cli.parser import DATABASE, Adder, number
+from atelier_desk.i18n import _
+
+BY = ("day", "model", "agent", "workflow")
+
+
+def register(add: Adder) -> None:
+    command = add.command("usage", handler="usage:show", needs=DATABASE)
+    command.add_argument("--by", choices=BY, default="day", help=_("group by (default: day)"))
+    days = number(int, least=0)
+    command.add_argument("--days", metavar="N", type=days, default=30, help=_("of the last N days, today among them; 0: of all time"))
+    command.add_argument("--csv", metavar="FILE", help=_("write all figures as CSV to a file; - is standard output"))

@@ -1,0 +1,85 @@
+"""The grammar of ``atelier workflows``."""
+
+from __future__ import annotations
+
+from atelier_desk.cli.grammar.options import add_model_options, add_profile_option, add_workspace_option
+from atelier_desk.cli.ids import add_id
+from atelier_desk.cli.parser import DATABASE, Adder, number
+from atelier_desk.domain import limits
+from atelier_desk.i18n import _
+
+
+def register(add: Adder) -> None:
+    group = add.group("workflows")
+    listing = group.command("list", _("all workflows, the latest first"), needs=DATABASE)
+    listing.add_argument("--search", metavar="TEXT", default="", help=_("only those whose name contains this"))
+    listing.add_argument("--folder", metavar="NAME", help=_("only those in this folder of the list"))
+    listing.add_argument("--archived", action="store_true", help=_("only those in the archive"))
+    listing.add_argument("--limit", metavar="N", type=number(int, least=1), default=100)
+    listing.add_argument("--offset", metavar="N", type=number(int, least=0), default=0)
+    show = group.command("show", _("the messages of a workflow"), handler="turns:show", needs=DATABASE)
+    add_id(show, "id", "workflow")
+    show.add_argument("--limit", metavar="N", type=number(int, least=1), default=100, help=_("newest messages"))
+    search = group.command("search", _("search messages, tool calls, reports and memories"), needs=DATABASE)
+    search.add_argument("text", metavar="TEXT")
+    search.add_argument("--limit", metavar="N", type=number(int, least=1), default=50)
+    title = group.command("title", _("rename a workflow; without a text, its model generates a title"))
+    add_id(title, "id", "workflow")
+    title.add_argument("text", metavar="TEXT", nargs="?", default="")
+    move = group.command("move", _("move a workflow to a folder"))
+    add_id(move, "id", "workflow")
+    move.add_argument("folder", metavar="NAME", nargs="?", default="", help=_("omit to remove it from its folder"))
+    archive = group.command("archive", _("archive a workflow"))
+    add_id(archive, "id", "workflow")
+    archive.add_argument("--undo", action="store_true", help=_("unarchive it"))
+    stop = group.command("stop", _("stop the current turn of a workflow; completed work is kept"))
+    add_id(stop, "id", "workflow")
+    export = group.command("export", _("a workflow as JSON or Markdown, to standard output"), needs=DATABASE)
+    add_id(export, "id", "workflow")
+    export.add_argument("--format", choices=("json", "md"), default="json")
+    imported = group.command("import", _("import an exported workflow"))
+    imported.add_argument("file", metavar="FILE")
+    imported.add_argument("--on-conflict", choices=("skip", "overwrite", "rename"), default="rename")
+    days = limits.DELETED_DAYS
+    what = _("delete a workflow and its contents; it can be restored for {n} days", n=days)
+    delete = group.command("delete", what)
+    add_id(delete, "id", "workflow")
+    delete.add_argument("--for-good", action="store_true", help=_("delete permanently, also an already deleted one"))
+    deleted = group.command("deleted", _("list deleted workflows that can be restored"), needs=DATABASE)
+    deleted.add_argument("--limit", metavar="N", type=number(int, least=1), default=100)
+    restore = group.command("restore", _("restore a deleted workflow"))
+    add_id(restore, "id", "workflow")
+    fork = group.command("fork", _("fork a workflow at an event"), handler="turns:fork")
+    add_id(fork, "id", "workflow")
+    fork.add_argument("--at", metavar="SEQ", type=number(int, least=1), required=True, help=_("number of the last event it keeps"))
+    choose = group.command("choose", _("choose a workflow's agent, model, limits and folders"))
+    add_id(choose, "id", "workflow")
+    add_workspace_option(choose)
+    add_model_options(choose)
+    choose.add_argument("--reset", action="store_true", help=_("reset to the agent's own model, limits and approvals first"))
+    choose.add_argument("--instructions", metavar="TEXT", help=_("what is added to the agent's instructions; empty for nothing"))
+    add_profile_option(choose)
+    choose.add_argument("--max-cost", metavar="USD", type=number(float, least=0), help=_("stop each turn at this cost"))
+    choose.add_argument("--max-tokens", metavar="N", type=number(int, least=1), help=_("stop each turn at this many tokens"))
+    pins = group.command("pins", _("the pinned messages of a workflow"), handler="turns:pins", needs=DATABASE)
+    add_id(pins, "id", "workflow")
+    pin = group.command("pin", _("pin a message, so that it is listed and always sent to the model"), handler="turns:pin")
+    pin.add_argument("message", metavar="MESSAGE", help=_("id of a message, as `workflows show --json` and `workflows search` give it"))
+    pin.add_argument("--off", action="store_true", help=_("unpin"))
+    branch = group.command("branch", _("fork into a new workflow after a message"), handler="turns:branch")
+    branch.add_argument("message", metavar="MESSAGE")
+    again = group.command("regenerate", _("regenerate a turn; the old answer is kept as a version"), handler="turns:regenerate")
+    add_id(again, "id", "workflow")
+    again.add_argument("--run", metavar="RUN", default="", help=_("the turn to regenerate; default: the latest"))
+    again.add_argument("--provider", metavar="NAME", default="", help=_("with --model: its provider"))
+    again.add_argument("--model", metavar="NAME", default="", help=_("use this model once"))
+    delete_branch = group.command(
+        "delete-branch",
+        _("delete a version of a turn and what follows; it can be restored for {n} days", n=days),
+        handler="turns:delete_branch",
+    )
+    add_id(delete_branch, "id", "workflow")
+    delete_branch.add_argument("run", metavar="RUN", help=_("the run of the turn"))
+    delete_branch.add_argument("--undo", action="store_true", help=_("restore it"))
+    replay = group.command("replay", _("replay the stored events without calling models or tools"), handler="turns:replay")
+    add_id(replay, "id", "workflow")

@@ -1,0 +1,178 @@
+"""A command of this process: find or become the holder of the data folder, perform, and give the exit status."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from atelier_desk import logs
+from atelier_desk.cli.dispatch import execute, perform
+from atelier_desk.cli.ending import ending_by_signal
+from atelier_desk.cli.main import early_language, utf8_streams
+from atelier_desk.cli.output import ReaderGone, Terminal
+from atelier_desk.cli.parser import FAILED
+from atelier_desk.domain.errors import AtelierError, StorageError
+from atelier_desk.ending import CANCELLED, EndWatch
+from atelier_desk.engine.ipc.address import HolderNote, read_note
+from atelier_desk.engine.ipc.client import HolderConnection, find_holder
+from atelier_desk.engine.ipc.commands import set_command_handler
+from atelier_desk.i18n import N_, _, system_language
+from atelier_desk.storage.folder.datadir import default_data_dir
+
+HOLDER_PAUSE_S = 0.1
+HOLDER_LOOKS = 10
+"""A holder that is just opening the database has no socket yet, and one that is closing it has none any more: it is looked for again."""
+HOLDER_SILENT_S = 120.0
+"""After this long without an answer the person has to look. On a busy machine dozens of processes may be starting at once."""
+HOLDER_NOTE_S = 3.0
+TAKEN_UP = frozenset({"run", "resume", "chat"})
+"""Commands that follow a run. The journal has it, so any process can go on with them; their status is that of the run."""
+ONLY_READ = frozenset({"list", "show", "search", "export", "replay", "schema"})
+"""Commands of groups that change nothing, and so can be performed again."""
+
+_redactor: Any = None
+
+
+def run_command(arguments: argparse.Namespace, argv: Sequence[str]) -> int:
+    """Perform a command in this process or, when another one holds the data folder, in that one."""
+    utf8_streams()
+    watch = EndWatch(CANCELLED)
+    try:
+        return asyncio.run(_session(arguments, argv, watch))
+    finally:
+        watch.returned()
+
+
+def data_root(arguments: argparse.Namespace) -> Path:
+    """The data folder of this call: ``--data-dir``, ``ATELIER_DATA_DIR`` or the platform's place."""
+    if arguments.data_dir:
+        return Path(arguments.data_dir).expanduser().absolute()
+    return default_data_dir()
+
+
+async def _session(arguments: argparse.Namespace, argv: Sequence[str], watch: EndWatch) -> int:
+    terminal = Terminal(json=arguments.json, cwd=str(Path.cwd()))
+    terminal.request.language, terminal.request.locale = early_language(argv), system_language()
+    with ending_by_signal(terminal, watch):
+        try:
+            return await _perform_somewhere(arguments, argv, terminal, watch)
+        except asyncio.CancelledError:
+            return CANCELLED
+        except ReaderGone:
+            # What stands in the buffers cannot be written when the process ends either.
+            sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: ASYNC230, PTH123, SIM115
+            return CANCELLED if arguments.command in TAKEN_UP else FAILED
+
+
+async def _perform_somewhere(arguments: argparse.Namespace, argv: Sequence[str], terminal: Terminal, watch: EndWatch) -> int:
+    try:
+        root = data_root(arguments)
+        start_logging(arguments.log_level)
+        if getattr(arguments, "offline", False):
+            arguments.data_root = root
+            return await perform(None, arguments, terminal)
+        try:
+            return await _here_or_there(root, arguments, argv, terminal, watch)
+        except StorageError as error:
+            if arguments.command != "doctor" or error.code == "holder_gone":
+                raise
+            # The check-up is for exactly this: it says what is wrong with everything else too.
+            arguments.data_root, arguments.problem = root, error
+            return await perform(None, arguments, terminal)
+    except AtelierError as error:
+        problem = _("Error: {problem}", problem=error.localized(_))
+        if problem != terminal.last_error:
+            terminal.note(problem, "error")
+        return FAILED
+
+
+async def _here_or_there(root: Path, arguments: argparse.Namespace, argv: Sequence[str], terminal: Terminal, watch: EndWatch) -> int:
+    """Perform the command in the process that holds the data folder, or become that process; where one ends, with the next.
+
+    Between two holders there is a moment at which the one does not answer any more and still has the folder: then it is tried again.
+    """
+    from atelier_desk.cli.holding import hold  # the whole engine, which a command that another process performs needs not
+
+    since, told = time.monotonic(), False
+    while True:
+        known = read_note(root)
+        holder = await find_holder(root)
+        if holder is not None:
+            status = await _served(holder, arguments, argv, terminal)
+            if status is not None:
+                return status
+            since = time.monotonic()
+        try:
+            return await hold(root, arguments, argv, terminal, watch)
+        except StorageError as error:
+            if error.code != "locked":
+                raise
+        if time.monotonic() - since > HOLDER_SILENT_S:
+            terminal.note(
+                _("Another process has the data folder {path} open and does not answer. Close it and try again.", path=root), "error"
+            )
+            return FAILED
+        if not told and time.monotonic() - since > HOLDER_NOTE_S:
+            told = True
+            terminal.note(_("Waiting for the process that has the data folder open …"))
+        await _until_holder(root, known)
+
+
+async def _until_holder(root: Path, known: HolderNote | None) -> None:
+    """Until another note than the known one says who serves the data folder; after a second the folder may be free."""
+    for _time in range(HOLDER_LOOKS):
+        await asyncio.sleep(HOLDER_PAUSE_S)
+        note = read_note(root)
+        if note is not None and note != known:
+            return
+
+
+async def _served(holder: HolderConnection, arguments: argparse.Namespace, argv: Sequence[str], terminal: Terminal) -> int | None:
+    """Have the holder perform the command; None when it ended and the command can go on elsewhere.
+
+    Raises:
+        StorageError: the holder ended, and nobody knows whether the command took effect (code ``holder_gone``); or it refused.
+    """
+    try:
+        return await holder.run_command(argv, terminal, terminal.request)
+    except StorageError as error:
+        if error.code != "holder_gone":
+            raise
+        if not holder.begun:
+            return None
+        if arguments.command in TAKEN_UP:
+            terminal.request.again = True
+            terminal.note(_("The process that had the data folder open ended. Continuing without it."), "warn")
+            return None
+        if not holder.wrote and getattr(arguments, f"{arguments.command}_command", "") in ONLY_READ:
+            return None
+        raise StorageError(
+            N_("The process that had the data folder open ended before this finished. Check whether it took effect, then run it again."),
+            code="holder_gone",
+        ) from error
+    finally:
+        holder.close()
+
+
+def register_commands() -> None:
+    """Let the holder of a data folder execute other processes' command lines."""
+    set_command_handler(execute)
+
+
+def start_logging(level: str | None, directory: Path | None = None) -> None:
+    """Log to the file in the data folder, once this process holds it, and to standard error when ``level`` was asked for.
+
+    Without ``--log-level`` standard error is for people: what concerns them is said to them, in their language. Keys are hidden in both.
+    """
+    global _redactor
+    if _redactor is None:
+        from atelier_desk.llm import secrets  # takes as long as all the rest of --help
+
+        _redactor = logs.add_redactor(secrets.redact)
+    logs.set_up(directory, level or "warning", stderr=level is not None)
