@@ -16,7 +16,7 @@ SUITABLE := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))
 EXTRAS ?=
 BOOTSTRAP = packaging/bootstrap.py --extras "$(EXTRAS)" $(VENV)
 
-.PHONY: environment check-setup platforms setup run test unit lint size format translations catalogues bench growth chaos fuzz slow peers sentence-transformers mutants e2e screenshots models notices dist clean help
+.PHONY: environment check-setup platforms setup run test unit lint size format pages translations catalogues bench growth chaos fuzz slow peers sentence-transformers mutants e2e screenshots models notices dist clean help
 
 help:
 	@echo "make setup        a virtual environment in $(VENV) with everything Atelier needs"
@@ -30,6 +30,7 @@ help:
 	@echo "make mutants      small changes of the program that tests must notice (FILES=…)"
 	@echo "make e2e          drive the real window          make screenshots"
 	@echo "make translations bring the catalogues up to date with the code"
+	@echo "make pages        the lists of tools and commands in docs"
 	@echo "make platforms    which systems have all wheels  make check-setup PIP=25.3"
 	@echo "make models       refresh the list of hosted models (FROM=checkout of models.dev)"
 	@echo "make notices      the licences of all that is installed (THIRD-PARTY-NOTICES)"
@@ -52,7 +53,7 @@ environment:
 check-setup:
 	sh packaging/check_setup.sh "$(PIP)" $(if $(PYTHON),"$(PYTHON)")
 
-# The table in README.md of the systems and Pythons that have all wheels; it asks the package index.
+# The table in docs/install.md of the systems and Pythons that have all wheels; it asks the package index.
 platforms: $(OUT)/uv/bin/uv
 	$(BIN)/python packaging/platforms.py $(OUT)/uv/bin/uv $(if $(UPDATE),--update)
 
@@ -84,6 +85,7 @@ lint: setup
 	$(BIN)/python packaging/notices.py check
 	$(BIN)/python packaging/processes.py
 	$(BIN)/python packaging/delegates.py
+	$(BIN)/python packaging/pages.py check
 
 # THIRD-PARTY-NOTICES, from what is installed; fails for a licence that packaging/notices.py does not list.
 notices: setup
@@ -96,6 +98,10 @@ size: setup
 format: setup
 	$(BIN)/ruff check --fix $(LINTED)
 	$(BIN)/ruff format $(LINTED)
+
+# docs/tools.md and docs/cli.md: what the registry of tools and the command line say of themselves.
+pages: setup
+	$(BIN)/python packaging/pages.py write
 
 translations: setup
 	$(BIN)/python packaging/catalogues.py update

@@ -73,7 +73,7 @@ FAILURES = (
     ),
     (
         "Could not find a version|No matching distribution",
-        "This system or Python has no wheel of that package. README.md has a table of the systems that have all of them.",
+        "This system or Python has no wheel of that package. docs/install.md has a table of the systems that have all of them.",
     ),
 )
 """What pip prints, and what it means for a person; the first that fits is shown."""

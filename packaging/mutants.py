@@ -41,7 +41,7 @@ from mutator import Mutant, mutants_of
 ROOT = Path(__file__).resolve().parent.parent
 GOAL = 0.9
 LEFT_OUT = {"bench", "chaos", "e2e", "fuzz", "slow"}
-COPIED = ("app", "tests", "resources", "translations", "packaging", "pyproject.toml", "README.md", "Makefile", "constraints.txt")
+COPIED = ("app", "tests", "resources", "translations", "packaging", "docs", "pyproject.toml", "README.md", "Makefile", "constraints.txt")
 
 
 def judges(file: Path) -> list[Path]:

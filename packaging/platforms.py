@@ -1,4 +1,4 @@
-"""Find out for which systems and Pythons every pinned dependency has a wheel, and compare that with the table in README.md:
+"""Find out for which systems and Pythons every pinned dependency has a wheel, and compare that with the table in docs/install.md:
 
     python packaging/platforms.py UV [--update]
 
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-TABLE = ROOT / "README.md"
+TABLE = ROOT / "docs" / "install.md"
 START, END = "<!-- platforms: written by `make platforms UPDATE=1` -->\n", "<!-- end of platforms -->\n"
 PYTHONS = ("3.11.2", "3.11.9", "3.12", "3.13", "3.14")
 RESOLVES = "resolves"

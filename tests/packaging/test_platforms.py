@@ -77,7 +77,7 @@ def test_uv_asks_the_index_that_pip_is_configured_for(script: ModuleType, monkey
 
 
 def test_a_difference_from_the_table_is_a_failure(script: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    table = tmp_path / "README.md"
+    table = tmp_path / "install.md"
     table.write_text(f"before\n{script.START}old\n{script.END}after\n", "utf-8")
     monkeypatch.setattr(script, "TABLE", table)
     monkeypatch.setattr(script, "cell", lambda uv, system, python, environment: f"{system.name} {python}")
