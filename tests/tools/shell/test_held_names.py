@@ -107,3 +107,15 @@ async def test_a_command_that_makes_such_a_file_is_told_its_name(bench: Bench, f
     names = [".husky/caf⟨E8⟩", ".husky/caf⟨E9⟩"]
     assert sorted(result.data["held"]) == names
     assert sorted(each.path for each in files.held.of("w")) == names
+
+
+@pytest.mark.skipif(not sandbox.available(), reason="this system has no sandbox")
+@pytest.mark.parametrize("line", ["rm caf*", "printf new >>{}", "mv {} other"])
+async def test_a_change_of_such_a_file_is_named_and_said_not_to_be_undoable(
+    bench: Bench, files: WorkspaceFiles, ws: Path, line: str
+) -> None:
+    bench.root, bench.services.files = ws, files
+    (ws / ACUTE).write_text("old")
+    (ws / "do.sh").write_text(line.replace("{}", "caf$(printf '\\351')"))
+    result = await bench.call("run_command", command="sh do.sh", modifies_files=True)
+    assert result.data["not_undoable"] == ["caf⟨E9⟩"]
