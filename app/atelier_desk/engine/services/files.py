@@ -298,7 +298,7 @@ class FileService:
     def _held_diff(self, workflow_id: str, id: str) -> FileChange:
         held = self._files.held.get(workflow_id, id)
         try:
-            there = self._files.root(held.root).read(held.path, _SHOWN)
+            there = self._files.root(held.root).read(held.on_disk, _SHOWN)
         except AtelierError:
             there = None
         after = self._files.held.read(held, _SHOWN)

@@ -7,13 +7,16 @@ from pathlib import Path
 from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.held import HeldFile
+from atelier_desk.domain.text import readable_name
 from atelier_desk.workspace.checkpoints.files import FILE, Author, WorkspaceFiles
 from atelier_desk.workspace.checkpoints.held import in_the_way
 from atelier_desk.workspace.places import Place
+from atelier_desk.workspace.root import ConfinedRoot
 
 
 def keep(files: WorkspaceFiles, workflow_id: str, id: str) -> Change | None:
-    """Put a held file in its place; the change that can be undone, None for a link, a folder or a large file. Blocks.
+    """Put a held file in its place; the change that can be undone. None for a link, a folder, a large file, and one whose name is not
+    UTF-8, which no change can name: what it replaces is held in its stead. Blocks.
 
     Raises:
         NotFoundError: there is none such.
@@ -23,12 +26,12 @@ def keep(files: WorkspaceFiles, workflow_id: str, id: str) -> Change | None:
     with files.lock:
         held = files.held.get(workflow_id, id)
         root = files.root(held.root)
-        above = (Path(held.root, each) for each in Path(held.path).parents)
+        above = (Path(held.root, each) for each in Path(held.on_disk).parents)
         if link := next((each for each in above if each != Path(held.root) and each.is_symlink()), None):
             # It was no link when the file was held: the file would come to lie elsewhere.
-            raise in_the_way(held, link.relative_to(held.root).as_posix())
-        place = Place(Path(held.root), held.path, held.path)
-        there = files.digest_at(root, held.path, follow=False)
+            raise in_the_way(held, readable_name(link.relative_to(held.root).as_posix()))
+        place = Place(Path(held.root), held.on_disk, held.path)
+        there = files.digest_at(root, held.on_disk, follow=False)
         if there and there == held.content:
             files.held.forget(held)
             return None
@@ -36,9 +39,11 @@ def keep(files: WorkspaceFiles, workflow_id: str, id: str) -> Change | None:
             raise in_the_way(held)
         author = Author(workflow_id, held.run_id, held.call_id, held.agent_name)
         data = files.held.read(held, FILE)
-        look = root.look(held.path, follow=False)
-        if data is None or (look is not None and look.kind != "file"):
-            if there:
+        look = root.look(held.on_disk, follow=False)
+        if data is None or held.raw or (look is not None and look.kind != "file"):
+            if there and held.raw:
+                _hold_too(files, held, root)
+            elif there:
                 files.delete(author, place, was=there)
             files.held.put(held, root)
             files.held.forget(held)
@@ -51,6 +56,14 @@ def keep(files: WorkspaceFiles, workflow_id: str, id: str) -> Change | None:
             raise
         files.held.forget(held)
         return change
+
+
+def _hold_too(files: WorkspaceFiles, held: HeldFile, root: ConfinedRoot) -> None:
+    record = files.held_record(
+        Author(held.workflow_id, held.run_id, held.call_id, held.agent_name), root.folder, held.on_disk, by=held.author
+    )
+    with root.located(held.on_disk, follow=False) as (folder, name):
+        files.held.take(record.model_copy(update={"replaces": held.content}), folder, name)
 
 
 def discard(files: WorkspaceFiles, workflow_id: str, id: str) -> HeldFile:

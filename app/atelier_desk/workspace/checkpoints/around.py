@@ -1,8 +1,8 @@
 """What a command changes in a workspace: remembered before it, compared after it, kept so that it can be taken back.
 
 A command says nothing of the files it writes, so all are looked at. Not covered: what ignore files leave out, what is inside of ``.git``,
-links, files whose names are no text, files over ``ONE_BYTES``, and what lies beyond ``ALL_BYTES``, ``CHANGES`` or twice ``SECONDS``. What
-others change in the meantime counts as the command's.
+links, files over ``ONE_BYTES``, and what lies beyond ``ALL_BYTES``, ``CHANGES`` or twice ``SECONDS``. Files whose
+names are not UTF-8 are named, and cannot be taken back. What others change in the meantime counts as the command's.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.parts import FileChange
-from atelier_desk.domain.text import can_be_kept
+from atelier_desk.domain.text import can_be_kept, readable_name
 from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
 from atelier_desk.workspace.diffs import file_change
 from atelier_desk.workspace.places import Place
@@ -86,8 +86,10 @@ class Around:
         return Changed(tuple(parts), tuple(lost), partly, tuple(str(root) for root in self._roots if root in gone))
 
     def _kept(self, author: Author, key: tuple[Path, str], before: Found | None, after: Found | None) -> FileChange | None:
-        """One change; None for one whose contents are not known."""
+        """One change; None for one whose contents are not known, or which no record can name."""
         root, path = key
+        if not can_be_kept(path):
+            return None
         old = self._held.get(key) if before is not None else None
         new = self._read(root, path) if after is not None else None
         if (before is not None and old is None) or (after is not None and new is None):
@@ -115,7 +117,7 @@ class Around:
         for root in self._roots:
             walk = Walk(self._files.root(root), hidden=True, seconds=left)
             try:
-                found |= {(root, entry.path): entry.found for entry in walk.files(folders=True) if can_be_kept(entry.path)}
+                found |= {(root, entry.path): entry.found for entry in walk.files(folders=True)}
             except ToolError as error:
                 if error.code == "workspace_gone":
                     gone.add(root)
@@ -131,7 +133,7 @@ class Around:
             return None
 
     def _shown(self, root: Path, path: str) -> str:
-        return path if root == self._roots[0] else f"{root.as_posix().rstrip('/')}/{path}"
+        return readable_name(path if root == self._roots[0] else f"{root.as_posix().rstrip('/')}/{path}")
 
 
 def _above(path: str) -> list[str]:

@@ -23,6 +23,7 @@ from typing import Protocol
 from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundError, ToolError
 from atelier_desk.domain.held import HeldFile
+from atelier_desk.domain.text import can_be_kept, readable_name
 from atelier_desk.workspace import transfer
 from atelier_desk.workspace.checkpoints import trash
 from atelier_desk.workspace.checkpoints.held import HeldFiles
@@ -101,7 +102,7 @@ class WorkspaceFiles:
         return {workflow_id for each in list(self.running) for workflow_id in each.sweep()}
 
     def held_record(self, author: Author, root: Path, path: str, *, by: str = "") -> HeldFile:
-        """The record of something that is to be held; ``by``: who made it, when it was no agent."""
+        """The record of something that is to be held, by its path on the disk; ``by``: who made it, when it was no agent."""
         return HeldFile(
             id=f"{time.time_ns():020d}-{secrets.token_hex(3)}",
             workflow_id=author.workflow_id,
@@ -111,7 +112,8 @@ class WorkspaceFiles:
             author=by,
             at=self.now(),
             root=str(root),
-            path=path,
+            path=readable_name(path),
+            raw=not can_be_kept(path),
         )
 
     def root(self, folder: Path | str) -> ConfinedRoot:

@@ -110,10 +110,10 @@ class HeldFiles:
         Raises:
             ConflictError: ``changed``, something stands there; ``damaged``, it is not what was held.
         """
-        root.make_folder(held.path.rpartition("/")[0])
+        root.make_folder(held.on_disk.rpartition("/")[0])
         source = os.open(self._place(held), os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
         try:
-            with root.located(held.path, follow=False) as (folder, name):
+            with root.located(held.on_disk, follow=False) as (folder, name):
                 beside = temporary_name()
                 try:
                     transfer.copy(source, _CONTENT, folder, beside, whole=True)
@@ -201,8 +201,3 @@ def in_the_way(held: HeldFile, path: str = "") -> ConflictError:
         code="changed",
         path=path or held.path,
     )
-
-
-def shown_path(path: str) -> str:
-    """A path that can be written down: bytes that are no text become question marks."""
-    return path.encode("utf-8", "replace").decode("utf-8")

@@ -25,9 +25,9 @@ from atelier_desk.domain.base import new_id
 from atelier_desk.domain.errors import AtelierError, ToolError
 from atelier_desk.domain.held import HeldFile
 from atelier_desk.domain.protected_names import DEPENDENCIES, all_below, is_protected, may_be, may_stand_for
+from atelier_desk.domain.text import readable_name
 from atelier_desk.workspace.bounded_walk import WalkLimit, walk
 from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
-from atelier_desk.workspace.checkpoints.held import shown_path
 from atelier_desk.workspace.checkpoints.held_repositories import adopt_left
 from atelier_desk.workspace.diffs import digest
 
@@ -308,7 +308,7 @@ class ProtectedFiles:
                 if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode) or stat.S_ISDIR(mode)):
                     os.unlink(name, dir_fd=folder)
                     return None
-                record = files.held_record(self._author, key[0], shown_path(key[1]), by=self._by).model_copy(update={"replaces": replaces})
+                record = files.held_record(self._author, key[0], key[1], by=self._by).model_copy(update={"replaces": replaces})
                 return files.held.take(record, folder, name)
         except ToolError as error:
             if error.code in ("not_found", "not_a_folder"):
@@ -367,7 +367,7 @@ class ProtectedFiles:
             return None
 
     def _shown(self, root: Path, path: str) -> str:
-        path = shown_path(path)
+        path = readable_name(path)
         return path if root == self._roots[0] else f"{root.as_posix().rstrip('/')}/{path}"
 
 
@@ -390,7 +390,7 @@ def settle_all(files: WorkspaceFiles) -> set[str]:
                     continue
                 try:
                     with files.root(root).located(path, follow=False) as (folder, name):
-                        record = files.held_record(Author(about["workflow_id"]), root, shown_path(path))
+                        record = files.held_record(Author(about["workflow_id"]), root, path)
                         files.held.take(record, folder, name)
                         told.add(record.workflow_id)
                 except (AtelierError, OSError):

@@ -177,3 +177,8 @@ def is_part(tree: Tree, of: Tree) -> bool:
     if tree[0] == "folder":
         return all(is_part(each, of[2].get(name)) for name, each in tree[2].items())
     return bool(tree[0] == "file" and tree == of)
+
+
+def readable(name: str) -> str:
+    """``domain.text.readable_name``, which a leaf cannot load."""
+    return "".join(f"⟨{ord(each) - 0xDC00:02X}⟩" if "\udc80" <= each <= "\udcff" else each for each in name)

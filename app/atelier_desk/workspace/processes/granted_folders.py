@@ -50,7 +50,7 @@ class GrantedFolders:
     def shown(self, path: str) -> str:
         """A path as a result names it."""
         name = path[len(self.first) + 1 :] if git_files.below(path, self.first) else path
-        name = os.fsencode(name or ".").decode("utf-8", "replace")
+        name = file_trees.readable(name or ".")
         return "".join(character if character.isprintable() else "?" for character in name)
 
     def parent(self, path: str, *, clear: Callable[[int, str, str], None] | None = None) -> int | None:

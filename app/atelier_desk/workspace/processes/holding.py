@@ -63,7 +63,7 @@ class Holder:
             self._space.left = left
         # What is too large, or has no place, stays there under its other name.
         file = file or os.path.join(os.path.dirname(path), aside)
-        self.held.append({"path": self._shown(path), "file": os.fsencode(file).decode("utf-8", "replace"), "why": why})
+        self.held.append({"path": self._shown(path), "file": file_trees.readable(file), "why": why})
 
     def _copied(self, name: str, tree: Tree, path: str, why: str) -> str:
         if not self._folder:
