@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QDialog, QLineEdit, QListView, QVBoxLayout, QWidge
 from atelier_desk.desktop.chat.search.hit_rows import HIT, NEEDLE, HitDelegate, spoken, who
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Translated, control, fill, label, say
+from atelier_desk.desktop.widgets import bind, control, fill, label, say
 from atelier_desk.desktop.widgets.steady import OverlayBar
 from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_, _, ngettext
@@ -26,7 +26,7 @@ _DELAY_MS = 220
 _PAGE = 8
 
 
-class SearchEverywhere(Translated, QDialog):
+class SearchEverywhere(QDialog):
     """A field and its hits, by workflow, those with the newest hit first.
 
     Signals:
@@ -59,8 +59,9 @@ class SearchEverywhere(Translated, QDialog):
         self.field.textChanged.connect(lambda *_: self._timer.start())
         self.field.installEventFilter(self)
         self.list.activated.connect(lambda *_: self._choose())
-        theme().changed.connect(self.list.scheduleDelayedItemsLayout)
+        bind(self.list.scheduleDelayedItemsLayout)
         say(self, title=N_("Search everywhere"))
+        bind(self._show, lambda: self.field.text().strip(), on="language")
 
     def popup(self, text: str = "") -> None:
         """Show it, no larger than the window, with ``text`` looked for when there is any."""
@@ -81,9 +82,6 @@ class SearchEverywhere(Translated, QDialog):
         if self._task is not None and not self._task.done():
             self._task.cancel()
         self._task = self._bridge.jobs.start(self._search(self.field.text().strip()))
-
-    def retranslate(self) -> None:
-        self._show(self.field.text().strip())
 
     async def _search(self, needle: str) -> None:
         if needle:
