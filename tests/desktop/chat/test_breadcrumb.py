@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent
-from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk import i18n
 from atelier_desk.desktop.chat.breadcrumb import Breadcrumb
 from atelier_desk.desktop.team.state import Member
 from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets.words import say_again
 
 
 def crumbs(line: Breadcrumb) -> list[str]:
@@ -47,7 +47,7 @@ def test_it_follows_language_theme_and_size(qtbot: QtBot) -> None:
     before, width = arrow.pixmap().toImage(), arrow.pixmap().width()
     assert (button.text(), button.accessibleName()) == ("Agent", "Go to Agent")
     i18n.set_language("fr")
-    QApplication.sendEvent(line, QEvent(QEvent.Type.LanguageChange))
+    say_again()
     assert button.accessibleName() != "Go to Agent"
     assert line.findChild(QPushButton, "agent-crumb") is button
     theme().set_mode("dark")

@@ -6,6 +6,7 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.meter import UsageMeter, shares
 from atelier_desk.desktop.team.state import Spent
+from atelier_desk.desktop.widgets.words import say_again
 from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.chat import Usage
 from atelier_desk.domain.stream.payloads import Sum, UsageTold
@@ -29,7 +30,7 @@ def test_totals_are_the_teams_and_the_context_its_first_agents() -> None:
     meter.take(UsageTold(context_tokens=9, context_window=10, workflow=Sum(tokens_input=3_000, cost=0.75)), own=False)
     assert meter.text.text() == "3.0\u202fk tokens · 50 % · $0.75"
     meter.brief = True
-    meter.retranslate()
+    say_again()
     assert meter.text.text() == "3.0\u202fk tokens"  # a bare number would say nothing
     assert "Sent: 3" in meter.toolTip()
     meter.brief = False

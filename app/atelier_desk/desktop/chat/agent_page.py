@@ -18,7 +18,7 @@ from atelier_desk.desktop.team.state import Member
 from atelier_desk.desktop.team.words import figures, state_look, state_words, task
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
-from atelier_desk.desktop.widgets import IconButton, Line, Pill, Translated, control, fill, label, say
+from atelier_desk.desktop.widgets import IconButton, Line, Pill, bind, control, fill, label, say
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ FIGURES_FROM = 560
 """Width, in pixels at 100 %, from which there is room for figures beside the names; the tree has them too."""
 
 
-class AgentPage(Translated, QWidget):
+class AgentPage(QWidget):
     """``agent-page``: one at a time, for any depth.
 
     Signals:
@@ -59,13 +59,13 @@ class AgentPage(Translated, QWidget):
         pages.agent_changed.connect(self._on_changes)
         team.changed.connect(self._on_team)
         team.ticked.connect(self._tick)
-        theme().changed.connect(self._resize_column)
+        bind(self._resize_column)
         for key in ("Alt+Left", "Esc"):
             shortcut = QShortcut(QKeySequence(key), self)
             shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
             shortcut.activated.connect(self.crumbs.go_up)
         say(self, name=N_("Sub-agent"))
-        self.retranslate()
+        bind(self._show, on="language")
 
     def _build(self) -> None:
         self.crumbs = Breadcrumb(self)
@@ -241,6 +241,3 @@ class AgentPage(Translated, QWidget):
 
     def _resize_column(self) -> None:
         self.composer.setMaximumWidth(theme().px(CHAT_COLUMN))
-
-    def retranslate(self) -> None:
-        self._show()

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWi
 
 from atelier_desk.desktop.team.state import Member
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Translated, control, fill
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, control, fill
 from atelier_desk.domain.text import visible
 from atelier_desk.i18n import _
 
@@ -16,7 +16,7 @@ LEAST_NAME = 120
 """Pixels at 100 % the name of the agent in view gets before those above it are shown."""
 
 
-class Breadcrumb(Translated, QWidget):
+class Breadcrumb(QWidget):
     """``agent-breadcrumb``.
 
     Signals:
@@ -33,8 +33,7 @@ class Breadcrumb(Translated, QWidget):
         self.back = control(IconButton("chevron-left", parent=self), "agent-back", on=self.go_up)
         self._row = fill(QHBoxLayout(self), self.back, margins=(0, 0, 0, 0), spacing=2)
         self._parts: list[QWidget] = []
-        theme().changed.connect(self._dress)
-        self.retranslate()
+        bind(self._show)
 
     def show_path(self, path: list[Member]) -> None:
         """From the root to the one in view."""
@@ -55,10 +54,10 @@ class Breadcrumb(Translated, QWidget):
                 arrow = QLabel(self)
                 self._parts.append(arrow)
                 self._row.addWidget(arrow)
-        self.retranslate()
-        self._dress()
+        self._show()
 
-    def _dress(self) -> None:
+    def _show(self) -> None:
+        self._name()
         for arrow in self._parts[1::2]:
             if isinstance(arrow, QLabel):
                 arrow.setPixmap(theme().pixmap("chevron-right", "muted", theme().px(13), self.devicePixelRatioF()))
@@ -101,7 +100,7 @@ class Breadcrumb(Translated, QWidget):
         else:
             self.chosen.emit("")
 
-    def retranslate(self) -> None:
+    def _name(self) -> None:
         for part, (_run_id, name) in zip(self._parts[::2], self._shown, strict=True):
             shown = visible(name) or _("Agent")
             if isinstance(part, QPushButton):

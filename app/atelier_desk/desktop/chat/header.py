@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from PySide6.QtCore import QEvent, QPoint, QSize, QTimer, Signal
+from PySide6.QtCore import QEvent, QPoint, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QSizePolicy, QWidget
 
 from atelier_desk.desktop.chat.meter import UsageMeter
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Pill, control, fill, say
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Pill, bind, control, fill, say, tint
 from atelier_desk.desktop.widgets.picker import Picker, PickerItem
 from atelier_desk.desktop.widgets.tab_stops import chain, tab_stops
 from atelier_desk.i18n import N_
@@ -71,6 +71,7 @@ class ChatHeader(QWidget):
         self.agents = _picker("agent-select", "chip", self)
         self.models = _picker("model-select", "picker", self)
         self.efforts = _picker("effort-select", "picker", self)
+        tint(self.efforts, "brain", size=14)
         self.options = control(IconButton("sliders-horizontal", parent=self), "workflow-options", tip=N_("Workflow settings"))
         self.meter = UsageMeter(self)
         self.usage = self.meter.text
@@ -94,11 +95,10 @@ class ChatHeader(QWidget):
         self.agents.chosen.connect(self.agent_chosen)
         self.models.chosen.connect(self.model_chosen)
         self.efforts.chosen.connect(self.effort_chosen)
-        theme().changed.connect(self._dress)
         say(self.agents, tip=N_("Agent"))
         say(self.models, tip=N_("Model"))
         say(self.efforts, tip=N_("How much the model thinks before answering"), name=N_("Thinking"))
-        self._dress()
+        bind(self._dress)
 
     def add(self, widget: QWidget, *, fold: Foldable | None = None) -> None:
         """Give a widget of the window a place at the right, before the button of the panes; ``fold``: it can show less."""
@@ -206,8 +206,6 @@ class ChatHeader(QWidget):
     def _dress(self) -> None:
         """All that can be pressed in the line has one height."""
         look = theme()
-        self.efforts.setIcon(look.icon("brain", "muted", 14))
-        self.efforts.setIconSize(QSize(look.px(14), look.px(14)))
         for part in (self.left, self.right, self.options, self.agents, self.models, self.efforts):
             part.setFixedHeight(look.px(_HEIGHT))
         for added in self._added:

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from atelier_desk.desktop.team.state import Spent
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Translated, control, fill, label
+from atelier_desk.desktop.widgets import bind, control, fill, label
 from atelier_desk.domain.text import visible
 from atelier_desk.figures import cost, duration, number, percent, tokens
 from atelier_desk.i18n import _, ngettext
@@ -88,7 +88,7 @@ class BudgetBar(QWidget):
         painter.end()
 
 
-class UsageMeter(Translated, QWidget):
+class UsageMeter(QWidget):
     """``status-usage`` and the bar beside it. ``brief`` leaves the tokens alone in a narrow header."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -102,7 +102,8 @@ class UsageMeter(Translated, QWidget):
         self.text = control(label("", "small", self), "status-usage")
         self.bar = BudgetBar(self)
         fill(QHBoxLayout(self), self.bar, self.text, margins=(0, 0, 0, 0), spacing=8)
-        theme().changed.connect(self.bar.updateGeometry)
+        bind(self.bar.updateGeometry)
+        bind(self._show)
 
     def width_of(self, *, brief: bool) -> int:
         """Pixels it needs to say everything, or the tokens alone."""
@@ -112,7 +113,7 @@ class UsageMeter(Translated, QWidget):
     def set_brief(self, brief: bool) -> None:
         if brief != self.brief:
             self.brief = brief
-            self.retranslate()
+            self._show()
 
     def show_usage(self, usage: Usage | None, context_tokens: int = 0, context_window: int = 0) -> None:
         """A workflow's totals as they are stored; None: nothing was used."""
@@ -120,13 +121,13 @@ class UsageMeter(Translated, QWidget):
         self._sums = {"in": usage.tokens_input, "out": usage.tokens_output} if usage is not None else {}
         self._cost = usage.known_cost if usage is not None else 0.0
         self._context = (context_tokens, context_window)
-        self.retranslate()
+        self._show()
 
     def know_window(self, tokens: int) -> None:
         """How much fits into a request to the model that answers next; 0 where nobody knows."""
         if tokens and tokens != self._context[1]:
             self._context = (self._context[0], tokens)
-            self.retranslate()
+            self._show()
 
     def take(self, data: UsageTold, *, own: bool) -> None:
         """A ``usage`` event of any agent of the team; ``own``: of the one the person talks to, whose context is shown."""
@@ -135,14 +136,14 @@ class UsageMeter(Translated, QWidget):
             self._sums, self._cost = {"in": total.tokens_input, "out": total.tokens_output}, total.cost
         if own and data.context_window:
             self._context = (data.context_tokens, data.context_window)
-        self.retranslate()
+        self._show()
 
     def show_budget(self, spent: Spent | None, budget: Budget | None) -> None:
         """What the team used in this turn (None: there was none), and the caps of its first agent; None: it has none."""
         self._spent, self._budget = spent, budget
-        self.retranslate()
+        self._show()
 
-    def retranslate(self) -> None:
+    def _show(self) -> None:
         used, window = self._context
         spent = self._tokens
         caps = shares(self._spent, self._budget) if self._spent is not None and self._budget is not None else []

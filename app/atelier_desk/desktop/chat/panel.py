@@ -37,7 +37,7 @@ from atelier_desk.desktop.folders.desk import FolderDesk
 from atelier_desk.desktop.team.model import TeamModel
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
-from atelier_desk.desktop.widgets import Translated, fill
+from atelier_desk.desktop.widgets import bind, fill
 from atelier_desk.desktop.widgets.tab_stops import chain, tab_stops
 from atelier_desk.i18n import _
 from atelier_desk.llm.registry import builtin_type
@@ -57,7 +57,7 @@ _PICKED = {"default_agent_id", "favourite_models", "favourite_agents"}
 """Settings that the pickers show."""
 
 
-class ChatPanel(Translated, QWidget):
+class ChatPanel(QWidget):
     """Shows one workflow and talks to its agent.
 
     Signals:
@@ -113,7 +113,7 @@ class ChatPanel(Translated, QWidget):
         self._keeper: ComposerFocus | None = None
         self._lay_out()
         self._connect()
-        self.retranslate()
+        bind(self._show_choices, on="language")
         self._show_empty(True)
         self.composer.set_enabled(False)
 
@@ -157,7 +157,7 @@ class ChatPanel(Translated, QWidget):
         self.steering.attach(self.host)
         self.bridge.stream_event.connect(self._on_stream)
         self.bridge.changed.connect(self._on_changed)
-        theme().changed.connect(self._resize_column)
+        bind(self._resize_column)
 
     def keep_focus(self, window: QWidget) -> ComposerFocus:
         """From now on the keyboard goes back to the composer in view, whenever what had it in this window goes away."""
@@ -450,7 +450,7 @@ class ChatPanel(Translated, QWidget):
     def _resize_column(self) -> None:
         self.bottom.setMaximumWidth(theme().px(CHAT_COLUMN))
 
-    def retranslate(self) -> None:
+    def _show_choices(self) -> None:
         self.choices.show()
         if not self.workflow_id:
             self.header.set_title(_("New workflow"))

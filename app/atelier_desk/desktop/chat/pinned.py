@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from atelier_desk.desktop.chat.message_commands import brief
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import IconButton, Translated, control
+from atelier_desk.desktop.widgets import IconButton, control, say
 from atelier_desk.i18n import _, ngettext
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from atelier_desk.domain.workflow import Message
 
 
-class PinnedButton(Translated, IconButton):
+class PinnedButton(IconButton):
     """``pinned-messages``: hidden while nothing is pinned.
 
     Signals:
@@ -37,7 +37,10 @@ class PinnedButton(Translated, IconButton):
         self.hide()
         pages.opened.connect(lambda *_: self.read())
         bridge.stream_event.connect(self._on_stream)
-        self.retranslate()
+        say(self, lambda: str(len(self._pins)), name=self._counted, tip=self._counted)
+
+    def _counted(self) -> str:
+        return ngettext("{n} pinned message", "{n} pinned messages", len(self._pins))
 
     def read(self) -> None:
         """Ask the engine which there are."""
@@ -76,7 +79,7 @@ class PinnedButton(Translated, IconButton):
     def _show(self, pins: list[Message]) -> None:
         self._pins = pins
         self.setVisible(bool(pins))
-        self.retranslate()
+        say(self)
 
     def _on_stream(self, event: StreamEvent) -> None:
         from atelier_desk.domain.stream import payloads
@@ -84,7 +87,3 @@ class PinnedButton(Translated, IconButton):
         data = event.payload
         if isinstance(data, payloads.ContextChanged) and data.message_id and event.workflow_id == self._pages.workflow_id:
             self.read()
-
-    def retranslate(self) -> None:
-        self.setText(str(len(self._pins)))
-        self.describe(lambda: ngettext("{n} pinned message", "{n} pinned messages", len(self._pins)))

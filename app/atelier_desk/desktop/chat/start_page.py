@@ -27,7 +27,7 @@ from PySide6.QtWidgets import (
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
-from atelier_desk.desktop.widgets import Translated, control, fill, label, say
+from atelier_desk.desktop.widgets import bind, control, fill, label, say
 from atelier_desk.desktop.widgets.basic import ElidedLabel
 from atelier_desk.desktop.widgets.steady import SteadyWidth
 from atelier_desk.domain.text import visible
@@ -161,7 +161,7 @@ class _Section(QWidget):
                 self._grid.addWidget(room, 0, number)
 
 
-class StartPage(Translated, QScrollArea):
+class StartPage(QScrollArea):
     """``start-page``.
 
     Signals:
@@ -194,7 +194,8 @@ class StartPage(Translated, QScrollArea):
         self.setWidget(self._holder)
         self._soon = Soon(self, RELOAD_MS, self.reload)
         bridge.changed.connect(self._on_changed)
-        theme().changed.connect(self._dress)
+        bind(self._fill, on="language")
+        bind(self._dress, on="look")
 
     def _make(self) -> None:
         """The sections, when they are first wanted."""
@@ -318,7 +319,7 @@ class StartPage(Translated, QScrollArea):
             for section in (self.examples, self.agents):
                 section.fit(width)
 
-    def retranslate(self) -> None:
+    def _fill(self) -> None:
         if self._made:
             self._fill_examples()
             self._fill_agents()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
@@ -122,7 +123,7 @@ class ReplayView(QWidget):
             chip.setCheckable(True)
             chip.setChecked(speed == SPEEDS[0])
             self._speeds.addButton(chip, speed)
-            say(chip, name=lambda speed=speed: _("Speed {speed}", speed=f"{speed}×"))
+            say(chip, name=partial(_speed_words, speed))
             keys.addWidget(chip)
         keys.addStretch(1)
         self.fork = control(
@@ -313,3 +314,7 @@ class ReplayView(QWidget):
         side = theme().px(210 if wide else 150)
         whole = self.width() if wide else self.body.height()
         self.body.setSizes([max(1, whole - side), side])
+
+
+def _speed_words(speed: int) -> str:
+    return _("Speed {speed}", speed=f"{speed}×")

@@ -24,6 +24,7 @@ from atelier_desk.desktop.chat.transcript.call_texts import call_words, telling
 from atelier_desk.desktop.chat.transcript.entries import Asked, Call, Entry
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.messages import AssistantMessage, UserBubble, make_widget
+from atelier_desk.desktop.chat.transcript.view import ChatView
 from atelier_desk.desktop.replay.words import mark_title, span_title
 from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.domain.call import Presentation, Words
@@ -91,13 +92,25 @@ def test_an_error_is_read_without_scrolling_sideways(qtbot: QtBot, host: Transcr
     assert arguments.lineWrapMode() is QPlainTextEdit.LineWrapMode.NoWrap
 
 
-def test_an_open_card_is_measured_again_after_a_language_switch(qtbot: QtBot, host: TranscriptHost) -> None:
+def test_an_open_card_is_measured_again_after_a_language_switch(
+    qtbot: QtBot, host: TranscriptHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
     call = Call("c1", "t", {"command": "make"}, "error", {"success": False, "code": "no_workspace"}, error="No folder.")
-    widget = show(qtbot, Entry("a", "assistant", run_id="r", calls=[call]), host)
-    card = widget.findChild(ToolCard, "tool-card")
+    view = ChatView(lambda entry, parent: make_widget(entry, host, parent))
+    qtbot.addWidget(view)
+    view.resize(700, 800)
+    view.show()
+    view.set_entries([Entry("a", "assistant", run_id="r", calls=[call])])
+    card = view.findChild(ToolCard, "tool-card")
     card.toggle()
-    with qtbot.waitSignal(widget.height_changed):
-        switch_language("fr")
+    assert card.opened
+    qtbot.waitUntil(lambda: not view._timer.isActive())
+    shown, fit = [], ToolCard.fit
+    monkeypatch.setattr(ToolCard, "fit", lambda self, width: shown.append(self._details) or fit(self, width))
+    before = card._details
+    switch_language("fr")
+    assert card._details is not before
+    qtbot.waitUntil(lambda: shown[-1:] == [card._details])
 
 
 def test_a_command_that_runs_can_be_stopped_on_its_card(qtbot: QtBot, host: TranscriptHost, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,6 +24,7 @@ from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.messages import make_widget
 from atelier_desk.desktop.folders.held_row import HeldRow
 from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets.words import say_again
 from atelier_desk.domain.call import Presentation, Words
 from atelier_desk.domain.chat import ImagePart
 from atelier_desk.domain.held import HeldFile
@@ -82,7 +83,7 @@ def test_each_part_says_what_it_is(qtbot: QtBot, part: ResultPart, words: str, f
     assert (view.button.text(), view.button.accessibleName()) == (words, words)
     assert view.button.isEnabled() is not (isinstance(part, FileChange) and not part.diff)
     i18n.set_language("fr")
-    view.retranslate()
+    say_again()
     assert view.button.text() == french
 
 
@@ -98,7 +99,7 @@ def test_a_kept_file_is_saved_where_the_person_wants_it(qtbot: QtBot) -> None:
             done.append(work)
 
     view._host.bridge = Bridge()  # type: ignore[assignment]
-    view.retranslate()
+    say_again()
     qtbot.mouseClick(view.button, Qt.MouseButton.LeftButton)
     dialog = view.findChild(QFileDialog)
     assert dialog is not None
@@ -125,7 +126,7 @@ def test_the_card_says_how_far_the_call_is_and_then_what_it_was(qtbot: QtBot) ->
     card.refresh()
     assert (card._name.text(), card._summary.text()) == ("New task", "x")
     i18n.set_language("fr")
-    card.retranslate()
+    say_again()
     assert (card._name.text(), card._summary.text()) == ("Nouvelle tâche", "x")
 
 
@@ -187,7 +188,7 @@ def test_what_a_call_prints_is_in_its_card_while_it_runs(qtbot: QtBot) -> None:
     assert not card._live.isVisibleTo(card)
     i18n.set_language("fr")
     (view,) = views(card)
-    view.retranslate()
+    say_again()
     assert view.button.text() == "Sortie"
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QEvent, Qt
-from PySide6.QtWidgets import QApplication, QPushButton, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk import i18n
 from atelier_desk.desktop.chat.transcript.unfinished import UnfinishedCard
+from atelier_desk.desktop.widgets.words import say_again
 from atelier_desk.domain.workflow import Message, MessageRole
 from tests.desktop.chat.test_panel import Desk
 from tests.support.fake_bridge import settle
@@ -127,7 +128,7 @@ async def test_it_speaks_french(desk: Desk) -> None:
         assert card.title.text() == "La réponse a été coupée"
         assert offered(desk)[0].text() == "Continuer"
         i18n.set_language("en")
-        QApplication.sendEvent(card, QEvent(QEvent.Type.LanguageChange))
+        say_again()
         assert card.title.text() == "The reply was cut off"
     finally:
         i18n.set_language("en")

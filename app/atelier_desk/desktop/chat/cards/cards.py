@@ -13,17 +13,17 @@ from atelier_desk.desktop.chat.transcript.entries import Asked, Entry
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Pill, Spinner, Translated, control, fill, label
+from atelier_desk.desktop.widgets import Pill, Spinner, bind, control, fill, label, say
 from atelier_desk.desktop.widgets.basic import PillKind
 from atelier_desk.domain.text import visible
 from atelier_desk.figures import duration
-from atelier_desk.i18n import _
+from atelier_desk.i18n import N_, _
 
 GROW_MS = 100
 """Between two drawings of thoughts that grow: each draws all of them."""
 
 
-class ReasoningFold(Translated, QWidget):
+class ReasoningFold(QWidget):
     """The model's thinking, folded away: "thought for N s".
 
     Signals:
@@ -40,8 +40,7 @@ class ReasoningFold(Translated, QWidget):
         self._text: ProseBlock | None = None
         self._needle = ""
         self._growing = Soon(self, GROW_MS, self._grow)
-        theme().changed.connect(self.refresh)
-        self.refresh()
+        bind(self.refresh)
 
     @property
     def opened(self) -> bool:
@@ -106,9 +105,6 @@ class ReasoningFold(Translated, QWidget):
         self._text.setGeometry(16, head.height() + 4, width - 20, height)
         return head.height() + 4 + height
 
-    def retranslate(self) -> None:
-        self.refresh()
-
 
 def asked_state(asked: Asked) -> tuple[str, PillKind]:
     """The pill of a question, by its status. One that was skipped is no failure."""
@@ -123,14 +119,18 @@ def asked_state(asked: Asked) -> tuple[str, PillKind]:
 
 def _answer_button(asked: Callable[[], Asked], host: TranscriptHost, parent: QWidget) -> QPushButton:
     return control(
-        QPushButton(parent), "question-card-answer", look="primary", on=lambda: host.question_requested.emit(asked().question_id)
+        QPushButton(parent),
+        "question-card-answer",
+        N_("Answer"),
+        look="primary",
+        name=lambda: _("Answer: {question}", question=asked().question[:80]),
+        on=lambda: host.question_requested.emit(asked().question_id),
     )
 
 
 def _show_button(button: QPushButton, asked: Asked) -> None:
     button.setVisible(asked.status == "pending")
-    button.setText(_("Answer"))
-    button.setAccessibleName(_("Answer: {question}", question=asked.question[:80]))
+    say(button)
 
 
 class QuestionPart(QWidget):
@@ -161,7 +161,7 @@ class QuestionPart(QWidget):
         return self._row.totalHeightForWidth(width) if self._row.hasHeightForWidth() else self._row.sizeHint().height()
 
 
-class QuestionCard(Translated, HeadedCard):
+class QuestionCard(HeadedCard):
     """``question-card``: a question that belongs to no call in view, such as a sub-agent's."""
 
     def __init__(self, asked: Asked, host: TranscriptHost, parent: QWidget | None = None) -> None:
@@ -172,14 +172,13 @@ class QuestionCard(Translated, HeadedCard):
         self._button = _answer_button(lambda: self._asked, host, self)
         self.head.addWidget(self._pill, 0, Qt.AlignmentFlag.AlignTop)
         self.head.addWidget(self._button, 0, Qt.AlignmentFlag.AlignTop)
-        theme().changed.connect(self.retranslate)
-        self.retranslate()
+        bind(self._show)
 
     def show_asked(self, asked: Asked) -> None:
         self._asked = asked
-        self.retranslate()
+        self._show()
 
-    def retranslate(self) -> None:
+    def _show(self) -> None:
         asked, (text, kind) = self._asked, asked_state(self._asked)
         pending = asked.status == "pending"
         self.show_head("circle-help", "warn" if pending else "muted", asked.question, asked.answer)

@@ -14,10 +14,10 @@ from atelier_desk.desktop.chat.markdown.ansi import Span
 from atelier_desk.desktop.chat.search.highlight import Highlighter
 from atelier_desk.desktop.chat.search.marks import places
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import IconButton, Pill, Translated, control, fill, label
+from atelier_desk.desktop.widgets import IconButton, Pill, bind, control, fill, label, say
 from atelier_desk.desktop.widgets.wrapping import LONG_RUN
 from atelier_desk.domain.text import hidden_codes, visible
-from atelier_desk.i18n import _
+from atelier_desk.i18n import N_, _
 
 _COPIED_MS = 1600
 _CODES = 8
@@ -40,7 +40,7 @@ class _CodeText(QPlainTextEdit):
         return self.blockBoundingRect(self.document().firstBlock()).height() / max(1, self.document().firstBlock().lineCount())
 
 
-class CodeCard(Translated, QFrame):
+class CodeCard(QFrame):
     """Shows ``code``; ``update_code`` while it grows, ``freeze`` when it is final. ``spans`` are colours that the code brings along;
     ``wrap``: its lines are sentences, broken at words where the card ends unless the person wants them whole.
 
@@ -60,25 +60,27 @@ class CodeCard(Translated, QFrame):
         self._code = self._seen = ""
         self._frozen = False
         self._label = label(language, "small", self)
-        self._hidden = Pill("", "warn", self)
-        self._hidden.setObjectName("code-hidden")
+        self._hidden = control(Pill("", "warn", self), "code-hidden", N_("Hidden characters"), tip=self._hidden_tip)
         self._hidden.hide()
-        self._wrap = IconButton("wrap-text", parent=self, size=14)
+        self._wrap = IconButton("wrap-text", N_("Wrap lines"), self, size=14)
         self._wrap.setCheckable(True)
         self._mode = QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere if wrap else QTextOption.WrapMode.WrapAnywhere
         self._wrap.toggled.connect(self._on_wrap)
-        self._source = IconButton("terminal", parent=self, size=14)
+        self._source = IconButton("terminal", N_("Show the source"), self, size=14)
         self._source.setObjectName("code-source")
         self._source.setCheckable(True)
         self._source.toggled.connect(lambda *_: self._show_text())
         self._source.hide()
-        self._browser = control(IconButton("external-link", parent=self, size=14), "code-browser", on=self.open_in_browser)
+        self._browser = control(
+            IconButton("external-link", N_("Open in the browser"), self, size=14), "code-browser", on=self.open_in_browser
+        )
         self._browser.hide()
         self._drawing = ""
         self._diagram: Diagram | None = None
         self._needle = ""
-        self._copy = control(QPushButton(self), "code-copy", look="quiet", on=self.copy)
+        self._copy = control(QPushButton(self), "code-copy", lambda: " " + _("Copy"), name=N_("Copy code"), look="quiet", on=self.copy)
         self._text = _CodeText(self)
+        say(self._text, name=lambda: _("Code: {language}", language=self.language) if self.language else _("Code"))
         self._set_up_text()
         head = fill(
             QHBoxLayout(),
@@ -93,9 +95,7 @@ class CodeCard(Translated, QFrame):
         )
         fill(QVBoxLayout(self), head, self._text, margins=(1, 1, 1, 1), spacing=0)
         self._highlighter = Highlighter(self._text.document())
-        theme().changed.connect(self._on_theme)
-        self._on_theme()
-        self.retranslate()
+        bind(self._on_theme, on="look")
         self._wrap.setChecked(wrap)
         self.update_code(code)
 
@@ -108,6 +108,7 @@ class CodeCard(Translated, QFrame):
         if language is not None and language != self.language:
             self.language = language
             self._label.setText(language)
+            say(self._text)
         if code == self._code:
             return
         if self._mode is not QTextOption.WrapMode.WrapAnywhere and LONG_RUN.search(code):
@@ -131,6 +132,7 @@ class CodeCard(Translated, QFrame):
         if hidden_codes(self._code):
             self._seen, self._spans = visible(self._code), ()
             self._hidden.show()
+            say(self._hidden)
             self._show_text()
         self._highlighter.start(self._seen, self.language, self._spans)
         self._browser.setVisible(self._kind in PAGES)
@@ -170,7 +172,6 @@ class CodeCard(Translated, QFrame):
         """The code or its diagram, coloured as what it is."""
         self._text.setPlainText(self.shown)
         self._highlighter.start(self._seen, self.language if self.shown == self._seen else "")
-        self.retranslate()
         self.highlight(self._needle)
         self.height_changed.emit()
 
@@ -179,7 +180,11 @@ class CodeCard(Translated, QFrame):
         QGuiApplication.clipboard().setText(self._code)
         self._copy.setText(" " + _("Copied"))
         self._copy.setIcon(theme().icon("check", "ok"))
-        QTimer.singleShot(_COPIED_MS, self, self.retranslate)
+        QTimer.singleShot(_COPIED_MS, self, self._offer_copy)
+
+    def _offer_copy(self) -> None:
+        say(self._copy)
+        self._copy.setIcon(theme().icon("copy"))
 
     def fit(self, width: int) -> int:
         self.setFixedWidth(width)
@@ -197,18 +202,9 @@ class CodeCard(Translated, QFrame):
         self._text.setFixedHeight(body)
         return head + body + 2
 
-    def retranslate(self) -> None:
-        self._copy.setText(" " + _("Copy"))
-        self._copy.setIcon(theme().icon("copy"))
-        self._copy.setAccessibleName(_("Copy code"))
-        self._wrap.describe(_("Wrap lines"))
-        self._browser.describe(_("Open in the browser"))
-        self._source.describe(_("Show the source"))
-        if not self._hidden.isHidden():
-            self._hidden.setText(_("Hidden characters"))
-            codes = ", ".join(hidden_codes(self._code)[:_CODES])
-            self._hidden.setToolTip(_("This text holds characters that cannot be seen or that change its order: {codes}", codes=codes))
-        self._text.setAccessibleName(_("Code: {language}", language=self.language) if self.language else _("Code"))
+    def _hidden_tip(self) -> str:
+        codes = ", ".join(hidden_codes(self._code)[:_CODES])
+        return _("This text holds characters that cannot be seen or that change its order: {codes}", codes=codes)
 
     def highlight(self, needle: str) -> int:
         """Mark every place of ``needle`` (no case); an empty one clears. Returns how many there are."""

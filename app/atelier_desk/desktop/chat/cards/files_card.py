@@ -8,8 +8,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from atelier_desk.desktop.chat.cards.headed_card import HeadedCard
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
-from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import FlowLayout, Translated, control
+from atelier_desk.desktop.widgets import FlowLayout, bind, control
 from atelier_desk.file_words import changed_words, path_words
 from atelier_desk.i18n import N_, ngettext
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from atelier_desk.domain.change import Change
 
 
-class FilesCard(Translated, HeadedCard):
+class FilesCard(HeadedCard):
     """``changed-files``."""
 
     def __init__(self, host: TranscriptHost, parent: QWidget) -> None:
@@ -33,13 +32,13 @@ class FilesCard(Translated, HeadedCard):
         buttons.addWidget(self.show_all)
         buttons.addWidget(self.undo)
         self.body.addLayout(buttons)
-        theme().changed.connect(self.retranslate)
+        bind(self._show)
 
     def show_changes(self, changes: Sequence[Change]) -> None:
         self._changes = tuple(changes)
-        self.retranslate()
+        self._show()
 
-    def retranslate(self) -> None:
+    def _show(self) -> None:
         alive = [change for change in self._changes if change.undoable]
         files = list(dict.fromkeys(path_words(change) for change in reversed(self._changes)))
         undone = len(self._changes) - len(alive)

@@ -13,7 +13,7 @@ from atelier_desk.desktop.chat.transcript.reply_body import ReplyBody
 from atelier_desk.desktop.team.state import Member
 from atelier_desk.desktop.team.words import doing, figures, spoken, state_look, state_words, task
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Translated, control, fill, label, show_pixmap
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, control, fill, label, say, show_pixmap
 from atelier_desk.i18n import _, ngettext
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ HEIGHT = 52
 """Of a lane without its report, in pixels at 100 %: the same in every state, so that nothing moves while agents work."""
 
 
-class Lane(Translated, QWidget):
+class Lane(QWidget):
     """``agent-lane``: two lines; a click opens the sub-agent's transcript, the report unfolds in place.
 
     Signals:
@@ -40,8 +40,7 @@ class Lane(Translated, QWidget):
         self.concerns = Concerns(host, self)
         self.concerns.height_changed.connect(self.height_changed)
         self._build()
-        theme().changed.connect(self.redraw)
-        self.refresh()
+        bind(self.redraw)
 
     def _build(self) -> None:
         self.head = control(QPushButton(self), "lane-open", look="lane", on=self._open)
@@ -57,7 +56,9 @@ class Lane(Translated, QWidget):
         self.bar.setTextVisible(False)
         self.report = control(QPushButton(self.head), "lane-report", look="link", on=self.toggle_report)
         self.stop = control(
-            IconButton("square", parent=self.head, size=14), "lane-stop", on=lambda: self._host.stop_requested.emit(self.run_id)
+            IconButton("square", lambda: _("Stop: {agent}", agent=self.member.name or _("Agent")), self.head, size=14),
+            "lane-stop",
+            on=lambda: self._host.stop_requested.emit(self.run_id),
         )
         self._chevron = QLabel(self.head)
         upper, lower = QHBoxLayout(), QHBoxLayout()
@@ -128,7 +129,7 @@ class Lane(Translated, QWidget):
         self.report.setAccessibleName(_("Report of {agent}", agent=member.name))
         self.stop.setVisible(not member.over and self._host.bridge is not None)
         self.keep_room()
-        self.stop.describe(_("Stop: {agent}", agent=member.name or _("Agent")))
+        say(self.stop)
         self.tick()
         self._show_report(member)
         self.show_concerns()
@@ -208,9 +209,6 @@ class Lane(Translated, QWidget):
             self._body.setGeometry(inset, y + 4, width - inset - 16, height)
             y += height + 16
         return y
-
-    def retranslate(self) -> None:
-        self.refresh()
 
 
 def _below(members: list[Member]) -> str:

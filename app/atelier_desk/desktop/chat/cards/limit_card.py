@@ -7,8 +7,8 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from atelier_desk.desktop.chat.cards.headed_card import HeadedCard
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.panes.fields import pad
-from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import FlowLayout, Translated, control
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import FlowLayout, bind, control
 from atelier_desk.desktop.widgets.inputs import DoubleSpinBox
 from atelier_desk.domain.text import visible
 from atelier_desk.engine.notice_words import LIMITS, too_little
@@ -40,8 +40,7 @@ class RaiseField(DoubleSpinBox):
         super().__init__(parent)
         self.setObjectName("limit-amount")
         self.kind = ""
-        theme().changed.connect(self._dress)
-        self._dress()
+        bind(self._dress)
 
     def _dress(self) -> None:
         self.setFixedWidth(theme().px(150))
@@ -72,21 +71,24 @@ class LimitButtons(QWidget):
         self._host = host
         self.run_id = ""
         self.amount = RaiseField(self)
-        self.raising = self._button("notice-raise", "primary")
-        self.finish = self._button("notice-finish")
-        self.stop = self._button("notice-stop")
+        self.raising = control(
+            QPushButton(self),
+            "notice-raise",
+            N_("Raise the limit"),
+            look="primary",
+            on=lambda: self._resume({"raise_limits": {self.amount.kind: self.amount.value()}}),
+        )
+        self.finish = control(
+            QPushButton(self),
+            "notice-finish",
+            N_("Finish now"),
+            tip=N_("Get a final answer from what was done so far"),
+            on=lambda: self._resume({"finish": True}),
+        )
+        self.stop = control(QPushButton(self), "notice-stop", N_("Stop"), on=lambda: self._host.stop_requested.emit(self.run_id))
         flow = FlowLayout(self)
         for widget in (self.amount, self.raising, self.finish, self.stop):
             flow.addWidget(widget)
-        self.raising.clicked.connect(lambda *_: self._resume({"raise_limits": {self.amount.kind: self.amount.value()}}))
-        self.finish.clicked.connect(lambda *_: self._resume({"finish": True}))
-        self.stop.clicked.connect(lambda *_: self._host.stop_requested.emit(self.run_id))
-
-    def _button(self, name: str, variant: str = "") -> QPushButton:
-        button = control(QPushButton(self), name)
-        if variant:
-            mark(button, variant)
-        return button
 
     def _resume(self, changes: dict[str, object]) -> None:
         self._host.resume_requested.emit(self.run_id, changes)
@@ -94,13 +96,9 @@ class LimitButtons(QWidget):
     def show_limit(self, run_id: str, kind: str, cap: float) -> None:
         self.run_id = run_id
         self.amount.show_kind(kind, cap)
-        self.raising.setText(_("Raise the limit"))
-        self.finish.setText(_("Finish now"))
-        self.finish.setToolTip(_("Get a final answer from what was done so far"))
-        self.stop.setText(_("Stop"))
 
 
-class LimitCard(Translated, HeadedCard):
+class LimitCard(HeadedCard):
     """``limit-card``: such a run somewhere in a team."""
 
     def __init__(self, host: TranscriptHost, parent: QWidget | None = None) -> None:
@@ -109,14 +107,14 @@ class LimitCard(Translated, HeadedCard):
         self._shown = ("", "", "", 0.0, 0.0)
         self.buttons = LimitButtons(host, self)
         self.body.addWidget(self.buttons)
-        theme().changed.connect(self.retranslate)
+        bind(self._show)
 
     def show_limit(self, run_id: str, agent: str, kind: str, value: float, cap: float) -> None:
         """``kind`` is a ``LimitKind`` value; value and cap are in its unit (US dollars, tokens, seconds, calls, steps)."""
         self._shown = (run_id, agent, kind, value, cap)
-        self.retranslate()
+        self._show()
 
-    def retranslate(self) -> None:
+    def _show(self) -> None:
         run_id, agent, kind, value, cap = self._shown
         title = _("{agent}: {problem}", agent=agent or _("Agent"), problem=_(LIMITS.get(kind, N_("Limit reached"))))
         used = {"value": limit_value(kind, value), "cap": limit_value(kind, cap)}

@@ -18,13 +18,13 @@ from atelier_desk.desktop.chat.transcript.view import EntryWidget
 from atelier_desk.desktop.questions.approval_wording import tool_title
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.manager import Role
-from atelier_desk.desktop.widgets import FlowLayout, Translated, control, label
+from atelier_desk.desktop.widgets import FlowLayout, bind, control, label
 from atelier_desk.engine.notice_words import LIMITS, misfit_words, narrowed_words, nudge_words, retry_words, servers_words, too_little
 from atelier_desk.figures import duration, tokens
 from atelier_desk.i18n import N_, _, ngettext
 
 
-class NoticeCard(Translated, EntryWidget):
+class NoticeCard(EntryWidget):
     """What the engine tells: a limit, a loop, a retry, an error. While the run waits for it, with what can be done."""
 
     def __init__(self, entry: Entry, host: TranscriptHost, parent: QWidget | None = None) -> None:
@@ -43,8 +43,7 @@ class NoticeCard(Translated, EntryWidget):
             self._details.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
             self._card.words.addWidget(self._more, 0, Qt.AlignmentFlag.AlignLeft)
             self._card.words.addWidget(self._details)
-        theme().changed.connect(self.refresh)
-        self.refresh()
+        bind(self.refresh)
 
     def refresh(self) -> None:
         icon, role, variant, title, text = notice_words(self.entry)
@@ -123,9 +122,6 @@ class NoticeCard(Translated, EntryWidget):
         height = self._card.fit(width)
         self._card.setGeometry(0, 0, width, height)
         return height + theme().px(INSIDE)
-
-    def retranslate(self) -> None:
-        self.refresh()
 
 
 _OWN = {"internal_error", "storage", "query", "io", "damaged", "damaged_row", "taken", "disk_full", "read_only"}

@@ -12,8 +12,7 @@ from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 from atelier_desk.desktop.chat.cards.headed_card import HeadedCard
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.jobs import error_text
-from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import FlowLayout, IconButton, Translated, control, fill, label
+from atelier_desk.desktop.widgets import FlowLayout, IconButton, bind, control, fill, label, say
 from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_, _, ngettext
 
@@ -25,46 +24,41 @@ SHOWN = 300
 """Characters of a memory that its row shows; the rest is in the form that Edit opens."""
 
 
-class RememberedRow(Translated, QWidget):
+class RememberedRow(QWidget):
     """One memory: its words, for whom it holds, and what a person can say to it."""
 
     def __init__(self, memory: Memory, card: RememberedCard) -> None:
         super().__init__(card)
         self.memory = memory
-        self._text = label("", "", self, wrap=True)
-        self._facts = label("", "small", self, wrap=True)
+        words = visible(" ".join(memory.content.split()))
+        text = label(words if len(words) <= SHOWN else words[:SHOWN] + "…", "", self, wrap=True)
+        facts = say(label("", "small", self, wrap=True), self._facts)
         buttons = FlowLayout(spacing=6)
         self.keep = control(QPushButton(self), "memory-keep", N_("Keep for all workflows"), on=lambda: card.keep(self.memory, True))
         self.here = control(QPushButton(self), "memory-keep-here", N_("This workflow only"), on=lambda: card.keep(self.memory, False))
         self.edit = IconButton("pencil", N_("Edit this memory"), self)
         self.forget = IconButton("trash-2", N_("Do not remember"), self)
-        for button, name, deed in ((self.edit, "memory-edit", card.edit), (self.forget, "memory-forget", card.forget)):
-            button.setObjectName(name)
-            button.clicked.connect(lambda _on=False, deed=deed: deed(self.memory))
+        control(self.edit, "memory-edit", on=lambda: card.edit(memory), name=lambda: f"{_('Edit this memory')}: {words[:80]}")
+        control(self.forget, "memory-forget", on=lambda: card.forget(memory), name=lambda: f"{_('Do not remember')}: {words[:80]}")
+        self.keep.setVisible(memory.proposed)
+        self.here.setVisible(memory.proposed)
+        self.setAccessibleName(words[:SHOWN])
         for widget in (self.keep, self.here, self.edit, self.forget):
             buttons.addWidget(widget)
-        fill(QVBoxLayout(self), self._text, self._facts, buttons, margins=(0, 6, 0, 0), spacing=4)
-        self.retranslate()
+        fill(QVBoxLayout(self), text, facts, buttons, margins=(0, 6, 0, 0), spacing=4)
 
-    def retranslate(self) -> None:
+    def _facts(self) -> str:
         from atelier_desk.desktop.panes.memory.list import TYPE_WORDS
 
         memory = self.memory
-        words = visible(" ".join(memory.content.split()))
-        self._text.setText(words if len(words) <= SHOWN else words[:SHOWN] + "…")
         if memory.proposed:
             holds = _("for all workflows?")
         else:
             holds = _("for all workflows") if memory.workflow_id is None else _("for this workflow")
-        self._facts.setText(" · ".join(filter(None, (_(TYPE_WORDS[memory.type]), holds, memory.agent_source))))
-        self.keep.setVisible(memory.proposed)
-        self.here.setVisible(memory.proposed)
-        self.setAccessibleName(words[:SHOWN])
-        for button, name in ((self.edit, _("Edit this memory")), (self.forget, _("Do not remember"))):
-            button.setAccessibleName(f"{name}: {words[:80]}")
+        return " · ".join(filter(None, (_(TYPE_WORDS[memory.type]), holds, memory.agent_source)))
 
 
-class RememberedCard(Translated, HeadedCard):
+class RememberedCard(HeadedCard):
     """``remembered``, with a row for each memory; ``memory-stop-looking`` while the model is asked."""
 
     def __init__(self, host: TranscriptHost, parent: QWidget) -> None:
@@ -79,13 +73,13 @@ class RememberedCard(Translated, HeadedCard):
         self._list = QVBoxLayout()
         self._list.setSpacing(6)
         self.words.addLayout(self._list)
-        theme().changed.connect(self.retranslate)
+        bind(self._show)
 
     def show_memories(self, memories: Sequence[Memory], looking: Sequence[Looking] = ()) -> None:
         """These, as they are now, and whether the model is asked for more."""
         if tuple(looking) != self._looking:
             self._looking = tuple(looking)
-            self.retranslate()
+            self._show()
         if tuple(memories) == self._memories:
             return
         self._memories = tuple(memories)
@@ -97,9 +91,9 @@ class RememberedCard(Translated, HeadedCard):
         for row in self.rows:
             self._list.addWidget(row)
             row.setEnabled(self._host.bridge is not None)
-        self.retranslate()
+        self._show()
 
-    def retranslate(self) -> None:
+    def _show(self) -> None:
         asked = sum(memory.proposed for memory in self._memories)
         count = len(self._memories)
         if asked:
@@ -117,8 +111,6 @@ class RememberedCard(Translated, HeadedCard):
         self.stop.setVisible(bool(self._looking) and not error)
         self.show_head("brain", "accent" if asked else "muted", title, text)
         self.setAccessibleName(". ".join(filter(None, (title, text))))
-        for row in self.rows:
-            row.retranslate()
 
     def _stop_looking(self) -> None:
         bridge = self._host.bridge

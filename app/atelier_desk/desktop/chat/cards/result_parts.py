@@ -16,7 +16,7 @@ from atelier_desk.desktop.chat.markdown import ansi
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.settings.files import ask_save
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Translated
+from atelier_desk.desktop.widgets import bind
 from atelier_desk.domain.parts import ArtefactPart, FileChange, HeldPart, PicturePart, ResultPart, ShownPart, SourcePart, TextPart
 from atelier_desk.domain.text import visible
 from atelier_desk.figures import number, size
@@ -64,7 +64,7 @@ class ResultParts(QWidget):
         return height
 
 
-class PartView(Translated, QWidget):
+class PartView(QWidget):
     """``result-part``: a line that says what it is; pressing it opens or closes a picture, text or diff, or saves a file.
 
     Signals:
@@ -85,8 +85,7 @@ class PartView(Translated, QWidget):
         if isinstance(part, PicturePart):
             self._picture.loadFromData(QByteArray.fromBase64(QByteArray(part.image.data.encode())))
             self._open()
-        theme().changed.connect(self.retranslate)
-        self.retranslate()
+        bind(self._show)
 
     def words(self) -> str:
         """What it is, in a line."""
@@ -120,7 +119,7 @@ class PartView(Translated, QWidget):
         self.setFixedSize(width, height)
         return height
 
-    def retranslate(self) -> None:
+    def _show(self) -> None:
         opens = self.body is not None
         icon = "download" if isinstance(self._part, ArtefactPart) else "chevron-down" if opens else "chevron-right"
         self.button.setIcon(theme().icon(icon))
@@ -141,7 +140,7 @@ class PartView(Translated, QWidget):
         else:
             self.body.deleteLater()
             self.body = None
-        self.retranslate()
+        self._show()
         self.height_changed.emit()
 
     def _open(self) -> None:

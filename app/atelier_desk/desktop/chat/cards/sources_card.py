@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from atelier_desk.desktop.chat.cards.headed_card import HeadedCard
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import FlowLayout, Translated, control
+from atelier_desk.desktop.widgets import FlowLayout, bind, control
 from atelier_desk.domain.parts import SourcePart
 from atelier_desk.domain.text import visible
 from atelier_desk.i18n import _, ngettext
@@ -21,7 +21,7 @@ SHOWN = 320
 """Width of a button's text, in logical pixels at 100 %."""
 
 
-class SourcesCard(Translated, HeadedCard):
+class SourcesCard(HeadedCard):
     """``sources``, with a ``source`` button for each."""
 
     def __init__(self, parent: QWidget) -> None:
@@ -31,7 +31,7 @@ class SourcesCard(Translated, HeadedCard):
         self.buttons: list[QPushButton] = []
         self._flow = FlowLayout(spacing=4)
         self.body.addLayout(self._flow)
-        theme().changed.connect(self.retranslate)
+        bind(self._show)
 
     def show_sources(self, sources: Sequence[SourcePart]) -> None:
         if tuple(sources) != self._sources:
@@ -42,9 +42,9 @@ class SourcesCard(Translated, HeadedCard):
             self.buttons = [control(QPushButton(self), "source", look="ghost", on=partial(_open, each.url)) for each in sources]
             for button in self.buttons:
                 self._flow.addWidget(button)
-        self.retranslate()
+        self._show()
 
-    def retranslate(self) -> None:
+    def _show(self) -> None:
         count = len(self._sources)
         title = ngettext("{n} source", "{n} sources", count)
         self.show_head("globe", "muted", title, "")

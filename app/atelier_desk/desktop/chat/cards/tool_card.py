@@ -17,7 +17,7 @@ from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.place import HEAD, Place
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.icons import known
-from atelier_desk.desktop.widgets import ElidedLabel, Pill, Translated, control, label, say
+from atelier_desk.desktop.widgets import ElidedLabel, Pill, bind, control, label, say
 from atelier_desk.desktop.widgets.basic import PillKind
 from atelier_desk.domain.text import visible
 from atelier_desk.figures import duration
@@ -29,7 +29,7 @@ STOP_AFTER_MS = 1000
 """After so long a command that runs gets its button and the room for its output."""
 
 
-class ToolCard(Translated, QFrame):
+class ToolCard(QFrame):
     """The card; click, Enter or Space open and close it.
 
     Signals:
@@ -79,8 +79,8 @@ class ToolCard(Translated, QFrame):
         self._cards: list[CodeCard] = []
         self._needle = ""
         self._reached = False
-        theme().changed.connect(self.refresh)
-        self.refresh()
+        bind(self._drop_details, on="language")  # they are made anew
+        bind(self.refresh)
 
     @property
     def opened(self) -> bool:
@@ -208,11 +208,6 @@ class ToolCard(Translated, QFrame):
             if layout is not None:
                 height += layout.totalHeightForWidth(width - 2) if layout.hasHeightForWidth() else layout.sizeHint().height()
         return height
-
-    def retranslate(self) -> None:
-        self._drop_details()
-        self.refresh()
-        self.height_changed.emit()  # what stands open was made anew and was not measured
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         event.accept()

@@ -9,9 +9,9 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from atelier_desk.desktop.chat.transcript.blocks import ProseBlock
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import control
+from atelier_desk.desktop.widgets import bind, control
 from atelier_desk.figures import number
-from atelier_desk.i18n import _
+from atelier_desk.i18n import N_, _
 
 _GAP = 4
 SHOWN = 20_000
@@ -34,11 +34,19 @@ class AttachedFiles(QWidget):
         self._text = ProseBlock(self)
         self._text.hide()
         self._buttons = [self._button(index) for index in range(len(files))]
-        self.retranslate()
+        bind(self.refresh)
 
     def _button(self, index: int) -> QPushButton:
-        button = control(QPushButton(self), "attached-file", look="quiet", on=lambda: self._toggle(index))
-        return button
+        name, count = self._files[index]["name"], len(self._files[index]["text"])
+        return control(
+            QPushButton(self),
+            "attached-file",
+            lambda: _("{name} · {count} characters", name=name, count=number(count)).replace("&", "&&"),
+            look="quiet",
+            name=lambda: _("Attached file {name}", name=name),
+            tip=N_("Show what the agent received"),
+            on=lambda: self._toggle(index),
+        )
 
     def _toggle(self, index: int) -> None:
         self._open = None if self._open == index else index
@@ -72,11 +80,3 @@ class AttachedFiles(QWidget):
             self._text.setGeometry(0, y, width, height)
             y += height + _GAP
         return y - _GAP
-
-    def retranslate(self) -> None:
-        for file, button in zip(self._files, self._buttons, strict=True):
-            text = _("{name} · {count} characters", name=file["name"], count=number(len(file["text"])))
-            button.setText(text.replace("&", "&&"))
-            button.setAccessibleName(_("Attached file {name}", name=file["name"]))
-            button.setToolTip(_("Show what the agent received"))
-        self.refresh()

@@ -12,7 +12,7 @@ from PySide6.QtGui import QImage, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import ElidedLabel, FlowLayout, IconButton, Translated, fill
+from atelier_desk.desktop.widgets import ElidedLabel, FlowLayout, IconButton, bind, fill, say
 from atelier_desk.domain.limits import PICTURE_PIXELS
 from atelier_desk.domain.pictures import KEPT
 from atelier_desk.figures import size
@@ -123,7 +123,7 @@ class Item:
         return size(self.bytes)
 
 
-class Chip(Translated, QFrame):
+class Chip(QFrame):
     """``attachment``: preview, name, size and a button that takes it away. Enter opens it large, Delete and Backspace take it away.
 
     Signals:
@@ -145,16 +145,20 @@ class Chip(Translated, QFrame):
         self.name = ElidedLabel("", self, Qt.TextElideMode.ElideMiddle)
         self.facts = ElidedLabel("", self)
         mark(self.facts, "small")
-        self.remove = IconButton("x", parent=self, size=12)
+        self.remove = IconButton("x", lambda: _("Remove {name}", name=item.name), self, size=12)
         self.remove.setObjectName("attachment-remove")
         self.remove.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # Delete on the chip does the same
         self.remove.clicked.connect(self.removed)
         words = fill(QVBoxLayout(), self.name, self.facts, margins=(0, 0, 0, 0), spacing=0)
         fill(QHBoxLayout(self), self.shown, (words, 1), (self.remove, 0, Qt.AlignmentFlag.AlignTop), margins=(6, 5, 3, 5), spacing=7)
-        theme().changed.connect(self.retranslate)
-        self.retranslate()
+        say(
+            self,
+            name=lambda: _("Attached: {name}, {facts}", name=item.name, facts=item.facts()),
+            tip=lambda: _("{name}\nEnter opens it, Delete removes it", name=item.name),
+        )
+        bind(self.refresh)
 
-    def retranslate(self) -> None:
+    def refresh(self) -> None:
         item = self.item
         mark(self, "card-warn" if item.secret else "card-sunken")
         side, ratio = theme().px(THUMBNAIL), self.devicePixelRatioF()
@@ -175,9 +179,7 @@ class Chip(Translated, QFrame):
         metrics = max(self.name.fontMetrics().horizontalAdvance(item.name), self.facts.fontMetrics().horizontalAdvance(item.facts()))
         for part in (self.name, self.facts):
             part.setFixedWidth(min(theme().px(_NAME), metrics + 4))
-        self.remove.describe(_("Remove {name}", name=item.name))
-        self.setAccessibleName(_("Attached: {name}, {facts}", name=item.name, facts=item.facts()))
-        self.setToolTip(_("{name}\nEnter opens it, Delete removes it", name=item.name))
+        say(self)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         match event.key():
@@ -195,7 +197,7 @@ class Chip(Translated, QFrame):
             self.opened.emit()
 
 
-class AttachmentRow(Translated, QWidget):
+class AttachmentRow(QWidget):
     """What will be sent.
 
     Signals:
@@ -256,7 +258,7 @@ class AttachmentRow(Translated, QWidget):
         """It was read."""
         for chip in self.chips:
             if chip.item is item:
-                chip.retranslate()
+                chip.refresh()
         self.changed.emit()
 
     def remove(self, item: Item) -> None:
@@ -295,7 +297,3 @@ class AttachmentRow(Translated, QWidget):
         at = self.chips.index(chip) + by
         if 0 <= at < len(self.chips):
             self.chips[at].setFocus()
-
-    def retranslate(self) -> None:
-        for chip in self.chips:
-            chip.retranslate()

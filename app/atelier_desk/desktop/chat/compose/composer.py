@@ -14,7 +14,7 @@ from atelier_desk.desktop.chat.compose.field import MessageField, picture_of
 from atelier_desk.desktop.chat.compose.profile import ProfilePicker
 from atelier_desk.desktop.folders.desk import files_of, folders_of
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Translated, control, fill, label, say
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, control, fill, label, say, tint
 from atelier_desk.desktop.widgets.picker import Picker, PickerItem
 from atelier_desk.i18n import N_, _
 
@@ -37,7 +37,7 @@ class _Hint(ElidedLabel):
             super().paintEvent(event)
 
 
-class Composer(Translated, QFrame):
+class Composer(QFrame):
     """The field with its buttons.
 
     Signals:
@@ -75,6 +75,7 @@ class Composer(Translated, QFrame):
         self._hint = control(_Hint("", self), look="small")
         self.strategies = control(Picker(self), "strategy-select", look="picker", name=N_("How to send while the agent is working"))
         self.stop = control(QPushButton(self), "stop-button", lambda: " " + _("Stop"), name=N_("Stop the agent"))
+        tint(self.stop, "square", "text", 12)
         self.send = control(QToolButton(self), "send-button", look="send", tip=N_("Send"))
         self.send.setCursor(Qt.CursorShape.PointingHandCursor)
         self.strategy = "queue"
@@ -83,8 +84,8 @@ class Composer(Translated, QFrame):
         self._connect()
         self.set_running(False)
         say(self.field, name=N_("Message"))
-        self.retranslate()
-        self._dress()
+        bind(self._show_strategies, on="language")
+        bind(self._dress, on="look")
 
     # -- state ----------------------------------------------------------------------------------------------------------------
     def set_running(self, running: bool) -> None:
@@ -140,7 +141,7 @@ class Composer(Translated, QFrame):
     def choose_strategy(self, name: str) -> None:
         """Take the next messages this way while the agent works."""
         self.strategy = name
-        self.retranslate()
+        self._show_strategies()
 
     def _lay_out(self) -> None:
         row = fill(QHBoxLayout(), self.attach, self.profiles, (self._hint, 1), self.strategies, self.stop, self.send, spacing=8)
@@ -159,7 +160,6 @@ class Composer(Translated, QFrame):
         self.strategies.chosen.connect(self.choose_strategy)
         self.send.clicked.connect(self.submit)
         self.stop.clicked.connect(self.stopped)
-        theme().changed.connect(self._dress)
 
     def choose(self) -> QMenu:
         """Whether files or a folder are to go along."""
@@ -255,8 +255,6 @@ class Composer(Translated, QFrame):
 
     def _dress(self) -> None:
         look = theme()
-        self.stop.setIcon(look.icon("square", "text"))
-        self.stop.setIconSize(QSize(look.px(12), look.px(12)))
         side = look.px(16)
         self.send.setIconSize(QSize(side, side))
         for part in (self.attach, self.profiles, self.strategies, self.stop):
@@ -278,7 +276,7 @@ class Composer(Translated, QFrame):
             "silent": (_("Note"), _("The agent reads it on its next turn")),
         }
 
-    def retranslate(self) -> None:
+    def _show_strategies(self) -> None:
         choices = [PickerItem(name, short, detail=long) for name, (short, long) in self._strategy_names().items()]
         self.strategies.set_choices(choices, self.strategy)
         self._refresh()

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QFrame, QWidget
 from atelier_desk.desktop.folders.desk import files_of, folders_of
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets.composing import composing
+from atelier_desk.desktop.widgets.words import bind
 from atelier_desk.desktop.widgets.wrapping import TextField
 
 if TYPE_CHECKING:
@@ -59,8 +60,7 @@ class MessageField(TextField):
         self._recalled = -1
         self._unsent = ""
         self.textChanged.connect(self.fit)
-        theme().changed.connect(self.fit)
-        self.fit()
+        bind(self.fit)
 
     def fit(self) -> None:
         """Take the height of the text, within bounds."""

@@ -6,7 +6,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Translated, say
+from atelier_desk.desktop.widgets import bind, say
 from atelier_desk.desktop.widgets.picker import Picker, PickerItem
 from atelier_desk.i18n import _
 from atelier_desk.profile_words import ASK_ALL, PROFILES, Profile
@@ -22,23 +22,23 @@ def profile_choices(current: Profile) -> list[PickerItem]:
     return [PickerItem(one.name, _(one.title), detail=_(one.allows), marks=marks if one.risky else ()) for one in offered]
 
 
-class ProfilePicker(Translated, Picker):
+class ProfilePicker(Picker):
     """``profile-select``: the profile of the workflow in view; one that hardly asks is marked. ``chosen`` tells its name."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("profile-select")
         self._profile: Profile | None = None
-        theme().changed.connect(self.retranslate)
+        bind(self._show)
         self.show_profile(None)
 
     def show_profile(self, profile: Profile | None) -> None:
         """This one is in force; None hides the picker."""
         self._profile = profile
         self.setVisible(profile is not None)
-        self.retranslate()
+        self._show()
 
-    def retranslate(self) -> None:
+    def _show(self) -> None:
         if (profile := self._profile) is None:
             return
         _dress(self, profile)
@@ -46,7 +46,7 @@ class ProfilePicker(Translated, Picker):
         say(self, tip=lambda: _told(profile), name=lambda: _("Permissions: {profile}", profile=_(profile.title)))
 
 
-class ProfileChip(Translated, QPushButton):
+class ProfileChip(QPushButton):
     """``workflow-profile``: the same in the header, to be read; a click opens the picker in the composer."""
 
     def __init__(self, parent: QWidget) -> None:
@@ -56,7 +56,7 @@ class ProfileChip(Translated, QPushButton):
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self._profile: Profile | None = None
         self.folded = False
-        theme().changed.connect(self.retranslate)
+        bind(self._show)
         self.show_profile(None)
 
     def spare(self) -> int:
@@ -67,15 +67,15 @@ class ProfileChip(Translated, QPushButton):
         """Show the icon alone; the composer has the word too."""
         if folded != self.folded:
             self.folded = folded
-            self.retranslate()
+            self._show()
 
     def show_profile(self, profile: Profile | None) -> None:
         """This one is in force; None hides it."""
         self._profile = profile
         self.setVisible(profile is not None)
-        self.retranslate()
+        self._show()
 
-    def retranslate(self) -> None:
+    def _show(self) -> None:
         if (profile := self._profile) is None:
             return
         _dress(self, profile)

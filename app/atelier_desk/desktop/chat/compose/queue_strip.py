@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QScrollArea, QVB
 
 from atelier_desk.desktop.chat.compose.field import MessageField
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Translated, control, fill
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, control, fill, say
 from atelier_desk.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
@@ -56,8 +56,8 @@ class WaitingRow(QWidget):
         self.setObjectName("queued-message")
         self.waiting, self._strip = waiting, strip
         self._editor: _Editor | None = None
-        self.text = control(ElidedLabel(self._words(), self), "queued-text")
-        self.setAccessibleName(_("Queued: {text}", text=self._words()))
+        self.text = control(ElidedLabel("", self), "queued-text", self._words)
+        say(self, name=lambda: _("Queued: {text}", text=self._words()))
         id_ = waiting.message_id
         take_back, send = strip.take_back_wanted.emit, strip.send_wanted.emit
         self.up = self._button("queued-up", "chevron-up", N_("Move up"), lambda: strip.move_wanted.emit(id_, place - 1))
@@ -88,8 +88,7 @@ class WaitingRow(QWidget):
         if self._editor is not None:
             return
         self._editor = editor = _Editor(self)
-        editor.setObjectName("queued-editor")
-        editor.setAccessibleName(_("Queued message"))
+        control(editor, "queued-editor", name=N_("Queued message"))
         editor.setPlainText(self.waiting.content)
         self.text.hide()
         self._show_editing(True)
@@ -139,7 +138,7 @@ class WaitingRow(QWidget):
         self._editor.moveCursor(self._editor.textCursor().MoveOperation.End)
 
 
-class QueueStrip(Translated, QFrame):
+class QueueStrip(QFrame):
     """What waits, the next one first; hidden when nothing does.
 
     Signals:
@@ -162,7 +161,7 @@ class QueueStrip(Translated, QFrame):
         self._waiting: tuple[Waiting, ...] = ()
         self._running = self._covered = False
         self.rows: list[WaitingRow] = []
-        self.heading = control(ElidedLabel("", self), look="small")
+        self.heading = control(ElidedLabel("", self), "", self._heading, look="small")
         self.send = control(QPushButton(self), "queue-send", N_("Send"), look="quiet", on=self._send_first)
         self._inner = QWidget(self)
         mark(self._inner, "plain")
@@ -173,7 +172,7 @@ class QueueStrip(Translated, QFrame):
         self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         top = fill(QHBoxLayout(), (self.heading, 1), self.send, margins=(12, 0, 4, 0), spacing=8)
         fill(QVBoxLayout(self), top, self._area, margins=(0, 4, 0, 4), spacing=0)
-        theme().changed.connect(self.fit)
+        bind(self.fit)
         self.hide()
 
     def edits(self) -> dict[str, str]:
@@ -215,20 +214,20 @@ class QueueStrip(Translated, QFrame):
         self._running = running
         self._say()
 
-    def _say(self) -> None:
+    def _heading(self) -> str:
         count = len(self._waiting)
         if not count:
-            self.heading.setText("")
-        elif self._running:
-            self.heading.setText(
-                ngettext(
-                    "{n} message will be sent when the agent has finished this turn",
-                    "{n} messages will be sent when the agent has finished this turn",
-                    count,
-                )
+            return ""
+        if self._running:
+            return ngettext(
+                "{n} message will be sent when the agent has finished this turn",
+                "{n} messages will be sent when the agent has finished this turn",
+                count,
             )
-        else:
-            self.heading.setText(ngettext("{n} message not sent yet", "{n} messages not sent yet", count))
+        return ngettext("{n} message not sent yet", "{n} messages not sent yet", count)
+
+    def _say(self) -> None:
+        say(self.heading)
         self.send.setVisible(not self._running)
 
     def fit(self) -> None:
@@ -239,7 +238,3 @@ class QueueStrip(Translated, QFrame):
     def _send_first(self) -> None:
         if self._waiting:
             self.send_wanted.emit(self._waiting[0].message_id)
-
-    def retranslate(self) -> None:
-        waiting, self._waiting = self._waiting, ()
-        self.show_waiting(waiting)

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QDialog, QLineEdit, QVBoxLayout, QWidget
 from atelier_desk.desktop.chat.search.hit_rows import hit_row
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Translated, control, fill, label, say
+from atelier_desk.desktop.widgets import bind, control, fill, label, say
 from atelier_desk.desktop.widgets.search_list import SearchList
 from atelier_desk.i18n import N_, _, ngettext
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _DELAY_MS = 220
 
 
-class SearchEverywhere(Translated, QDialog):
+class SearchEverywhere(QDialog):
     """A field and its hits, by workflow, those with the newest hit first.
 
     Signals:
@@ -52,6 +52,7 @@ class SearchEverywhere(Translated, QDialog):
         self._timer = Soon(self, _DELAY_MS, self.search)
         self.field.textChanged.connect(lambda *_: self._timer.start())
         say(self, title=N_("Search everywhere"))
+        bind(self._show, lambda: self.field.text().strip(), on="language")
 
     def popup(self, text: str = "") -> None:
         """Show it, no larger than the window, with ``text`` looked for when there is any."""
@@ -72,9 +73,6 @@ class SearchEverywhere(Translated, QDialog):
         if self._task is not None and not self._task.done():
             self._task.cancel()
         self._task = self._bridge.jobs.start(self._search(self.field.text().strip()))
-
-    def retranslate(self) -> None:
-        self._show(self.field.text().strip())
 
     async def _search(self, needle: str) -> None:
         if needle:

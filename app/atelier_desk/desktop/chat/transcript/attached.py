@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QMenu, QPushButton, QWidget
 from atelier_desk.desktop.chat.compose.attachments import ICONS, SOURCES, opened
 from atelier_desk.desktop.settings.files import ask_save
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import FlowLayout, control
+from atelier_desk.desktop.widgets import FlowLayout, bind, control
 from atelier_desk.domain.text import visible
 from atelier_desk.figures import number, size
 from atelier_desk.i18n import _
@@ -38,7 +38,7 @@ class AttachedChips(QWidget):
         self._host = host
         self._flow = FlowLayout(self, 4)
         self.buttons = [self._button(each) for each in entries]
-        self.retranslate()
+        bind(self._show_facts)
         for each, button in zip(entries, self.buttons, strict=True):
             if each.get("width"):
                 self._begin_picture(each, button)
@@ -80,7 +80,7 @@ class AttachedChips(QWidget):
                 button.setText(shown.replace("&", "&&"))
 
     # -- what is shown --------------------------------------------------------------------------------------------------------
-    def retranslate(self) -> None:
+    def _show_facts(self) -> None:
         self._texts: list[str] = []
         for each, button in zip(self.entries, self.buttons, strict=True):
             words, shown = self.words(each), ""

@@ -12,7 +12,7 @@ from atelier_desk.desktop.chat.transcript.message import BodyMessage
 from atelier_desk.desktop.chat.transcript.reply_body import ReplyBody
 from atelier_desk.desktop.chat.transcript.spacing import INSIDE, TURN
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Card, control, label
+from atelier_desk.desktop.widgets import Card, bind, control, label, say
 from atelier_desk.i18n import _
 
 FOLD = 260
@@ -27,12 +27,19 @@ class Memo(BodyMessage):
         self.setObjectName("agent-memo")
         self._variant = "card" if entry.topic == "agent_report" else "card-sunken"
         self._card = Card(self, self._variant)
-        self._heading = label("", "heading", self._card)
+        self._heading = say(label("", "heading", self._card), lambda: self._title().upper())
         self._clip = QWidget(self._card)
         self.body = ReplyBody(host.images, self._clip)
         self.body.height_changed.connect(self.height_changed)
-        self._more = control(QPushButton(self._card), "agent-memo-more", look="link", on=self._toggle)
-        theme().changed.connect(self._redraw)
+        self._more = control(
+            QPushButton(self._card),
+            "agent-memo-more",
+            lambda: _("Show less") if self._open else _("Show all"),
+            look="link",
+            on=self._toggle,
+        )
+        say(self, name=lambda: _("{name}: {text}", name=self._title(), text=one_line(self.entry.content[:400])[:200]))
+        bind(self._redraw, on="look")
         self.refresh()
 
     @property
@@ -47,7 +54,8 @@ class Memo(BodyMessage):
 
     def refresh(self) -> None:
         self.body.set_text(self.entry.content)
-        self.retranslate()
+        for part in (self, self._heading, self._more):
+            say(part)
 
     def fit(self, width: int) -> int:
         look = theme()
@@ -83,7 +91,7 @@ class Memo(BodyMessage):
     def paintEvent(self, event: QPaintEvent) -> None:
         """The card fills it, and shows itself that the keyboard is here."""
 
-    def retranslate(self) -> None:
+    def _title(self) -> str:
         above = str(self.entry.details.get("parent") or "")
         titles = {
             "prompt": _("Prompt from {agent}", agent=above) if above else _("Prompt"),
@@ -92,6 +100,4 @@ class Memo(BodyMessage):
             else _("Answer from {agent}", agent=above or _("Agent")),
             "agent_report": _("Report to {agent}", agent=above) if above else _("Report"),
         }
-        self._heading.setText(titles.get(self.entry.topic, "").upper())
-        self._more.setText(_("Show less") if self._open else _("Show all"))
-        self.setAccessibleName(_("{name}: {text}", name=titles.get(self.entry.topic, ""), text=one_line(self.entry.content[:400])[:200]))
+        return titles.get(self.entry.topic, "")

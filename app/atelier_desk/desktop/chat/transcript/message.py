@@ -11,10 +11,9 @@ from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.place import Place
 from atelier_desk.desktop.chat.transcript.reply_body import ReplyBody
 from atelier_desk.desktop.chat.transcript.view import EntryWidget
-from atelier_desk.desktop.widgets import Translated
 
 
-class MessageWidget(Translated, EntryWidget):
+class MessageWidget(EntryWidget):
     """Base of the bubble, the answer and the memo; Tab reaches it, the copy key copies it."""
 
     def __init__(self, entry: Entry, host: TranscriptHost, parent: QWidget | None = None) -> None:

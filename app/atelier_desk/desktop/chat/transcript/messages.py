@@ -33,9 +33,9 @@ from atelier_desk.desktop.chat.transcript.spacing import INSIDE, NEAR, TURN
 from atelier_desk.desktop.chat.transcript.unfinished import UnfinishedCard
 from atelier_desk.desktop.chat.transcript.view import EntryWidget
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Pill, control
+from atelier_desk.desktop.widgets import Pill, bind, control, say
 from atelier_desk.desktop.widgets.format import short_moment
-from atelier_desk.i18n import _
+from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.chat.cards.remembered_card import RememberedCard
@@ -66,7 +66,7 @@ class UserBubble(MessageWidget):
         self._pictures = [_thumbnail(image, self._bubble) for image in entry.images]
         self._attached: AttachedChips | None = None
         self._files: AttachedFiles | None = None
-        self._waiting = Pill("", "", self)
+        self._waiting = say(Pill("", "", self), N_("sending"))
         self._actions = ActionsRow(self)
         self._actions.add("copy", lambda: _("Copy message"), self.copy, "copy-message")
         self._edit_button = self._actions.add("pencil", lambda: _("Edit and resend"), self.edit, "edit-message")
@@ -74,8 +74,9 @@ class UserBubble(MessageWidget):
         self._note = self._actions.add_note(first=True)
         self._switch = BranchSwitch(host.branch_requested.emit, self)
         self._editor: BubbleEditor | None = None
-        theme().changed.connect(self._redraw)
-        self.refresh()
+        say(self, name=lambda: _("You wrote: {text}", text=self.entry.content[:200]))
+        say(self._note, lambda: short_moment(self.entry.time) if self.entry.time is not None else "")
+        bind(self._redraw, on="look")
 
     def refresh(self) -> None:
         self._show_attached()
@@ -87,7 +88,8 @@ class UserBubble(MessageWidget):
         self._actions.show_pinned(self.entry.pinned)
         branch = self.entry.branch
         self._switch.show_branch(branch.runs if branch else (), branch.index if branch else 0)
-        self.retranslate()
+        say(self)
+        say(self._note)
 
     def _show_attached(self) -> None:
         """Chips of what went along; made again when it has been stored."""
@@ -208,17 +210,6 @@ class UserBubble(MessageWidget):
             bottom += hint.height() + 2
         return bottom + theme().px(INSIDE)
 
-    def retranslate(self) -> None:
-        self.setAccessibleName(_("You wrote: {text}", text=self.entry.content[:200]))
-        self._note.setText(short_moment(self.entry.time) if self.entry.time is not None else "")
-        for picture in self._pictures:
-            picture.setAccessibleName(_("Attached picture"))
-        if self._files is not None:
-            self._files.retranslate()
-        if self._attached is not None:
-            self._attached.retranslate()
-        self._waiting.setText(_("sending"))
-
 
 class AssistantMessage(BodyMessage):
     """Reasoning, Markdown, tool cards and questions of one reply, over the whole column."""
@@ -239,14 +230,16 @@ class AssistantMessage(BodyMessage):
         self._remembered: RememberedCard | None = None
         if host.desk is not None:
             host.desk.changed.connect(self._show_concerns)
-        self._cut = Pill("", "warn", self)
+        self._cut = say(Pill("", "warn", self), N_("cut off"))
         self._actions = ActionsRow(self)
         self._actions.add("copy", lambda: _("Copy message"), self.copy, "copy-message")
         self._actions.add("refresh-cw", lambda: _("Regenerate"), self._regenerate, "regenerate")
         self._actions.add("quote", lambda: _("Quote"), lambda: self.host.quote_requested.emit(self.entry.content), "quote-message")
         self._actions.add_menu(self)
         self._note = self._actions.add_note()
-        theme().changed.connect(self._redraw)
+        say(self, name=self._spoken)
+        say(self._note, self._noted)
+        bind(self._redraw, on="look")
         self.refresh()
 
     def refresh(self) -> None:
@@ -285,7 +278,7 @@ class AssistantMessage(BodyMessage):
             self._unfinished = UnfinishedCard(entry, self.host, self)
             self._unfinished.show()
         elif self._unfinished is not None:
-            self._unfinished.retranslate()
+            self._unfinished.refresh()
         if entry.sources and self._sources is None:
             self._sources = SourcesCard(self)
         if self._sources is not None:
@@ -306,7 +299,8 @@ class AssistantMessage(BodyMessage):
         self._cut.setVisible(entry.topic == "cut_off" and not entry.told)
         self._actions.setVisible(self._has_actions())
         self._actions.show_pinned(entry.pinned)
-        self.retranslate()
+        say(self)
+        say(self._note)
 
     def _card(self, call: Call) -> ToolCard:
         made = TeamCard if starts_agents(call) or self.host.team.state.of_call(self.entry.run_id, call.call_id) else ToolCard
@@ -414,20 +408,21 @@ class AssistantMessage(BodyMessage):
             cards.append(self._remembered)
         return cards
 
-    def retranslate(self) -> None:
+    def _spoken(self) -> str:
         name = self.entry.agent_name or _("The agent")
-        self.setAccessibleName(_("{name}: {text}", name=name, text=one_line(self.entry.content[:400])[:200]))
-        self._cut.setText(_("cut off"))
+        return _("{name}: {text}", name=name, text=one_line(self.entry.content[:400])[:200])
+
+    def _noted(self) -> str:
         when = short_moment(self.entry.time) if self.entry.time is not None else ""
         model = self.host.models.get((self.entry.provider, self.entry.model), self.entry.model)
-        self._note.setText(" · ".join(filter(None, (self.entry.agent_name, model, when))))
+        return " · ".join(filter(None, (self.entry.agent_name, model, when)))
 
 
 def _thumbnail(image: dict[str, str], parent: QWidget) -> QLabel:
     """A picture of a sent message, at most 120 px high."""
     picture = QPixmap()
     picture.loadFromData(QByteArray.fromBase64(QByteArray(image.get("data", "").encode())))
-    shown = QLabel(parent)
+    shown = say(QLabel(parent), name=N_("Attached picture"))
     side = theme().px(_THUMBNAIL)
     ratio = QGuiApplication.primaryScreen().devicePixelRatio()
     if not picture.isNull():

@@ -7,16 +7,16 @@ import time
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from atelier_desk.desktop.widgets import Spinner, Translated, fill, label
+from atelier_desk.desktop.widgets import Spinner, fill, label, say
 from atelier_desk.figures import NARROW, duration
-from atelier_desk.i18n import _
+from atelier_desk.i18n import N_, _
 
 PATIENCE_MS = 250
 """A shorter wait is not told: between two steps of a run the line would only flicker."""
 TICK_MS = 1_000
 
 
-class ThinkingLine(Translated, QWidget):
+class ThinkingLine(QWidget):
     """``thinking-line``: "Thinking… 3 s". The seconds go on where the system asks for no motion, too.
 
     Signals:
@@ -29,12 +29,13 @@ class ThinkingLine(Translated, QWidget):
         super().__init__(parent)
         self.setObjectName("thinking-line")
         self._since = 0.0
-        self._label = label("", "muted", self)
+        self._label = say(label("", "muted", self), self._words)
+        say(self, name=N_("Thinking…"))  # without the seconds: nobody wants them read out one by one
         fill(QHBoxLayout(self), Spinner(self), self._label, 1, margins=(0, 4, 0, 8), spacing=8)
         self._patience = QTimer(self, singleShot=True, interval=PATIENCE_MS)
         self._patience.timeout.connect(self._appear)
         self._tick = QTimer(self, interval=TICK_MS)
-        self._tick.timeout.connect(self.retranslate)
+        self._tick.timeout.connect(lambda: say(self._label))
         self.hide()
 
     def show_since(self, since: float) -> None:
@@ -53,13 +54,12 @@ class ThinkingLine(Translated, QWidget):
             self.shown_changed.emit()
 
     def _appear(self) -> None:
-        self.retranslate()
+        say(self._label)
         self.show()
         self._tick.start()
         self.shown_changed.emit()
 
-    def retranslate(self) -> None:
+    def _words(self) -> str:
         seconds = int(time.monotonic() - self._since) if self._since else 0
         lasted = f"{seconds}{NARROW}s" if seconds < 10 else duration(seconds * 1000)
-        self._label.setText(_("Thinking… {time}", time=lasted) if seconds else _("Thinking…"))
-        self.setAccessibleName(_("Thinking…"))  # without the seconds: nobody wants them read out one by one
+        return _("Thinking… {time}", time=lasted) if seconds else _("Thinking…")

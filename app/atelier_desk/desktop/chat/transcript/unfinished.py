@@ -8,14 +8,13 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from atelier_desk.desktop.chat.cards.headed_card import HeadedCard
 from atelier_desk.desktop.chat.transcript.entries import Entry
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
-from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Translated, control
+from atelier_desk.desktop.widgets import bind, control
 from atelier_desk.domain.text import visible
 from atelier_desk.engine.notice_words import unfinished_words
-from atelier_desk.i18n import _
+from atelier_desk.i18n import N_
 
 
-class UnfinishedCard(Translated, HeadedCard):
+class UnfinishedCard(HeadedCard):
     """``unfinished-card``: the reply was cut, filtered or empty; ``reply-go-on`` is there while nothing came after it."""
 
     def __init__(self, entry: Entry, host: TranscriptHost, parent: QWidget | None = None) -> None:
@@ -23,19 +22,21 @@ class UnfinishedCard(Translated, HeadedCard):
         self.setObjectName("unfinished-card")
         self._entry, self._host = entry, host
         self._button = control(
-            QPushButton(self), "reply-go-on", look="primary", on=lambda: self._host.go_on_requested.emit(self._entry.unfinished)
+            QPushButton(self),
+            "reply-go-on",
+            N_("Continue"),
+            look="primary",
+            tip=N_("Continue where the model stopped"),
+            name=N_("Continue the answer"),
+            on=lambda: self._host.go_on_requested.emit(self._entry.unfinished),
         )
         self.head.addWidget(self._button, 0, Qt.AlignmentFlag.AlignTop)
-        theme().changed.connect(self.retranslate)
-        self.retranslate()
+        bind(self.refresh)
 
-    def retranslate(self) -> None:
+    def refresh(self) -> None:
         entry = self._entry
         title, text = unfinished_words(entry.unfinished, content=bool(entry.content.strip()), thought=bool(entry.reasoning))
         self.show_head("circle-alert", "warn", title, text)
         # In a replay nothing can be said.
         self._button.setVisible(entry.actionable and self._host.bridge is not None)
-        self._button.setText(_("Continue"))
-        self._button.setToolTip(_("Continue where the model stopped"))
-        self._button.setAccessibleName(_("Continue the answer"))
         self.setAccessibleName(visible(f"{title}. {text}"))

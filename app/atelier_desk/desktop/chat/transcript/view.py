@@ -14,7 +14,7 @@ from atelier_desk.desktop.chat.transcript.place import Place
 from atelier_desk.desktop.chat.transcript.thinking import ThinkingLine
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
-from atelier_desk.desktop.widgets import IconButton, control, say
+from atelier_desk.desktop.widgets import IconButton, bind, control, say
 from atelier_desk.desktop.widgets.tab_stops import chain, tab_stops
 from atelier_desk.i18n import N_
 
@@ -123,6 +123,7 @@ class ChatView(QAbstractScrollArea):
         self._thinking = ThinkingLine(self.viewport())
         self._thinking.shown_changed.connect(self._later)
         say(self, name=N_("Messages of the workflow"))
+        bind(self._measure_again)
 
     # -- content --------------------------------------------------------------------------------------------------------------
     @property
@@ -397,11 +398,9 @@ class ChatView(QAbstractScrollArea):
         self.jump.raise_()
         self._place()
 
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
-        if event.type() in {QEvent.Type.FontChange, QEvent.Type.StyleChange}:
-            self._dirty.update(self._widgets)
-            self._later()
+    def _measure_again(self) -> None:
+        self._dirty.update(self._widgets)
+        self._later()
 
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.Show:
