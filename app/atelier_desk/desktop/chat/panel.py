@@ -22,7 +22,6 @@ from atelier_desk.desktop.chat.message_commands import MessageCommands
 from atelier_desk.desktop.chat.meter import BudgetWatch
 from atelier_desk.desktop.chat.pinned import PinnedButton
 from atelier_desk.desktop.chat.remembered import AskedAbout, Remembered
-from atelier_desk.desktop.chat.search.find_bar import FindBar
 from atelier_desk.desktop.chat.search.finder import Finder
 from atelier_desk.desktop.chat.start_page import StartPage
 from atelier_desk.desktop.chat.steering import Steering
@@ -38,8 +37,9 @@ from atelier_desk.desktop.team.model import TeamModel
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
 from atelier_desk.desktop.widgets import bind, fill
+from atelier_desk.desktop.widgets.find_bar import FindBar
 from atelier_desk.desktop.widgets.tab_stops import chain, tab_stops
-from atelier_desk.i18n import _
+from atelier_desk.i18n import N_, _
 from atelier_desk.llm.registry import builtin_type
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class ChatPanel(QWidget):
         self.pinned = PinnedButton(bridge, self.pages, self.header)
         self.header.add(self.pinned)
         self.agent_page: AgentPage | None = None
-        self.find_bar = FindBar(self)
+        self.find_bar = FindBar("find", N_("Find in this workflow"), self, wait_ms=150, newest_last=True)
         self.view = ChatView(item_maker(self.host), self)
         self.commands = self.host.commands = MessageCommands(bridge, self.host, self.view, self.pages, self.header.models, self)
         self._changed_files = ChangedFiles(bridge, self.pages, self)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QRect, Qt
-from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QResizeEvent, QTextCharFormat, QTextLayout, QWheelEvent
-from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QTextCharFormat, QTextLayout
+from PySide6.QtWidgets import QWidget
 
 from atelier_desk.desktop.diff.rows import Row
-from atelier_desk.desktop.theme import Tokens, mark, theme
+from atelier_desk.desktop.theme import Tokens, theme
+from atelier_desk.desktop.widgets.code_text import CodeText
 from atelier_desk.i18n import _
 
 Span = tuple[int, int, str]
@@ -17,21 +18,7 @@ Span = tuple[int, int, str]
 SIGNS = {"added": "+", "removed": "−"}
 
 
-class _Gutter(QWidget):
-    """Line numbers and signs, beside the text."""
-
-    def __init__(self, text: DiffText) -> None:
-        super().__init__(text)
-        self._text = text
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        self._text.paint_gutter(self, event)
-
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        self._text.wheelEvent(event)
-
-
-class DiffText(QPlainTextEdit):
+class DiffText(CodeText):
     """Read-only lines of a diff.
 
     Args:
@@ -40,23 +27,10 @@ class DiffText(QPlainTextEdit):
     """
 
     def __init__(self, columns: Sequence[str], parent: QWidget | None = None, *, scrolls: bool = True) -> None:
-        super().__init__(parent)
-        mark(self, "plain")
+        super().__init__(parent, scrolls=scrolls)
         self._columns = tuple(columns)
-        self._scrolls = scrolls
         self._rows: list[Row] = []
         self.places: list[int] = []
-        self._gutter = _Gutter(self)
-        self.setReadOnly(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        self.setUndoRedoEnabled(False)
-        self.setTabChangesFocus(True)
-        self.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard)
-        if not scrolls:
-            self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.document().setDocumentMargin(0)
-        self.updateRequest.connect(self._on_update)
         self.dress()
 
     def show_rows(self, rows: list[Row], places: list[int]) -> None:
@@ -64,17 +38,6 @@ class DiffText(QPlainTextEdit):
         self._rows, self.places = rows, places
         self.setPlainText("\n".join(self._words_of(place) for place in places))
         self.dress()
-
-    def dress(self) -> None:
-        """Font and margins of the theme of the moment."""
-        font = theme().font(13, mono=True)
-        font.setFeature(QFont.Tag("calt"), 0)  # code as it is written: no arrow for "->"
-        self.setFont(font)
-        self.setStyleSheet(f"QPlainTextEdit {{ font-family: '{font.family()}'; font-size: {font.pixelSize()}px; }}")
-        self.setTabStopDistance(self.fontMetrics().horizontalAdvance(" ") * 4)
-        self.setViewportMargins(self.gutter_width, 0, 0, 0)
-        self._place_gutter()
-        self.viewport().update()
 
     @property
     def gutter_width(self) -> int:
@@ -84,8 +47,7 @@ class DiffText(QPlainTextEdit):
     @property
     def text_height(self) -> int:
         """Pixels of all lines."""
-        block = self.document().firstBlock()
-        height = self.blockBoundingRect(block).height() or self.fontMetrics().height()
+        height = self.line_height() or self.fontMetrics().height()
         wide = self.horizontalScrollBar().sizeHint().height() if self._too_wide() else 0
         return round(height * self.document().blockCount()) + wide + 2
 
@@ -119,58 +81,30 @@ class DiffText(QPlainTextEdit):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self.viewport())
-        for number, top, height in self._visible():
+        for number, top, height in self.lines_in_view():
             ground = self._ground(number, theme().tokens)
             if ground:
                 painter.fillRect(QRect(0, top, self.viewport().width(), height), QColor(ground))
         painter.end()
         super().paintEvent(event)
 
-    def paint_gutter(self, gutter: QWidget, event: QPaintEvent) -> None:
-        tokens = theme().tokens
-        painter = QPainter(gutter)
-        painter.setFont(self.font())
-        for number, top, height in self._visible():
-            row = self._row(number)
-            ground = self._ground(number, tokens)
-            if ground:
-                painter.fillRect(QRect(0, top, gutter.width(), height), QColor(ground))
-            if row is None or row.kind in ("hunk", "note"):
-                continue
-            painter.setPen(QColor(tokens.text if ground else tokens.muted))
-            for column, which in enumerate(self._columns):
-                line = row.old if which == "old" else row.new
-                if line is not None:
-                    box = QRect(column * self._number_width, top, self._number_width - self._space, height)
-                    painter.drawText(box, int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter), str(line))
-            if row.kind in SIGNS:
-                painter.setPen(QColor(tokens.ok_text if row.kind == "added" else tokens.err_text))
-                box = QRect(gutter.width() - self._sign_width, top, self._sign_width, height)
-                painter.drawText(box, int(Qt.AlignmentFlag.AlignCenter), SIGNS[row.kind])
-        painter.end()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._place_gutter()
-
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        sideways = event.modifiers() & Qt.KeyboardModifier.ShiftModifier or abs(event.angleDelta().x()) > abs(event.angleDelta().y())
-        if self._scrolls or sideways:
-            super().wheelEvent(event)
-        else:
-            event.ignore()
-
-    def _visible(self) -> list[tuple[int, int, int]]:
-        """Number, top and height of the lines in view."""
-        found = []
-        block = self.firstVisibleBlock()
-        top = self.blockBoundingGeometry(block).translated(self.contentOffset()).top()
-        while block.isValid() and top < self.viewport().height():
-            height = self.blockBoundingRect(block).height()
-            found.append((block.blockNumber(), round(top), round(top + height) - round(top)))
-            top += height
-            block = block.next()
-        return found
+    def paint_gutter(self, painter: QPainter, line: QRect, number: int) -> None:
+        tokens, row = theme().tokens, self._row(number)
+        ground = self._ground(number, tokens)
+        if ground:
+            painter.fillRect(line, QColor(ground))
+        if row is None or row.kind in ("hunk", "note"):
+            return
+        painter.setPen(QColor(tokens.text if ground else tokens.muted))
+        for column, which in enumerate(self._columns):
+            shown = row.old if which == "old" else row.new
+            if shown is not None:
+                box = QRect(column * self._number_width, line.top(), self._number_width - self._space, line.height())
+                painter.drawText(box, int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter), str(shown))
+        if row.kind in SIGNS:
+            painter.setPen(QColor(tokens.ok_text if row.kind == "added" else tokens.err_text))
+            box = QRect(line.right() + 1 - self._sign_width, line.top(), self._sign_width, line.height())
+            painter.drawText(box, int(Qt.AlignmentFlag.AlignCenter), SIGNS[row.kind])
 
     def _row(self, number: int) -> Row | None:
         place = self.places[number] if number < len(self.places) else -1
@@ -209,15 +143,6 @@ class DiffText(QPlainTextEdit):
     def _too_wide(self) -> bool:
         longest = max((len(self._words_of(place)) for place in self.places), default=0)
         return self.fontMetrics().horizontalAdvance("m") * longest > self.viewport().width()
-
-    def _on_update(self, area: QRect, down: int) -> None:
-        if down:
-            self._gutter.scroll(0, down)
-        self._gutter.update()
-
-    def _place_gutter(self) -> None:
-        box = self.contentsRect()
-        self._gutter.setGeometry(box.left(), box.top(), self.gutter_width, self.viewport().height())
 
 
 def _units(text: str) -> int:

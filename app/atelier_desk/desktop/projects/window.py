@@ -240,7 +240,7 @@ class ProjectsWindow(QWidget):
     def find_here(self) -> None:
         """Look for something: in the source that is shown, else in the project."""
         if self.pages.currentWidget() is self.code and self.code.entity is not None:
-            self.code.finder.enter()
+            self.code.look_for()
         else:
             self.open_search()
 

@@ -137,7 +137,7 @@ class WorkflowListView(QListView):
         workflow = row.workflow
         if workflow is None:
             return ListRow(heading=row.heading)
-        ticked = self._several and self.selectionModel().isSelected(index)  # type: ignore[arg-type]
+        ticked = self._several and self.selectionModel().isSelected(index)
         shown = workflow.id == self.shown_id
         waiting = workflow.pending_questions + workflow.pending_approvals
         return ListRow(

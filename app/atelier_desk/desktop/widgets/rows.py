@@ -219,7 +219,7 @@ class RowDelegate(QStyledItemDelegate):
 
     def action_at(self, index: _Index, place: QPoint) -> str:
         """What a click at this place of the viewport does; empty where it is one on the row."""
-        row, rect = self.row(index), self._view.visualRect(index)  # type: ignore[arg-type]
+        row, rect = self.row(index), self._view.visualRect(index)
         line = self._first_line(rect, row)
         reach = theme().px(6)
         if row.icon_action and self._icon(line).adjusted(-reach, -reach, reach, reach).contains(place):

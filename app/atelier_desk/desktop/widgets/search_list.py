@@ -64,10 +64,11 @@ class SearchList(QListView):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setMinimumHeight(1)  # of its own it would not be lower than three lines
         OverlayBar(self)
-        self.nothing = None if nothing is None else control(label("", "muted", parent, wrap=True), f"{name}-nothing", nothing)
-        if self.nothing is not None:
-            self.nothing.setMargin(12)
-            self.nothing.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeading)
+        self._says_nothing = nothing is not None
+        self.nothing = control(label("", "muted", parent, wrap=True), f"{name}-nothing", nothing)
+        self.nothing.setMargin(12)
+        self.nothing.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeading)
+        self.nothing.hide()
         (self.clicked if by_click else self.activated).connect(lambda _index: self.choose())
         if field is not None:
             field.installEventFilter(self)
@@ -89,7 +90,7 @@ class SearchList(QListView):
                 show_row(item, row)
                 self.rows.appendRow(item)
         self.go(next(iter(self.lines()), -1))
-        if self.nothing is not None:
+        if self._says_nothing:
             self.nothing.setVisible(not self.rows.rowCount())
             self.setVisible(self.rows.rowCount() > 0)
 

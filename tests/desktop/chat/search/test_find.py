@@ -52,7 +52,7 @@ async def find(desk: Desk, needle: str) -> None:
 
 
 def count(desk: Desk) -> str:
-    return desk.panel.find_bar._count.text()
+    return desk.panel.find_bar.count.text()
 
 
 def card(desk: Desk) -> ToolCard:
@@ -140,4 +140,4 @@ async def test_what_was_found_follows_the_language(qtbot: QtBot) -> None:
     assert count(desk) == "Aucun résultat"
     await find(desk, "needle")
     assert count(desk) == "6 / 6"
-    assert desk.panel.find_bar._count.accessibleName() == "6 résultats"
+    assert desk.panel.find_bar.count.accessibleName() == "6 résultats"

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QFont, QGuiApplication, QTextCursor, QTextLayout, QTextOption, QWheelEvent
+from PySide6.QtGui import QFont, QGuiApplication, QTextCursor, QTextLayout, QTextOption
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QPushButton, QToolTip, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.cards.diagram import Diagram
@@ -15,6 +15,7 @@ from atelier_desk.desktop.chat.search.highlight import Highlighter
 from atelier_desk.desktop.chat.search.marks import places
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import IconButton, Pill, bind, control, fill, label, say
+from atelier_desk.desktop.widgets.code_text import CodeText
 from atelier_desk.desktop.widgets.wrapping import LONG_RUN
 from atelier_desk.domain.text import hidden_codes, visible
 from atelier_desk.i18n import N_, _
@@ -24,20 +25,6 @@ _CODES = 8
 """Hidden characters that are named."""
 PAGES = frozenset({"html", "xhtml", "svg", "mermaid"})
 """Languages that a browser shows."""
-
-
-class _CodeText(QPlainTextEdit):
-    """Read-only code; the wheel scrolls the conversation, with Shift the code sideways."""
-
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        if event.modifiers() & Qt.KeyboardModifier.ShiftModifier or abs(event.angleDelta().x()) > abs(event.angleDelta().y()):
-            super().wheelEvent(event)
-        else:
-            event.ignore()
-
-    def line_height(self) -> float:
-        """Pixels from one line to the next."""
-        return self.blockBoundingRect(self.document().firstBlock()).height() / max(1, self.document().firstBlock().lineCount())
 
 
 class CodeCard(QFrame):
@@ -79,9 +66,9 @@ class CodeCard(QFrame):
         self._diagram: Diagram | None = None
         self._needle = ""
         self._copy = control(QPushButton(self), "code-copy", lambda: " " + _("Copy"), name=N_("Copy code"), look="quiet", on=self.copy)
-        self._text = _CodeText(self)
+        self._text = CodeText(self, scrolls=False)
+        self._text.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         say(self._text, name=lambda: _("Code: {language}", language=self.language) if self.language else _("Code"))
-        self._set_up_text()
         head = fill(
             QHBoxLayout(),
             (self._label, 1),
@@ -231,25 +218,9 @@ class CodeCard(QFrame):
         if event.type() == QEvent.Type.FontChange:
             self.height_changed.emit()
 
-    def _set_up_text(self) -> None:
-        text = self._text
-        mark(text, "plain")
-        text.setReadOnly(True)
-        text.setFrameShape(QFrame.Shape.NoFrame)
-        text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        text.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard)
-        text.setUndoRedoEnabled(False)
-        text.setTabChangesFocus(True)
-        text.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
-        text.document().setDocumentMargin(0)
-
     def _on_theme(self) -> None:
         look = theme()
-        font = look.font(13, mono=True)
-        font.setFeature(QFont.Tag("calt"), 0)  # code as it is written: no arrow for "->", no line for "---"
-        self._text.setFont(font)
-        self._text.setStyleSheet(f"QPlainTextEdit {{ font-family: '{font.family()}'; font-size: {font.pixelSize()}px; }}")
+        self._text.dress()
         side = look.px(14)
         self._text.setViewportMargins(side, look.px(4), side, 0)
         self._copy.setIcon(look.icon("copy"))

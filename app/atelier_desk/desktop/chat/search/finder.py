@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
-    from atelier_desk.desktop.chat.search.find_bar import FindBar
+    from atelier_desk.desktop.chat.search.hits import Hit
     from atelier_desk.desktop.chat.transcript.pages import TranscriptPages
     from atelier_desk.desktop.chat.transcript.view import ChatView
     from atelier_desk.desktop.team.model import TeamModel
+    from atelier_desk.desktop.widgets.find_bar import FindBar
 
 
 class Finder(QObject):
@@ -28,20 +30,28 @@ class Finder(QObject):
     def __init__(self, bridge: Bridge, pages: TranscriptPages, team: TeamModel, view: ChatView, bar: FindBar, parent: QObject) -> None:
         super().__init__(parent)
         self._bridge, self._pages, self._team, self._view, self._bar = bridge, pages, team, view, bar
+        self._hits: Sequence[Hit] = ()
         bar.needle_changed.connect(self._on_needle)
-        bar.revealed.connect(lambda hit: view.reach(hit.entry, hit.place))
+        bar.reached.connect(self._reach)
 
     def _on_needle(self, needle: str) -> None:
+        needle = needle.strip()
         self._view.set_needle(needle)
         if needle:
             self.left.emit()
-            self._bridge.jobs.start(self._find())
+            self._bridge.jobs.start(self._find(needle))
 
-    async def _find(self) -> None:
-        needle = self._bar.needle
+    async def _find(self, needle: str) -> None:
+        """Look through all entries, closed cards too; the newest place is shown first."""
+        from atelier_desk.desktop.chat.search.hits import hits
+
         await self._pages.everything()
-        if needle == self._bar.needle and self._pages.current is not None and not self._bar.isHidden():
-            self._bar.search(self._pages.current.entries)
+        if needle == self._bar.needle.strip() and self._pages.current is not None:
+            self._hits = hits(self._pages.current.entries, needle)
+            self._bar.show_found(len(self._hits), len(self._hits) - 1)
+
+    def _reach(self, number: int) -> None:
+        self._view.reach(self._hits[number].entry, self._hits[number].place)
 
     def reveal(self, row_id: str) -> None:
         """Bring a message into view."""

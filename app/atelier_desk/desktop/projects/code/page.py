@@ -14,11 +14,11 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSplitter, QStackedWidge
 from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.projects.code.editor import open_text
-from atelier_desk.desktop.projects.code.find import FindInSource
 from atelier_desk.desktop.projects.code.outline import Outline, PlaceList
 from atelier_desk.desktop.projects.code.text import SourceText
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, IconButton, bind, control, fill, say
+from atelier_desk.desktop.widgets.find_bar import FindBar
 from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.domain.project import Direction, Entity, EntityKind, Project, RelationKind
 from atelier_desk.i18n import N_, _
@@ -61,7 +61,9 @@ class CodePage(QWidget):
         self._before: list[Entity] = []
         self._side_wanted: bool | None = None
         self.text = SourceText(self)
-        self.finder = FindInSource(self.text, self)
+        self.finder = FindBar("code-find", N_("Find in this file"), self)
+        self.finder.needle_changed.connect(lambda _needle: self._find())
+        self.finder.reached.connect(self.text.go_to_found)
         self.finder.closed.connect(self.text.setFocus)
         self.outline = Outline(self)
         self.callers = PlaceList("code-callers", N_("CALLED BY"), self)
@@ -91,9 +93,7 @@ class CodePage(QWidget):
         self.back.setShortcut("Alt+Left")
         self.back.setEnabled(False)
         self.place = control(ElidedLabel("", self, Qt.TextElideMode.ElideLeft), "code-place", look="strong")
-        look = control(
-            IconButton("search", parent=self), "code-find-open", tip=N_("Find in this file"), keys="Ctrl+F", on=self.finder.enter
-        )
+        look = control(IconButton("search", parent=self), "code-find-open", tip=N_("Find in this file"), keys="Ctrl+F", on=self.look_for)
         self.graph = control(QPushButton(self), "code-graph", N_("Graph"), on=self._show_graph)
         self.editor = control(
             QPushButton(self),
@@ -116,6 +116,21 @@ class CodePage(QWidget):
             self.entity, self._holder, self._file = None, None, ""
             self._stack.setCurrentWidget(self.empty)
 
+    def look_for(self) -> None:
+        """Open the bar; a part of a line that is chosen is looked for."""
+        chosen = self.text.textCursor().selectedText()
+        self.finder.enter("" if "\u2029" in chosen else chosen)
+
+    def _find(self, *, move: bool = True) -> None:
+        """Mark what is looked for; the first place from the top of what is in view on is gone to, unless it should stay where it is."""
+        found = self.text.places_of(self.finder.needle)
+        self.text.show_found(found)
+        top = self.text.firstVisibleBlock().position()
+        at = next((row for row, place in enumerate(found) if place.selectionStart() >= top), 0)
+        if found and not move:
+            self.text.go_to_found(at, move=False)
+        self.finder.show_found(len(found), at, more=self.text.found_more, move=move)
+
     # -- opening ----------------------------------------------------------------------------------------------------------------
 
     def show_entity(self, entity: Entity, *, remember: bool = True) -> None:
@@ -136,7 +151,7 @@ class CodePage(QWidget):
         whole = entity.kind in HOLDERS
         coloured = f"{entity.path}.py" if entity.language == "notebook" else entity.path  # its cells are shown, and no JSON
         self.text.show_source(text, coloured, 0 if whole else first, 0 if whole else last)
-        self.finder.look(move=False)
+        self._find(move=False)
         self._say_place()
         self.back.setEnabled(bool(self._before))
         file = f"{entity.project_id}:{entity.path}"
@@ -170,7 +185,7 @@ class CodePage(QWidget):
         if first and not whole:
             self.entity = entity = entity.model_copy(update={"start_line": first, "end_line": last})
             self._say_place()
-        self.finder.look(move=False)
+        self._find(move=False)
         with suppress(AtelierError):
             self.outline.show_entities(await self._parts(holder))
             self.outline.mark_entity(entity.id)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QResizeEvent, QTextBlock, QTextCursor, QTextFormat
-from PySide6.QtWidgets import QFrame, QPlainTextEdit, QTextEdit, QWidget
+from PySide6.QtCore import QRect, Qt, Signal
+from PySide6.QtGui import QPainter, QTextCursor, QTextFormat
+from PySide6.QtWidgets import QTextEdit, QWidget
 
 from atelier_desk.desktop.chat.search.highlight import Highlighter
-from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, say
+from atelier_desk.desktop.widgets.code_text import CodeText
 from atelier_desk.figures import number
 from atelier_desk.i18n import N_, _
 
@@ -18,21 +19,7 @@ FOUND = 2_000
 """Places that are shown of what is looked for."""
 
 
-class _Numbers(QWidget):
-    """The column of line numbers."""
-
-    def __init__(self, text: SourceText) -> None:
-        super().__init__(text)
-        self._text = text
-
-    def sizeHint(self) -> QSize:
-        return QSize(self._text.gutter(), 0)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        self._text.paint_numbers(event)
-
-
-class SourceText(QPlainTextEdit):
+class SourceText(CodeText):
     """``code-text``: read only.
 
     Signals:
@@ -42,15 +29,8 @@ class SourceText(QPlainTextEdit):
     line_reached = Signal(int)
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(parent, ground="code")
         self.setObjectName("code-text")
-        mark(self, "plain")
-        self.setReadOnly(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        self.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard)
-        self.setUndoRedoEnabled(False)
-        self.setTabChangesFocus(True)
         self.setCursorWidth(2)
         self.first, self.last = 0, 0
         """The marked lines, from 1; 0 for none."""
@@ -61,13 +41,10 @@ class SourceText(QPlainTextEdit):
         self._language = ""
         self._line = 0
         self._quiet = False
-        self._numbers = _Numbers(self)
         self._highlighter = Highlighter(self.document())
-        self.blockCountChanged.connect(lambda _count: self._fit())
-        self.updateRequest.connect(self._on_update)
         self.cursorPositionChanged.connect(self._on_cursor)
         say(self, name=N_("Source"))
-        bind(self._dress, on="look")
+        bind(self.dress, on="look")
 
     # -- content ----------------------------------------------------------------------------------------------------------------
 
@@ -156,7 +133,7 @@ class SourceText(QPlainTextEdit):
             self._line = self.line
             self.line_reached.emit(self._line)
         self.setAccessibleDescription(_("line {number}", number=number(self.line)))
-        self._numbers.update()
+        self.repaint_gutter()
 
     def _mark(self) -> None:
         marks = []
@@ -180,66 +157,22 @@ class SourceText(QPlainTextEdit):
             marks.append(one)
         self.setExtraSelections(marks)
 
-    # -- line numbers -----------------------------------------------------------------------------------------------------------
+    # -- look -------------------------------------------------------------------------------------------------------------------
 
-    def gutter(self) -> int:
-        """Width of the line numbers, in pixels."""
+    @property
+    def gutter_width(self) -> int:
         digits = max(3, len(str(self.blockCount())))
         return self.fontMetrics().horizontalAdvance("9") * digits + theme().px(20)
 
-    def _fit(self) -> None:
-        self.setViewportMargins(self.gutter(), 0, 0, 0)
-        area = self.contentsRect()
-        self._numbers.setGeometry(QRect(area.left(), area.top(), self.gutter(), area.height()))
+    def paint_gutter(self, painter: QPainter, line: QRect, number: int) -> None:
+        """Its number; that of a marked one stands out."""
+        painter.fillRect(line, theme().colour("code"))
+        painter.setPen(theme().colour("accent" if self.first <= number + 1 <= self.last else "muted"))
+        place = line.adjusted(0, 0, -theme().px(10), 0)
+        painter.drawText(place, int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter), str(number + 1))
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._fit()
-
-    def _on_update(self, area: QRect, by: int) -> None:
-        if by:
-            self._numbers.scroll(0, by)
-        else:
-            self._numbers.update(0, area.y(), self._numbers.width(), area.height())
-
-    def paint_numbers(self, event: QPaintEvent) -> None:
-        """The numbers of the lines in view; those of the marked ones stand out."""
-        look = theme()
-        painter = QPainter(self._numbers)
-        painter.fillRect(event.rect(), look.colour("code"))
-        painter.setFont(self.font())
-        block: QTextBlock = self.firstVisibleBlock()
-        top = self.blockBoundingGeometry(block).translated(self.contentOffset()).top()
-        wide = self._numbers.width() - look.px(10)
-        marked, plain = QColor(look.tokens.accent), QColor(look.tokens.muted)
-        while block.isValid() and top <= event.rect().bottom():
-            high = self.blockBoundingRect(block).height()
-            line = block.blockNumber() + 1
-            painter.setPen(marked if self.first <= line <= self.last else plain)
-            painter.drawText(
-                QRect(0, round(top), wide, round(high)), int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter), str(line)
-            )
-            top += high
-            block = block.next()
-        painter.end()
-
-    # -- look -------------------------------------------------------------------------------------------------------------------
-
-    def _dress(self) -> None:
-        font = theme().font(13, mono=True)
-        font.setFeature(QFont.Tag("calt"), 0)  # code as it is written
-        self.setFont(font)
-        ground = theme().tokens.code
-        self.setStyleSheet(
-            f"QPlainTextEdit {{ font-family: '{font.family()}'; font-size: {font.pixelSize()}px; background: {ground}; border: none; }}"
-        )
-        self.setTabStopDistance(4 * self.fontMetrics().horizontalAdvance(" "))
-        self._fit()
+    def dress(self) -> None:
+        super().dress()
         self._mark()
         if self._language:
             self._highlighter.start(self.toPlainText(), self._language)
-
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
-        if event.type() == QEvent.Type.FontChange and hasattr(self, "_numbers"):
-            self._fit()

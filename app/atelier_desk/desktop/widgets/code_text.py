@@ -1,0 +1,116 @@
+"""Code that is read: the font, the colours' ground, line numbers beside it, and the wheel."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRect, Qt
+from PySide6.QtGui import QFont, QPainter, QPaintEvent, QResizeEvent, QWheelEvent
+from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
+
+from atelier_desk.desktop.theme import mark, theme
+
+
+class _Gutter(QWidget):
+    """What stands beside the lines, and scrolls with them."""
+
+    def __init__(self, text: CodeText) -> None:
+        super().__init__(text)
+        self._text = text
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setFont(self._text.font())
+        for number, top, height in self._text.lines_in_view():
+            self._text.paint_gutter(painter, QRect(0, top, self.width(), height), number)
+        painter.end()
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        self._text.wheelEvent(event)
+
+
+class CodeText(QPlainTextEdit):
+    """Read-only text in the font of code.
+
+    Args:
+        scrolls: it scrolls by itself; else it is as high as its text, and the wheel scrolls what it stands in, or with Shift it sideways.
+        ground: token of its ground; empty for that of what it stands in.
+    """
+
+    def __init__(self, parent: QWidget | None = None, *, scrolls: bool = True, ground: str = "") -> None:
+        super().__init__(parent)
+        mark(self, "plain")
+        self._scrolls, self._ground_token = scrolls, ground
+        self.setReadOnly(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard)
+        self.setUndoRedoEnabled(False)
+        self.setTabChangesFocus(True)
+        if not scrolls:
+            self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.document().setDocumentMargin(0)
+        self._gutter = _Gutter(self)
+        self.blockCountChanged.connect(lambda _count: self._fit_gutter())
+        self.updateRequest.connect(self._on_update)
+
+    def dress(self) -> None:
+        """Font, ground and gutter in the theme of the moment."""
+        font = theme().font(13, mono=True)
+        font.setFeature(QFont.Tag("calt"), 0)  # code as it is written: no arrow for "->", no line for "---"
+        self.setFont(font)
+        ground = f"background: {getattr(theme().tokens, self._ground_token)}; border: none;" if self._ground_token else ""
+        self.setStyleSheet(f"QPlainTextEdit {{ font-family: '{font.family()}'; font-size: {font.pixelSize()}px; {ground} }}")
+        self.setTabStopDistance(4 * self.fontMetrics().horizontalAdvance(" "))
+        self._fit_gutter()
+        self.viewport().update()
+
+    @property
+    def gutter_width(self) -> int:
+        """Pixels beside the text."""
+        return 0
+
+    def paint_gutter(self, painter: QPainter, line: QRect, number: int) -> None:
+        """Paint what stands beside a line, counted from 0."""
+
+    def line_height(self) -> float:
+        """Pixels from one line to the next."""
+        block = self.document().firstBlock()
+        return self.blockBoundingRect(block).height() / max(1, block.lineCount())
+
+    def lines_in_view(self) -> list[tuple[int, int, int]]:
+        """Number, top and height of each, in pixels of the viewport."""
+        found = []
+        block = self.firstVisibleBlock()
+        top = self.blockBoundingGeometry(block).translated(self.contentOffset()).top()
+        while block.isValid() and top < self.viewport().height():
+            height = self.blockBoundingRect(block).height()
+            found.append((block.blockNumber(), round(top), round(top + height) - round(top)))
+            top += height
+            block = block.next()
+        return found
+
+    def repaint_gutter(self) -> None:
+        """What stands beside the lines became something else."""
+        self._gutter.update()
+
+    def _on_update(self, _area: QRect, down: int) -> None:
+        if down:
+            self._gutter.scroll(0, down)
+        self._gutter.update()
+
+    def _fit_gutter(self) -> None:
+        wide = self.gutter_width
+        if wide != self.viewportMargins().left() and wide:
+            self.setViewportMargins(wide, 0, 0, 0)
+        area = self.contentsRect()
+        self._gutter.setGeometry(area.left(), area.top(), wide, area.height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_gutter()
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        sideways = event.modifiers() & Qt.KeyboardModifier.ShiftModifier or abs(event.angleDelta().x()) > abs(event.angleDelta().y())
+        if self._scrolls or sideways:
+            super().wheelEvent(event)
+        else:
+            event.ignore()

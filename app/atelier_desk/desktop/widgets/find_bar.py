@@ -1,0 +1,112 @@
+"""The bar to find something in a text that is shown: a field, where one is of how many, next and previous."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QWidget
+
+from atelier_desk.desktop.soon import Soon
+from atelier_desk.desktop.theme import mark
+from atelier_desk.desktop.widgets.basic import IconButton, fill, label
+from atelier_desk.desktop.widgets.words import Text, control, say
+from atelier_desk.figures import number
+from atelier_desk.i18n import N_, _, ngettext
+
+
+class FindBar(QFrame):
+    """``<name>`` with ``<name>-field``, ``-up``, ``-down`` and ``-close``; hidden until it is entered. Enter and F3 go on, with Shift back,
+    around the end. Who uses it looks for the needle and calls ``show_found``.
+
+    Signals:
+        needle_changed: what is looked for now; empty when the bar is left.
+        reached: bring the place with this number into view.
+        closed: give the keyboard back.
+
+    Args:
+        wait_ms: milliseconds after the last key before it is looked for.
+        newest_last: Enter goes to the place before, since the last one is shown first.
+    """
+
+    needle_changed = Signal(str)
+    reached = Signal(int)
+    closed = Signal()
+
+    def __init__(self, name: str, hint: Text, parent: QWidget, *, wait_ms: int = 0, newest_last: bool = False) -> None:
+        super().__init__(parent)
+        self.setObjectName(name)
+        mark(self, "side")
+        self._places, self._at, self._more, self._enter = 0, -1, False, -1 if newest_last else 1
+        self.field = control(QLineEdit(self), f"{name}-field", hint=hint)
+        self.field.setClearButtonEnabled(True)
+        self.count = say(label("", "small", self), self._told, name=self._found)
+        self.up = control(IconButton("chevron-up", parent=self), f"{name}-up", tip=N_("Previous"), on=lambda: self.step(-1))
+        self.down = control(IconButton("chevron-down", parent=self), f"{name}-down", tip=N_("Next"), on=lambda: self.step(1))
+        shut = control(IconButton("x", parent=self), f"{name}-close", tip=N_("Close"), on=self.leave)
+        fill(QHBoxLayout(self), (self.field, 1), self.count, self.up, self.down, shut, margins=(16, 6, 12, 6), spacing=6)
+        self._soon = Soon(self, wait_ms, self._look)
+        self.field.textChanged.connect(lambda *_text: self._soon.start() if wait_ms else self._look())
+        self.hide()
+
+    @property
+    def needle(self) -> str:
+        """What is looked for; empty while the bar is hidden."""
+        return "" if self.isHidden() else self.field.text()
+
+    def enter(self, text: str = "") -> None:
+        """Show the bar and give it the keyboard; ``text`` is looked for, else what was."""
+        self.show()
+        if text:
+            self.field.setText(text)
+        self.field.setFocus()
+        self.field.selectAll()
+        self._look()
+
+    def leave(self) -> None:
+        """Hide it."""
+        self._soon.stop()
+        self.hide()
+        self.show_found(0)
+        self._look()
+        self.closed.emit()
+
+    def _look(self) -> None:
+        self.needle_changed.emit(self.needle)
+
+    def show_found(self, places: int, at: int = -1, *, more: bool = False, move: bool = True) -> None:
+        """Say how many places there are (``more``: and others after them), and go to one of them (``move``), from 0."""
+        self._places, self._at, self._more = places, at, more
+        self._show(move)
+
+    def step(self, by: int) -> None:
+        """To the next (1) or the previous (-1) place, around the end."""
+        if self._places:
+            self._at = (self._at + by) % self._places
+            self._show(True)
+
+    def _show(self, move: bool) -> None:
+        if self._places and move:
+            self.reached.emit(self._at)
+        say(self.count)
+        for button in (self.up, self.down):
+            button.setEnabled(self._places > 1)
+
+    def _told(self) -> str:
+        """The place that is shown and how many there are, or that there is none."""
+        if self._places:
+            return f"{number(self._at + 1)} / {number(self._places)}" + ("+" if self._more else "")
+        return _("No results") if self.needle.strip() else ""
+
+    def _found(self) -> str:
+        return ngettext("{n} result", "{n} results", self._places)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        back = -1 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1
+        if event.key() == Qt.Key.Key_Escape:
+            self.leave()
+        elif event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter}:
+            self.step(self._enter * back)
+        elif event.key() == Qt.Key.Key_F3:
+            self.step(back)
+        else:
+            super().keyPressEvent(event)

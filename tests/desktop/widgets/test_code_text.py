@@ -1,0 +1,71 @@
+"""Code that is read: how it is written, what stands beside it, and what the wheel does."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QPoint, QPointF, QRect, Qt
+from PySide6.QtGui import QFont, QPainter, QWheelEvent
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.widgets.code_text import CodeText
+
+
+class Numbered(CodeText):
+    """It tells which lines are painted beside it."""
+
+    def __init__(self, *, scrolls: bool = True) -> None:
+        super().__init__(scrolls=scrolls)
+        self.beside: list[int] = []
+
+    @property
+    def gutter_width(self) -> int:
+        return 40
+
+    def paint_gutter(self, painter: QPainter, line: QRect, number: int) -> None:
+        self.beside.append(number)
+
+
+def shown(qtbot: QtBot, *, scrolls: bool = True) -> Numbered:
+    text = Numbered(scrolls=scrolls)
+    qtbot.addWidget(text)
+    text.dress()
+    text.resize(300, 200)
+    text.setPlainText("\n".join(f"{number} -> " + "x" * 200 for number in range(100)))
+    text.show()
+    return text
+
+
+def test_code_is_shown_as_it_is_written_and_cannot_be_changed(qtbot: QtBot) -> None:
+    text = shown(qtbot)
+    assert text.font().featureValue(QFont.Tag("calt")) == 0, "no arrow is made of -> and >"
+    qtbot.keyClicks(text, "abc")
+    assert text.toPlainText().startswith("0 -> ")
+    assert text.viewportMargins().left() == 40
+
+
+def test_only_lines_in_view_are_painted_beside_it(qtbot: QtBot) -> None:
+    text = shown(qtbot)
+    text.verticalScrollBar().setValue(50)
+    text.beside.clear()
+    text.grab()
+    assert text.beside[0] == 50
+    assert len(text.beside) < 20
+
+
+@pytest.mark.parametrize(
+    ("scrolls", "held", "down", "across"),
+    [
+        (True, Qt.KeyboardModifier.NoModifier, True, False),
+        (False, Qt.KeyboardModifier.NoModifier, False, False),
+        (False, Qt.KeyboardModifier.ShiftModifier, False, True),
+    ],
+)
+def test_the_wheel_scrolls_what_it_should(qtbot: QtBot, scrolls: bool, held: Qt.KeyboardModifier, down: bool, across: bool) -> None:
+    text = shown(qtbot, scrolls=scrolls)
+    at = QPointF(100, 100)
+    turned = QPoint(-120, 0) if across else QPoint(0, -120)
+    wheel = QWheelEvent(at, at, QPoint(), turned, Qt.MouseButton.NoButton, held, Qt.ScrollPhase.NoScrollPhase, False)
+    QApplication.sendEvent(text.viewport(), wheel)
+    moved = text.verticalScrollBar().value() > 0, text.horizontalScrollBar().value() > 0
+    assert moved == (down, across)

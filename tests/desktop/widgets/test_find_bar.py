@@ -1,0 +1,69 @@
+"""The bar to find something: what it asks for, where it goes, and what it says."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import Qt
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.widgets.find_bar import FindBar
+
+SHIFT = Qt.KeyboardModifier.ShiftModifier
+PLAIN = Qt.KeyboardModifier.NoModifier
+
+
+def bar(qtbot: QtBot, *, newest_last: bool = False) -> tuple[FindBar, list[str], list[int]]:
+    made = FindBar("find", "Find in this workflow", None, newest_last=newest_last)  # type: ignore[arg-type]
+    qtbot.addWidget(made)
+    asked: list[str] = []
+    reached: list[int] = []
+    made.needle_changed.connect(asked.append)
+    made.reached.connect(reached.append)
+    return made, asked, reached
+
+
+@pytest.mark.parametrize(
+    ("newest_last", "key", "held", "at"),
+    [
+        (False, Qt.Key.Key_Return, PLAIN, 2),
+        (False, Qt.Key.Key_Enter, SHIFT, 0),
+        (True, Qt.Key.Key_Return, PLAIN, 0),
+        (True, Qt.Key.Key_Return, SHIFT, 2),
+        (True, Qt.Key.Key_F3, PLAIN, 2),
+        (False, Qt.Key.Key_F3, SHIFT, 0),
+    ],
+)
+def test_keys_go_on_and_back(qtbot: QtBot, newest_last: bool, key: Qt.Key, held: Qt.KeyboardModifier, at: int) -> None:
+    made, _asked, reached = bar(qtbot, newest_last=newest_last)
+    made.enter("word")
+    made.show_found(3, 1)
+    qtbot.keyClick(made.field, key, held)
+    assert reached == [1, at]
+
+
+def test_it_goes_round_and_says_where_it_is(qtbot: QtBot) -> None:
+    made, _asked, reached = bar(qtbot)
+    made.enter("word")
+    made.show_found(2, 1, more=True)
+    assert (made.count.text(), made.count.accessibleName()) == ("2 / 2+", "2 results")
+    made.step(1)
+    assert (reached, made.count.text()) == ([1, 0], "1 / 2+")
+    made.show_found(1, 0, move=False)
+    assert (reached, made.up.isEnabled(), made.down.isEnabled()) == ([1, 0], False, False)
+    made.show_found(0)
+    made.step(1)
+    assert (reached, made.count.text()) == ([1, 0], "No results")
+
+
+def test_a_word_is_looked_for_again_until_the_bar_is_left(qtbot: QtBot) -> None:
+    made, asked, _reached = bar(qtbot)
+    made.field.setText("word")
+    assert asked == [""], "nothing is looked for while it is hidden"
+    made.enter()
+    assert asked == ["", "word"]
+    made.show_found(2, 1)
+    with qtbot.waitSignal(made.closed):
+        qtbot.keyClick(made.field, Qt.Key.Key_Escape)
+    assert (asked[-1], made.isHidden(), made.count.text()) == ("", True, "")
+    made.enter()
+    assert asked[-1] == "word"
