@@ -151,9 +151,9 @@ async def test_a_figure_says_what_it_leaves_out_because_it_is_searched_for(page:
 
 async def test_what_a_file_says_and_the_form_does_not_offer_is_kept(page: Any) -> None:
     base = AgentConfig(name="A", provider="p", model="m", tool_mode="sections", approval="manual", mcp_servers=("files",))
-    page.form.show_config(base)
+    page.form.show_values(base)
     assert not page.form.edited()
-    assert page.form.config() == base
+    assert page.form.checked() == base
 
 
 async def test_what_is_wrong_is_said_under_its_field(page: Any, find: Find, atelier: Engine) -> None:
@@ -320,12 +320,12 @@ async def test_the_form_of_its_answers_is_kept_shown_and_taken_back(page: Any, f
     await settle()
     config, _agent = atelier.calls("agents.save")[-1][0]
     assert list(config.answer_schema["properties"]) == ["why", "total"]
-    page.form.show_config(config)
+    page.form.show_values(config)
     assert '  "type": "object",' in find("agent-answer-schema").toPlainText().splitlines(), "one field a line"
     assert not page.form.edited()
     find("agent-answer-schema").clear()
     assert page.form.edited()
-    made = page.form.config()
+    made = page.form.checked()
     assert made is not None
     assert made.answer_schema is None
 

@@ -125,11 +125,10 @@ async def test_fields_side_by_side_stand_at_one_height_also_where_one_caption_ta
     await settle()
     form = window.findChild(AgentForm)
     assert form is not None
-    captions = [form._captions[name] for name in ("approval", "question_timeout_s")]
+    captions = [form.captions[name] for name in ("approval", "question_timeout_s")]
     assert len({each.heightForWidth(each.width()) for each in captions}) == 2, "the window is wide enough for one line"
-    for left, right in (("approval", "question_timeout_s"), ("thinking", "tool_mode"), ("provider", "model")):
-        if left in form.fields and right in form.fields:
-            assert form.fields[left].mapTo(form, QPoint()).y() == form.fields[right].mapTo(form, QPoint()).y(), left
+    for left, right in (("approval", "question_timeout_s"), ("effort", "tool_mode"), ("provider", "model")):
+        assert form.controls[left].mapTo(form, QPoint()).y() == form.controls[right].mapTo(form, QPoint()).y(), left
     switch_language("en")
     await settle()
 

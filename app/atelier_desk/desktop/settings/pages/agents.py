@@ -105,9 +105,9 @@ class AgentsPage(ListFormPage[Agent]):
     def show_form(self, agent: Agent | None) -> None:
         """A new one is like the chosen one, but without a name."""
         like = agent or next((each for each in self.things if each.id == self.chosen), None) or next(iter(self.things), None)
-        self.form.show_config(like.config if like else AgentConfig(name="?", provider=builtin_type().kind, model="-"))
+        self.form.show_values(like.config if like else AgentConfig(name="?", provider=builtin_type().kind, model="-"))
         if agent is None:
-            self.form.name.clear()
+            self.form.fields["name"].show(self.form.name, "")
         self._cost_soon()
 
     def check(self) -> None:
@@ -137,7 +137,7 @@ class AgentsPage(ListFormPage[Agent]):
             self.form.name.setFocus()
 
     async def save_form(self) -> Saved:
-        config = self.form.config()
+        config = self.form.checked()
         if config is None:
             raise UsageError(N_("Some fields need to be corrected."))
         saved: Agent = await self.bridge.engine.agents.save(config, None if self.adding else self.chosen)
