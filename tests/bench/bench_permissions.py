@@ -58,7 +58,7 @@ def cost(folder: str, tool: str, rules: list[str], times: int) -> float:
     judge, found, shown = Judge(), [], Presentation()
     for _time in range(times):
         began = time.thread_time()
-        described = registry.describe(known, arguments)
+        described = registry.prepare(known, arguments).described
         intent = ToolCallStarted(
             call_id="c", tool=tool, arguments=arguments, section=known.section, subjects=described.subjects, presentation=shown
         )

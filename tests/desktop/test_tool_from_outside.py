@@ -58,7 +58,7 @@ def test_the_registry_has_it_in_its_section_with_the_section_s_approval() -> Non
     assert [tool.name for tool in registry.get_tools_by_section("garden_ops")] == ["WaterTool"]
     tool = registry.get_tool("WaterTool")
     assert tool is not None
-    described = registry.describe(tool, {"bed": "roses"})
+    described = registry.prepare(tool, {"bed": "roses"}).described
     assert (described.effect, described.risk, described.kind) == ("write", "medium", "file_op")
     assert (described.subjects.paths, described.summary.localized(i18n._)) == (("roses",), "5 litres for roses")
     order = [section.id for section in registry.sections.all()]

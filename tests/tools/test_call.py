@@ -52,7 +52,7 @@ def described(arguments: dict[str, Any]) -> Any:
     registry = ToolRegistry()
     tool = Files()
     registry.register(tool)
-    return registry.describe(tool, arguments)
+    return registry.prepare(tool, arguments).described
 
 
 def test_effect_time_subjects_and_words_follow_the_operation() -> None:
@@ -76,7 +76,7 @@ def test_a_tool_s_own_kind_beats_its_section_s() -> None:
     registry.sections.register(Section("mcp:x", "X", "x", kind=ApprovalKind.DB_OP))
     tool = Server()
     registry.register(tool)
-    assert registry.describe(tool, {"operation": "look"}).kind is ApprovalKind.MCP
+    assert registry.prepare(tool, {"operation": "look"}).described.kind is ApprovalKind.MCP
 
 
 def test_a_tool_that_cannot_say_what_its_call_is_is_taken_to_do_anything() -> None:
@@ -84,7 +84,7 @@ def test_a_tool_that_cannot_say_what_its_call_is_is_taken_to_do_anything() -> No
         def describe(self, input: Any) -> Any:
             raise KeyError("a mistake")
 
-    call = ToolRegistry().describe(Broken(), {"operation": "look"})
+    call = ToolRegistry().prepare(Broken(), {"operation": "look"}).described
     assert (call.effect, call.risk, call.alone, call.idempotent) == (Effect.EXECUTE, Risk.HIGH, True, False)
 
 

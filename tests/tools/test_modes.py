@@ -47,8 +47,8 @@ def registry() -> ToolRegistry:
 
 
 def visible(registry: ToolRegistry, mode: ToolMode, enabled: Sequence[str] = ENABLED, **changes: Any) -> list[str]:
-    given: dict[str, Any] = {"depth": 0, "max_depth": 3, "has_parent": False, "child_asks": False}
-    return modes.visible_names(registry, mode=mode, enabled=enabled, **{**given, **changes})
+    of = {"depth": changes.pop("depth", 0), "max_depth": changes.pop("max_depth", 3)}
+    return modes.Toolset.of(registry, enabled, mode=mode, **of).visible(changes.pop("search", None), **changes)
 
 
 def test_direct_shows_what_is_enabled_and_the_control_tools(registry: ToolRegistry) -> None:
@@ -105,13 +105,17 @@ def test_at_the_greatest_depth_nobody_plans_and_sections_are_seen_directly(regis
     assert visible(registry, ToolMode.DIRECT, **deep) == direct
     assert visible(registry, ToolMode.SECTIONS, [*ENABLED, "plan_actions"], **deep) == direct
     assert visible(registry, ToolMode.INVOKE, **deep) == [*CONTROL, "wait_parent", "invoke_tool"]
-    assert modes.effective_mode(ToolMode.SECTIONS, depth=3, max_depth=3) is ToolMode.DIRECT
-    assert modes.effective_mode(ToolMode.INVOKE, depth=3, max_depth=3) is ToolMode.INVOKE
+    at_depth = {mode: modes.Toolset.of(registry, ENABLED, mode=mode, depth=3, max_depth=3).mode for mode in ToolMode}
+    assert at_depth == {
+        ToolMode.DIRECT: ToolMode.DIRECT,
+        ToolMode.SECTIONS: ToolMode.DIRECT,
+        ToolMode.INVOKE: ToolMode.INVOKE,
+    }
 
 
 def test_what_may_be_used_is_what_is_enabled_and_the_planners_of_sections_mode(registry: ToolRegistry) -> None:
     def usable(mode: ToolMode, depth: int = 0) -> list[str]:
-        return modes.usable_names(registry, mode=mode, enabled=ENABLED, depth=depth, max_depth=3)
+        return modes.Toolset.of(registry, ENABLED, mode=mode, depth=depth, max_depth=3).usable
 
     assert usable(ToolMode.DIRECT) == usable(ToolMode.INVOKE) == ["TodoTool", "ReportTool", "where", "SpawnAgentTool"]
     assert usable(ToolMode.SECTIONS) == ["TodoTool", "ReportTool", "where", "SpawnAgentTool", "list_tool_sections", "plan_actions"]
@@ -120,7 +124,7 @@ def test_what_may_be_used_is_what_is_enabled_and_the_planners_of_sections_mode(r
 
 def test_what_the_system_message_says(registry: ToolRegistry) -> None:
     def text(mode: ToolMode, depth: int = 0, enabled: Sequence[str] = ENABLED) -> str:
-        return modes.tools_text(registry, mode=mode, enabled=enabled, depth=depth, max_depth=3)
+        return modes.Toolset.of(registry, enabled, mode=mode, depth=depth, max_depth=3).text()
 
     assert text(ToolMode.DIRECT) == ""
     assert text(ToolMode.SECTIONS, 3) == ""
@@ -146,7 +150,7 @@ def test_tools_to_search_for_are_told_by_section_and_those_that_were_found_come_
     assert visible(registry, ToolMode.DIRECT, enabled, search=every) == ["where", *CONTROL, "search_tools"]
 
     def text(mode: ToolMode, search: modes.Search) -> str:
-        return modes.tools_text(registry, mode=mode, enabled=enabled, depth=0, max_depth=3, search=search)
+        return modes.Toolset.of(registry, enabled, mode=mode).text(search)
 
     planning = "- planning_ops: Plan actions, spawn agents, delegate and run tasks side by side (1 tool)"
     files = "- file_ops: Read, write, edit, find, move, copy and delete files (2 tools)"
@@ -173,7 +177,7 @@ def test_nothing_is_shown_that_may_not_be_used(
 ) -> None:
     shown = visible(REGISTRY, mode, enabled, depth=depth, max_depth=max_depth, has_parent=has_parent, child_asks=child_asks)
     assert len(shown) == len(set(shown))
-    usable = modes.usable_names(REGISTRY, mode=mode, enabled=enabled, depth=depth, max_depth=max_depth)
+    usable = modes.Toolset.of(REGISTRY, enabled, mode=mode, depth=depth, max_depth=max_depth).usable
     control = [name for name in shown if REGISTRY.get_tool(name).category.value == "control"]  # type: ignore[union-attr]
     assert set(shown) <= set(usable) | set(control)
     if depth >= max_depth:

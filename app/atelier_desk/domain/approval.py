@@ -6,6 +6,7 @@ timeout and what follows it, is applied here.
 
 from __future__ import annotations
 
+import json
 from enum import StrEnum
 from typing import Any, Literal
 
@@ -197,3 +198,8 @@ class ApprovalRequest(Model):
             return Holds(RuleScope(said["scope"]), str(said.get("scope_id", "")))
         # Asked by a version that did not say.
         return Holds(RuleScope.WORKFLOW, self.workflow_id) if self.subjects.command or self.subjects.paths else EVERYWHERE
+
+
+def same_arguments(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether these are the same JSON: to Python ``1`` and ``true`` are equal."""
+    return one == other and json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)

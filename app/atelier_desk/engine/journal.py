@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.branches import branch_of
@@ -49,6 +49,9 @@ from atelier_desk.policy.permissions import taint
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.writing.commit import Commit, Rename
 
+if TYPE_CHECKING:
+    from atelier_desk.engine.run.decided import Held
+
 FaultPoint = Callable[[str], None]
 Decide = Callable[[RunState], Sequence[EventBody] | None]
 """What to append, judged from the run's state at the moment of writing; None or nothing: leave it."""
@@ -77,6 +80,7 @@ class RunHandle:
         history: the conversation before it, needed to fold its first event.
         state: None until its start is committed.
         stale: a commit failed, so the journal is read again before the next one.
+        prepared: by id, what was prepared of the calls of its newest reply.
     """
 
     run_id: str
@@ -85,6 +89,7 @@ class RunHandle:
     state: RunState | None = None
     row: Run | None = None
     stale: bool = False
+    prepared: dict[str, Held] = field(default_factory=dict)
 
     @property
     def current(self) -> RunState:

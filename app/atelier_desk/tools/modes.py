@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from atelier_desk.domain import limits
 from atelier_desk.domain.agent import SearchScope, ToolMode
 from atelier_desk.tools.base import ToolCategory
 from atelier_desk.tools.control.base import ControlTool, Offer
@@ -29,60 +30,69 @@ class Search(NamedTuple):
     found: tuple[str, ...] = ()
 
 
-def effective_mode(mode: ToolMode, *, depth: int, max_depth: int) -> ToolMode:
-    """The mode that really holds: an agent that cannot plan any more sees its tools directly."""
-    return ToolMode.DIRECT if mode is ToolMode.SECTIONS and depth >= max_depth else mode
+class Toolset(NamedTuple):
+    """The tools of a run at one moment.
 
-
-def usable_names(registry: ToolRegistry, *, mode: ToolMode, enabled: Sequence[str], depth: int, max_depth: int) -> list[str]:
-    """Every tool a run may call besides the control tools, directly or through ``invoke_tool``: the enabled ones that exist, without
-    planning tools at the greatest depth, with the two planners in sections mode.
+    Attributes:
+        mode: the one that really holds: an agent that cannot plan any more sees its tools directly.
+        usable: every tool it may call besides the control tools, directly or through ``invoke_tool``.
     """
-    names = [name for name in dict.fromkeys(enabled) if registry.has(name) and not registry.is_control_tool(name)]
-    if depth >= max_depth:
-        return [name for name in names if not _in_sections(registry, name, (PLANNING,))]
-    if mode is ToolMode.SECTIONS:
-        names += [name for name in planners(registry) if name not in names]
-    return names
 
+    registry: ToolRegistry
+    mode: ToolMode
+    usable: list[str]
 
-def visible_names(
-    registry: ToolRegistry,
-    *,
-    mode: ToolMode,
-    enabled: Sequence[str],
-    depth: int,
-    max_depth: int,
-    has_parent: bool,
-    child_asks: bool,
-    attached: bool = False,
-    search: Search | None = None,
-) -> list[str]:
-    """The tools whose definitions go to the model, in the order they are sent: what the mode shows, then the control tools.
+    @classmethod
+    def of(
+        cls, registry: ToolRegistry, enabled: Sequence[str], *, mode: ToolMode, depth: int = 0, max_depth: int = limits.DEPTH
+    ) -> Toolset:
+        """Of ``enabled``, the names the agent's configuration gives it with its sections spelled out, those that exist: without planning
+        tools at the greatest depth, with the two planners in sections mode."""
+        names = [name for name in dict.fromkeys(enabled) if registry.has(name) and not registry.is_control_tool(name)]
+        if depth >= max_depth:
+            names = [name for name in names if not _in_sections(registry, name, (PLANNING,))]
+            return cls(registry, ToolMode.DIRECT if mode is ToolMode.SECTIONS else mode, names)
+        if mode is ToolMode.SECTIONS:
+            names += [name for name in planners(registry) if name not in names]
+        return cls(registry, mode, names)
 
-    Args:
-        enabled: the names the agent's configuration gives it, its sections already spelled out.
-        has_parent: the run is a sub-agent's; it can always ask its parent, and a root run has none to ask.
-        child_asks: a sub-agent of the run waits for an answer; ``answer_child`` is offered only then.
-        attached: the run was given an excerpt of something attached; ``read_attachment`` is offered only then.
-        search: how tools are searched for when there are too many to list; those that were found come last, so that what stands before
-            them stays as it was. None lists them all.
-    """
-    usable = usable_names(registry, mode=mode, enabled=enabled, depth=depth, max_depth=max_depth)
-    match effective_mode(mode, depth=depth, max_depth=max_depth):
-        case ToolMode.DIRECT:
-            names = usable
-        case ToolMode.SECTIONS:
-            names = always_available(registry, usable)
-        case _:
-            names = []
-    offer = Offer(mode, has_parent=has_parent, child_asks=child_asks, attached=attached, searching=search is not None)
-    control = registry.get_tools_by_category(ToolCategory.CONTROL)
-    added: list[str] = []
-    if search is not None:
-        searched = set(searched_names(registry, names, search.scope))
-        names, added = [name for name in names if name not in searched], [name for name in search.found if name in searched]
-    return names + [tool.name for tool in control if not isinstance(tool, ControlTool) or tool.offered(offer)] + added
+    def visible(
+        self, search: Search | None = None, *, has_parent: bool = False, child_asks: bool = False, attached: bool = False
+    ) -> list[str]:
+        """The tools whose definitions go to the model, in the order they are sent: what the mode shows, then the control tools.
+
+        Args:
+            search: how tools are searched for when there are too many to list; those that were found come last, so that what stands before
+                them stays as it was. None lists them all.
+            has_parent: the run is a sub-agent's; it can always ask its parent, and a root run has none to ask.
+            child_asks: a sub-agent of the run waits for an answer; ``answer_child`` is offered only then.
+            attached: the run was given an excerpt of something attached; ``read_attachment`` is offered only then.
+        """
+        registry, names = self.registry, self.usable
+        if self.mode is not ToolMode.DIRECT:
+            names = always_available(registry, names) if self.mode is ToolMode.SECTIONS else []
+        offer = Offer(self.mode, has_parent=has_parent, child_asks=child_asks, attached=attached, searching=search is not None)
+        control = registry.get_tools_by_category(ToolCategory.CONTROL)
+        added: list[str] = []
+        if search is not None:
+            searched = set(searched_names(registry, names, search.scope))
+            names, added = [name for name in names if name not in searched], [name for name in search.found if name in searched]
+        return names + [tool.name for tool in control if not isinstance(tool, ControlTool) or tool.offered(offer)] + added
+
+    def text(self, search: Search | None = None) -> str:
+        """What the system message says about tools: those whose definitions are not sent, and what MCP servers say of theirs. ``search`` as
+        for ``visible``."""
+        registry, searched = self.registry, searched_names(self.registry, self.usable, search.scope) if search is not None else []
+        match self.mode:
+            case ToolMode.INVOKE:
+                hidden = set(searched) - set(search.found) if search is not None else set()
+                listed = registry.format_tool_list_for_context([name for name in self.usable if name not in hidden])
+            case ToolMode.SECTIONS:
+                listed = section_text(registry, self.usable)
+            case _:
+                listed = ""
+        said = searched_text(registry, searched) if search is not None else ""
+        return "\n\n".join(filter(None, (listed, said, servers_text(registry, self.usable))))
 
 
 def server_tools(registry: ToolRegistry, names: Sequence[str]) -> list[str]:
@@ -96,24 +106,6 @@ def searched_names(registry: ToolRegistry, names: Sequence[str], scope: SearchSc
         return server_tools(registry, names)
     listed = registry.sections.always_available()
     return [name for name in names if not _in_sections(registry, name, listed if scope is SearchScope.ALL else (CORE, *listed))]
-
-
-def tools_text(
-    registry: ToolRegistry, *, mode: ToolMode, enabled: Sequence[str], depth: int, max_depth: int, search: Search | None = None
-) -> str:
-    """What the system message says about tools: those whose definitions are not sent, and what MCP servers say of theirs. ``search`` as for
-    ``visible_names``."""
-    usable = usable_names(registry, mode=mode, enabled=enabled, depth=depth, max_depth=max_depth)
-    match effective_mode(mode, depth=depth, max_depth=max_depth):
-        case ToolMode.INVOKE:
-            hidden = set(searched_names(registry, usable, search.scope)) - set(search.found) if search is not None else set()
-            listed = registry.format_tool_list_for_context([name for name in usable if name not in hidden])
-        case ToolMode.SECTIONS:
-            listed = section_text(registry, usable)
-        case _:
-            listed = ""
-    searched = searched_text(registry, searched_names(registry, usable, search.scope)) if search is not None else ""
-    return "\n\n".join(filter(None, (listed, searched, servers_text(registry, usable))))
 
 
 SEARCHED_NOTE = (

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
@@ -31,6 +31,14 @@ log = logging.getLogger(__name__)
 Executor = Callable[[Mapping[str, Any], ToolContext], Awaitable[Outcome]]
 
 _HEADINGS = {ToolCategory.COMMON: "Common Tools", ToolCategory.AGENT: "Agent Tools", ToolCategory.WORKFLOW: "Workflow Tools"}
+
+
+class PreparedCall(NamedTuple):
+    """A call that was checked: it is run with this very input, which is what was described and judged."""
+
+    tool: Tool
+    input: Any
+    described: Call
 
 
 class ToolRegistry:
@@ -203,21 +211,25 @@ class ToolRegistry:
         more = f" Tools of sections are reached with {' and '.join(reaching)}." if reaching else ""
         return near, (f"Closest of your tools: {', '.join(near)}." if near else f"Your tools: {', '.join(own) or 'none'}.") + more
 
-    def describe(self, tool: Tool, args: Mapping[str, Any]) -> Call:
-        """What a call of a tool is.
-
-        A tool that cannot say it, because of a mistake in it, is taken to do anything: a person is asked.
+    def prepare(self, tool: Tool, args: Mapping[str, Any]) -> PreparedCall:
+        """The call as it can be run: its arguments are checked here, and nowhere later.
 
         Raises:
             InvalidArgumentsError: the arguments do not fit; the text is for the model.
+            Exception: what a check of the tool itself raises.
         """
+        checked = validate(tool, args)
+        return PreparedCall(tool, checked, described(tool, checked))
+
+    def prepared(self, name: str, args: Mapping[str, Any]) -> PreparedCall | ToolResult:
+        """The same of a tool by its name; where the call cannot be run, the error for the model."""
+        tool = self._tools.get(name)
+        if tool is None:
+            return self.unknown(name)
         try:
-            return tool.describe(validate(tool, args))
-        except InvalidArgumentsError:
-            raise
-        except Exception:
-            log.exception("tool %s could not describe its call", tool.name)
-            return Call(Effect.EXECUTE, Risk.HIGH, timeout_s=tool.timeout_s, alone=True, unread=True)
+            return self.prepare(tool, args)
+        except Exception as error:
+            return _failed(tool, error)
 
     def meant(self, name: str, args: Mapping[str, Any], own: Sequence[str] | None = None) -> tuple[str, dict[str, Any]] | ToolResult:
         """The tool and arguments a call really means: those it stands for, or its own.
@@ -238,31 +250,22 @@ class ToolRegistry:
             return ToolResult.failure(f"{name} cannot call itself. Give the name of the tool to run.", "invalid_arguments")
         return meant if self.has(meant[0]) else self.unknown(meant[0], own)
 
-    def problem(self, name: str, args: Mapping[str, Any]) -> str | None:
-        """Why these arguments would be refused before the tool runs, in words for the model; None when they fit."""
-        tool = self._tools.get(name)
-        if tool is None:
-            return str(self.unknown(name).data["error"])
-        try:
-            validate(tool, args)
-        except AtelierError as error:
-            return str(error)
-        except ValidationError as error:
-            return f"{tool.name}: {'; '.join(describe_errors(error.errors()))}."
-        return None
-
     async def execute(self, name: str, args: Mapping[str, Any], context: ToolContext) -> Outcome:
-        """Validate, run within the tool's time, and give back a result within its limits. Only cancellation is raised.
-
-        Errors become results for the model: those of ``refusal``, ``invalid_arguments``, ``timeout``, the code of any ``AtelierError`` the
-        tool raised, or ``internal_error``, whose traceback is in the log.
-        """
+        """Prepare a call and ``run`` it. Errors become results for the model: those of ``refusal``, ``prepared`` and ``run``."""
         tool = self._tools.get(name)
-        if tool is None:
-            return self._finish(self.unknown(name, context.enabled_tools), "")
-        outcome = self._refusal(tool, context) or await self._run(tool, args, context)
+        refused = self.unknown(name, context.enabled_tools) if tool is None else self._refusal(tool, context)
+        found = refused or self.prepared(name, args)
+        return self._finish(found, tool.rest_hint if tool else "") if isinstance(found, ToolResult) else await self.run(found, context)
+
+    async def run(self, call: PreparedCall, context: ToolContext) -> Outcome:
+        """Run a prepared call within its time, and give back a result within its limits. Only cancellation is raised.
+
+        Errors become results for the model: those of ``refusal``, ``timeout``, the code of any ``AtelierError`` the tool raised, or
+        ``internal_error``, whose traceback is in the log.
+        """
+        outcome = self._refusal(call.tool, context) or await self._run(call, context)
         # Anything but a result is a wish to wait (for a person, sub-agents or the parent); whoever runs the call sees to it.
-        return self._finish(outcome, tool.rest_hint) if isinstance(outcome, ToolResult) else outcome
+        return self._finish(outcome, call.tool.rest_hint) if isinstance(outcome, ToolResult) else outcome
 
     def format_tool_list_for_context(self, names: Sequence[str] | None = None) -> str:
         """The tools as text with their parameters, grouped by category, for agents that call them through ``invoke_tool``.
@@ -295,21 +298,15 @@ class ToolRegistry:
         there = bool(context.roots)
         return self.refusal(tool.name, context.enabled_tools, depth=context.depth, max_depth=max_depth, workspace=there)
 
-    async def _run(self, tool: Tool, args: Mapping[str, Any], context: ToolContext) -> Outcome:
+    async def _run(self, call: PreparedCall, context: ToolContext) -> Outcome:
         context = replace(context, cancelled=Cancellation())
-        seconds = tool.timeout_s
+        tool, seconds = call.tool, call.described.timeout_s
         try:
-            checked = validate(tool, args)
-            seconds = self.describe(tool, args).timeout_s
             async with asyncio.timeout(seconds or None) as limit:
-                outcome = await tool.run(checked, context)
+                outcome = await tool.run(call.input, context)
             if isinstance(outcome, ToolResult) and any(isinstance(part, PicturePart) for part in outcome.parts):
                 return await in_tool_thread(with_ready_pictures, outcome, lambda: context.cancelled)
             return outcome
-        except AtelierError as error:
-            return ToolResult.failure(with_next_step(str(error), error.code), error.code)
-        except ValidationError as error:
-            return ToolResult.failure(f"{tool.name}: {'; '.join(describe_errors(error.errors()))}.", "invalid_arguments")
         except TimeoutError as error:
             if not limit.expired():
                 return ToolResult.failure(f"{tool.name}: the operation timed out ({error}). Try again or do without it.", "timeout")
@@ -319,16 +316,34 @@ class ToolRegistry:
                 timeout_s=seconds,
             )
         except Exception as error:
-            log.exception("tool %s failed", tool.name)
-            return ToolResult.failure(
-                f"{tool.name} failed: {type(error).__name__}: {str(error)[:500]}. Try other arguments or go on without it.",
-                "internal_error",
-            )
+            return _failed(tool, error)
         finally:
             context.cancelled.stop()
 
     def _finish(self, result: ToolResult, hint: str) -> ToolResult:
         return capped(result, hint, to_model=self.max_result_chars)
+
+
+def described(tool: Tool, checked: Any) -> Call:
+    """What a call is; ``checked`` is its input. A tool that cannot say it, because of a mistake in it, is taken to do anything: a person is
+    asked."""
+    try:
+        return tool.describe(checked)
+    except Exception:
+        log.exception("tool %s could not describe its call", tool.name)
+        return Call(Effect.EXECUTE, Risk.HIGH, timeout_s=tool.timeout_s, alone=True, unread=True)
+
+
+def _failed(tool: Tool, error: Exception) -> ToolResult:
+    """What the model is told of an error of a tool."""
+    if isinstance(error, AtelierError):
+        return ToolResult.failure(with_next_step(str(error), error.code), error.code)
+    if isinstance(error, ValidationError):
+        return ToolResult.failure(f"{tool.name}: {'; '.join(describe_errors(error.errors()))}.", "invalid_arguments")
+    log.error("tool %s failed", tool.name, exc_info=error)
+    return ToolResult.failure(
+        f"{tool.name} failed: {type(error).__name__}: {str(error)[:500]}. Try other arguments or go on without it.", "internal_error"
+    )
 
 
 def _indented(text: str) -> str:

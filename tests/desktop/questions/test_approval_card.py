@@ -199,6 +199,13 @@ async def test_the_narrow_yes_is_said_in_peoples_words(scene: MakeScene, rules: 
     assert s.engine.calls("approvals.approve")[0][1]["rules"] == rules, "the rule itself stays as it is"
 
 
+@pytest.mark.parametrize(("text", "changed"), [('{"n": true}', {"n": True}), ('{"n": 1.0}', {"n": 1.0}), ('{ "n":1 }', None)])
+async def test_what_is_equal_to_python_alone_is_a_change(scene: MakeScene, text: str, changed: dict[str, Any] | None) -> None:
+    s = scene(asks(arguments={"n": 1}))
+    s.edit(text)
+    assert repr(s.card.arguments.changed_arguments()) == repr(changed)
+
+
 async def test_always_for_a_section(scene: MakeScene) -> None:
     s = scene(asks())
     entry = next(action for action in s.card.scope_menu().actions() if action.objectName() == "approval-scope-section")

@@ -53,7 +53,7 @@ def said(folder: Path, command: str, mode: ApprovalMode, *rules: str, box: str =
     tool = registry.get_tool("run_command")
     assert tool is not None
     arguments = {"command": command, "modifies_files": False, "sandbox": box}
-    call = registry.describe(tool, arguments)
+    call = registry.prepare(tool, arguments).described
     policy = ApprovalPolicy(mode=mode, rules=tuple(PermissionRule(text=rule, action=Action.ALLOW) for rule in rules))
     agent = AgentConfig(name="A", provider="p", model="m")
     run = RunState(run_id="r", workflow_id="w", agent=agent, approvals=policy, workspace=(str(folder),))

@@ -306,7 +306,7 @@ def verdict_of(place: Place, tool: str, arguments: dict[str, Any], *rules: str) 
     registry = create_default_tool_registry()
     found = registry.get_tool(tool)
     assert found is not None
-    call = registry.describe(found, arguments)
+    call = registry.prepare(found, arguments).described
     denied = tuple(PermissionRule(text=rule, action=Action.DENY) for rule in rules or RULES)
     agent = AgentConfig(name="A", provider="p", model="m")
     policy = ApprovalPolicy(mode=ApprovalMode.AUTO, rules=denied)

@@ -63,7 +63,7 @@ def asked(folder: Path, mode: ApprovalMode, *rules: PermissionRule) -> tuple[int
             name, given = arguments(text.split())
             tool = registry.get_tool(name)
             assert tool is not None, name
-            described = registry.describe(tool, given)
+            described = registry.prepare(tool, given).described
             calls += 1
             if described.effect is Effect.INTERACT:
                 continue

@@ -198,7 +198,7 @@ def marks(tmp_path: Path, root: Path) -> TaintMarks:
 def told(marks: TaintMarks, root: Path, name: str, **arguments: Any) -> str:
     tool = REGISTRY.get_tool(name)
     assert tool is not None
-    described = REGISTRY.describe(tool, arguments)
+    described = REGISTRY.prepare(tool, arguments).described
     judgement = judge(described.subjects.command, str(Path.home())) if described.subjects.command else None
     return read_by_call(marks, name, tool.section, described, judgement, [str(root)])
 

@@ -197,7 +197,7 @@ def test_a_tool_that_fails_to_describe_its_call_asks_in_every_mode(tmp_path: Pat
             return ToolResult.ok()
 
     registry = ToolRegistry()
-    described = registry.describe(Broken(), {})
+    described = registry.prepare(Broken(), {}).described
     for mode in (ApprovalMode.AUTO, ApprovalMode.EDIT, ApprovalMode.SELECTIVE, ApprovalMode.MANUAL):
         said = verdict(state(mode, "broken"), started(tool="broken"), described, repaired=False)
         assert (said.action, said.reason) == (Action.ASK, "unparsed")

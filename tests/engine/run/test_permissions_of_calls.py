@@ -48,7 +48,7 @@ def run_in(folder: Path, *said: tuple[Action, str], mode: ApprovalMode = Approva
 def call_of(name: str, **arguments: Any) -> Call:
     tool = REGISTRY.get_tool(name)
     assert tool is not None
-    return REGISTRY.describe(tool, arguments)
+    return REGISTRY.prepare(tool, arguments).described
 
 
 def judged(run: RunState, name: str, judge: Judge | None = None, tainted: tuple[str, ...] = (), **arguments: Any) -> Judged:

@@ -18,7 +18,8 @@ from atelier_desk.domain.events.run import RunStarted
 from atelier_desk.domain.team import ChildPlan
 from atelier_desk.engine.journal import RunHandle
 from atelier_desk.engine.run.reducer.state import RunState
-from atelier_desk.engine.run.request.model_call import direct_names, enabled_names
+from atelier_desk.engine.run.request import searching
+from atelier_desk.engine.run.request.toolset import toolset, visible
 from atelier_desk.engine.team.breakers import AgentBreakers
 from atelier_desk.engine.team.desk import TeamDesk, child_id
 from atelier_desk.engine.team.teams import _run_started
@@ -99,7 +100,7 @@ def root_of(config: AgentConfig, depth: int, max_depth: int) -> RunState:
 
 def rights(env: Any, state: RunState) -> Rights:
     return Rights(
-        tools=frozenset(enabled_names(env, state)),
+        tools=frozenset(toolset(env.registry, state).usable),
         mcp_servers=frozenset(state.agent.mcp_servers),
         workspace=frozenset(state.workspace),
         mode=state.approvals.mode,
@@ -160,9 +161,10 @@ def test_nobody_gets_a_right_the_root_lacks(
         assert rights(env, child).within(root)
         assert child.depth == parent.depth + 1 <= max_depth
         assert child.agent.max_tokens <= max(parent.agent.max_tokens, 256)
-        assert {"wait_parent"} >= set(direct_names(env, child)) - set(enabled_names(env, child)) - control()
+        own = toolset(env.registry, child)
+        assert {"wait_parent"} >= set(visible(own, child, searching.current(child))) - set(own.usable) - control()
         if child.depth >= max_depth:
-            assert not [name for name in enabled_names(env, child) if section(name) == PLANNING]
+            assert not [name for name in own.usable if section(name) == PLANNING]
         assert set(child.approvals.rules) <= {*parent.approvals.rules, *parent.granted}
 
 

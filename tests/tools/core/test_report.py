@@ -125,10 +125,10 @@ def test_only_changing_a_passage_may_not_be_repeated(calls: Calls) -> None:
     tool = calls.registry.get_tool(REPORT)
     assert tool is not None
     change = {"operation": "write_diff", "name": "a", "old_string": "x", "new_string": "y"}
-    assert not calls.registry.describe(tool, change).idempotent
-    assert calls.registry.describe(tool, {"operation": "write", "name": "a", "content": "x"}).idempotent
-    assert calls.registry.describe(tool, {"operation": "read", "name": "a"}).effect == "read"
-    assert calls.registry.describe(tool, {"operation": "delete", "name": "a"}).effect == "write"
+    assert not calls.registry.prepare(tool, change).described.idempotent
+    assert calls.registry.prepare(tool, {"operation": "write", "name": "a", "content": "x"}).described.idempotent
+    assert calls.registry.prepare(tool, {"operation": "read", "name": "a"}).described.effect == "read"
+    assert calls.registry.prepare(tool, {"operation": "delete", "name": "a"}).described.effect == "write"
 
 
 async def test_a_damaged_report_is_an_error_for_the_model_until_it_is_written_again(calls: Calls, repos: Repositories) -> None:

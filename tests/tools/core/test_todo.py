@@ -164,5 +164,5 @@ def test_limits_in_the_description_come_from_the_constants(calls: Calls) -> None
     tool = calls.registry.get_tool(TODO)
     assert tool is not None
     assert f"name {limits.TASK_NAME} characters" in tool.description
-    assert calls.registry.describe(tool, {"operation": "list"}).effect == "read"
-    assert calls.registry.describe(tool, {"operation": "create", "name": "a"}).effect == "write"
+    assert calls.registry.prepare(tool, {"operation": "list"}).described.effect == "read"
+    assert calls.registry.prepare(tool, {"operation": "create", "name": "a"}).described.effect == "write"

@@ -269,7 +269,7 @@ def test_what_a_call_says_of_itself(registry: ToolRegistry) -> None:
     def said(tool: str, **arguments: object) -> tuple[object, ...]:
         known = registry.get_tool(tool)
         assert known is not None
-        call = registry.describe(known, arguments)
+        call = registry.prepare(known, arguments).described
         return call.effect.value, call.risk, call.subjects.paths, call.kind.value
 
     assert said("read_file", path="a") == ("read", Risk.LOW, ("a",), "file_op")

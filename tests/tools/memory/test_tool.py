@@ -247,10 +247,10 @@ def test_reading_operations_only_read(calls: Calls) -> None:
     reading = {"get", "list", "search", "describe", "activate_workflow", "activate_general"}
     for name in ("add", "update", "delete", "clear_by_type", *reading):
         assert (name in tool.reading) is (name in reading)
-    assert calls.registry.describe(tool, {"operation": "activate_general"}).alone
-    listing = calls.registry.describe(tool, {"operation": "list"})
+    assert calls.registry.prepare(tool, {"operation": "activate_general"}).described.alone
+    listing = calls.registry.prepare(tool, {"operation": "list"}).described
     assert (listing.effect, listing.alone) == ("read", False)
-    assert calls.registry.describe(tool, {"operation": "delete", "memory_id": "m"}).effect == "write"
+    assert calls.registry.prepare(tool, {"operation": "delete", "memory_id": "m"}).described.effect == "write"
 
 
 async def test_a_workflow_whose_memory_is_off_has_none(calls: Calls, services: ToolServices) -> None:

@@ -325,7 +325,7 @@ async def test_words_subjects_state_and_parts_cross_over(loaded: Loaded) -> None
     )
     known = loaded.registry.get_tool("copy")
     assert known is not None
-    described = loaded.registry.describe(known, {"path": "a.txt"})
+    described = loaded.registry.prepare(known, {"path": "a.txt"}).described
     assert (known.title, known.icon, described.summary.params, described.subjects.paths) == (
         "Copier",
         "copy",

@@ -50,7 +50,7 @@ class Bench:
     def call_of(self, command: str, **arguments: Any) -> Any:
         tool = self.registry.get_tool("run_command")
         assert tool is not None
-        return self.registry.describe(tool, {"command": command, "modifies_files": False, **arguments})
+        return self.registry.prepare(tool, {"command": command, "modifies_files": False, **arguments}).described
 
     @property
     def sung(self) -> list[str]:

@@ -149,7 +149,7 @@ async def test_installing_a_package(bench: Bench, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("PATH", f"{bench.outside / 'bin'}:/usr/bin:/bin")
     tool = bench.registry.get_tool("install_package")
     assert tool is not None
-    call = bench.registry.describe(tool, arguments)
+    call = bench.registry.prepare(tool, arguments).described
     assert (call.effect, call.risk) == (Effect.NETWORK, Risk.HIGH)
     assert call.subjects.hosts in (("registry.npmjs.org",), ("pypi.org",))
     assert (await bench.call("install_package", **arguments)).data["output"] == printed
@@ -199,7 +199,7 @@ async def test_writing_to_a_command_that_reaches_the_network_may_send_something_
     started = await bench.run("bash -c cat", background=True, sandbox=sandbox)
     tool = bench.registry.get_tool("command_input")
     assert tool is not None
-    described = bench.registry.describe(tool, {"command_id": started.data["command_id"], "text": "secret\n"})
+    described = bench.registry.prepare(tool, {"command_id": started.data["command_id"], "text": "secret\n"}).described
     assert described.effect is effect
-    assert bench.registry.describe(tool, {"command_id": "cmd_none"}).effect is Effect.EXECUTE
+    assert bench.registry.prepare(tool, {"command_id": "cmd_none"}).described.effect is Effect.EXECUTE
     await bench.call("command_stop", command_id=started.data["command_id"])

@@ -46,8 +46,8 @@ async def test_too_deep_only_looking_is_left(calls_with: MakeCalls) -> None:
 
 def test_effect_risk_and_card(registry: ToolRegistry) -> None:
     tool = DelegateTaskTool()
-    job = registry.describe(tool, {"operation": "delegate", "agent_id": "a1", "prompt": "Go."})
+    job = registry.prepare(tool, {"operation": "delegate", "agent_id": "a1", "prompt": "Go."}).described
     assert (job.effect, job.risk, job.subjects.agents) == (Effect.SPAWN, Risk.MEDIUM, ("a1",))
     assert job.details == {"target_agent_id": "a1", "target_agent_name": "a1", "prompt_preview": "Go.", "prompt_length": 3}
-    listing = registry.describe(tool, {"operation": "list_agents"})
+    listing = registry.prepare(tool, {"operation": "list_agents"}).described
     assert (listing.effect, listing.risk, listing.details, listing.subjects.agents) == (Effect.READ, Risk.LOW, {}, ())

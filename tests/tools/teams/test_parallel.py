@@ -61,9 +61,9 @@ async def test_too_deep(calls_with: MakeCalls) -> None:
 def test_effect_risk_and_card(registry: ToolRegistry) -> None:
     tool = ParallelTasksTool()
     jobs = [{"agent_id": "a", "prompt": "z" * 150}, {"agent_id": "b", "prompt": "y"}, {"agent_id": "a", "prompt": "x"}]
-    batch = registry.describe(tool, {"operation": "execute_batch", "tasks": jobs})
+    batch = registry.prepare(tool, {"operation": "execute_batch", "tasks": jobs}).described
     assert (batch.effect, batch.risk, batch.subjects.agents) == (Effect.SPAWN, Risk.HIGH, ("a", "b"))
     assert batch.details["task_count"] == 3
     assert batch.details["tasks"][0] == {"agent_id": "a", "prompt_preview": "z" * 99 + "…"}
-    joining = registry.describe(tool, {"operation": "join"})
+    joining = registry.prepare(tool, {"operation": "join"}).described
     assert (joining.effect, joining.risk, joining.details) == (Effect.READ, Risk.LOW, {})

@@ -149,9 +149,9 @@ def test_the_longest_plan_fits_a_prompt(team: FakeTeam) -> None:
 
 def test_risk_by_size_and_the_card(registry: ToolRegistry) -> None:
     tool = PlanActions()
-    five, six = registry.describe(tool, plan(*[THINK] * 5)), registry.describe(tool, plan(*[THINK] * 6))
+    five, six = registry.prepare(tool, plan(*[THINK] * 5)).described, registry.prepare(tool, plan(*[THINK] * 6)).described
     assert (five.effect, five.risk, six.risk) == (Effect.SPAWN, Risk.MEDIUM, Risk.HIGH)
-    assert registry.describe(tool, plan(LIST, {"description": "d" * 200}, strategy="sequential")).details == {
+    assert registry.prepare(tool, plan(LIST, {"description": "d" * 200}, strategy="sequential")).described.details == {
         "goal": "Know what is late",
         "strategy": "sequential",
         "action_count": 2,

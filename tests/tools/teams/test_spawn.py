@@ -137,7 +137,7 @@ def test_only_spawning_is_an_effect_worth_an_approval(registry: ToolRegistry) ->
     assert isinstance(tool, SpawnAgentTool)
     arguments: dict[str, dict[str, Any]] = {"spawn": SPAWN, "join": {}, "list_children": {}, "terminate": {"child_id": "c"}}
     assert set(arguments) == set(tool.about.operations)
-    found = {name: registry.describe(tool, {**given, "operation": name}) for name, given in arguments.items()}
+    found = {name: registry.prepare(tool, {**given, "operation": name}).described for name, given in arguments.items()}
     assert {name: (call.effect, call.risk, call.plans) for name, call in found.items()} == {
         "spawn": (Effect.SPAWN, Risk.MEDIUM, True),
         "join": (Effect.READ, Risk.LOW, False),
@@ -149,7 +149,7 @@ def test_only_spawning_is_an_effect_worth_an_approval(registry: ToolRegistry) ->
 
 def test_the_card_shows_who_would_work_on_what(registry: ToolRegistry) -> None:
     tool = SpawnAgentTool()
-    details = registry.describe(tool, {**SPAWN, "prompt": "y" * 300, "tools": ["ReportTool"]}).details
+    details = registry.prepare(tool, {**SPAWN, "prompt": "y" * 300, "tools": ["ReportTool"]}).described.details
     assert details == {
         "sub_agent_name": "Reader",
         "prompt_preview": "y" * 199 + "…",
@@ -157,4 +157,4 @@ def test_the_card_shows_who_would_work_on_what(registry: ToolRegistry) -> None:
         "tools": ["ReportTool"],
         "mcp_servers": [],
     }
-    assert registry.describe(tool, {"operation": "join"}).details == {}
+    assert registry.prepare(tool, {"operation": "join"}).described.details == {}

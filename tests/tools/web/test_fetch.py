@@ -99,7 +99,7 @@ def test_rules_see_the_host_as_it_is_connected_to(registry: ToolRegistry) -> Non
         ("http://ＥＸＡＭＰＬＥ.org/", "example.org"), ("https://example.org.:443/", "example.org"), ("http://[::1]:8000/", "[::1]:8000"),
         ("http://example.org:443/", "example.org:443"),
     ):  # fmt: skip
-        assert registry.describe(tool, {"url": url}).subjects.hosts == (host,)
+        assert registry.prepare(tool, {"url": url}).described.subjects.hosts == (host,)
 
 
 async def test_a_redirect_and_the_programs_of_a_page_are_held_against_the_rules(
@@ -125,4 +125,5 @@ def test_a_person_is_told_which_browser_would_run_a_page(registry: ToolRegistry,
     for scripts, words in (("auto", "Read the page https://a.org/ (if it needs JavaScript, Chromium runs it, apart from yours)"),
                            ("off", "Read the page https://a.org/")):  # fmt: skip
         services.web.use(WebSettings.model_validate({"scripts": scripts, "browser": str(tmp_path / "chromium")}))
-        assert registry.describe(tool, {"url": "https://a.org/"}).summary.localized(lambda text, **params: text.format(**params)) == words
+        summary = registry.prepare(tool, {"url": "https://a.org/"}).described.summary
+        assert summary.localized(lambda text, **params: text.format(**params)) == words

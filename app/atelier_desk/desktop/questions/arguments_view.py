@@ -16,6 +16,7 @@ from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import bind, control, fill, label, say
 from atelier_desk.desktop.widgets.wrapping import TextField
+from atelier_desk.domain.approval import same_arguments
 from atelier_desk.i18n import N_, _
 
 SHOWN_CHARS = 20_000
@@ -137,7 +138,7 @@ class ArgumentsView(QWidget):
     def changed_arguments(self) -> dict[str, Any] | None:
         """The edited arguments; None when they are the model's own."""
         found = parse(self.text.toPlainText())[0] if self._editing else None
-        return None if found == self._original else found
+        return None if found is None or same_arguments(found, self._original) else found
 
     # doing --------------------------------------------------------------------------------------------------------------------------
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from atelier_desk.domain.agent import SearchScope
 from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.base import new_id
-from atelier_desk.domain.call import Presentation
-from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.domain.events.run import (
     ApprovalRequested,
@@ -27,18 +24,18 @@ from atelier_desk.domain.events.run import (
     ToolCallStarted,
 )
 from atelier_desk.domain.parts import ResultPart
-from atelier_desk.domain.permission import Action, RuleScope, Verdict
+from atelier_desk.domain.permission import RuleScope
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.stream.payloads import ToolProgress
 from atelier_desk.domain.team import TeamCall
 from atelier_desk.engine.journal import Follow, RunHandle
 from atelier_desk.engine.run import server_desk
+from atelier_desk.engine.run.decided import Decided
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.marked_files import marking
-from atelier_desk.engine.run.permissions import Judge, really, refusal, telling, unreachable
+from atelier_desk.engine.run.permissions import really, telling
+from atelier_desk.engine.run.preparing import Preparing
 from atelier_desk.engine.run.reducer.state import CallState, RunState
-from atelier_desk.engine.run.request import searching
-from atelier_desk.engine.run.request.model_call import direct_names, enabled_names
 from atelier_desk.engine.run.results import call_finished, closed, kept, noting_edits
 from atelier_desk.engine.run.run_rules import barred_host, host_arguments, settings_allowed
 from atelier_desk.engine.run.spending import CallSpending
@@ -46,26 +43,23 @@ from atelier_desk.engine.team.port import TeamPort
 from atelier_desk.policy import approvals, budget
 from atelier_desk.policy.permissions import scope
 from atelier_desk.policy.permissions.facts import Concern
-from atelier_desk.threads import in_tool_thread
 from atelier_desk.tools.base import (
     AnswerChild,
     AskParent,
     AskUser,
-    Call,
     Effect,
     JoinChildren,
     ServerAsks,
     StartChildren,
     Tool,
-    ToolCategory,
     ToolContext,
     ToolResult,
 )
 from atelier_desk.tools.context import GivenInput
 from atelier_desk.tools.control.answer_child import AnswerChildTool
 from atelier_desk.tools.ids import stable_id
+from atelier_desk.tools.registry import PreparedCall
 from atelier_desk.tools.results import capped
-from atelier_desk.tools.validation import InvalidArgumentsError
 
 log = logging.getLogger(__name__)
 
@@ -73,28 +67,6 @@ EFFECT_UNKNOWN = (
     "This call was cut off when the program stopped, and its effect is unknown. Check what was done before doing it again, "
     "and tell the user about it."
 )
-
-NARROWED = (
-    "The user changed what you may do before this call ran, and it was not made. "
-    "Make it again if it is still needed: the user is asked first."
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A call as it will run. ``failure`` is set when it cannot: the error goes straight to the model.
-
-    ``described`` is what the tool says of it, None with a failure; ``asks`` is the verdict that makes a person allow it first, ``always``
-    the rules that would allow it from then on.
-    """
-
-    call: ToolCall
-    intent: ToolCallStarted
-    tool: Tool | None = None
-    described: Call | None = None
-    failure: ToolResult | None = None
-    asks: Verdict | None = None
-    always: tuple[str, ...] = ()
 
 
 def question_id(run_id: str, call_id: str) -> str:
@@ -115,7 +87,7 @@ class ToolCalls:
         self._handle = handle
         self._teams = teams
         self._follow = follow
-        self._judge = Judge(env.own, env.marks)
+        self._preparing = Preparing(env, handle, teams)
 
     async def begin(self, calls: Sequence[CallState]) -> None:
         """Begin the next call, or the reading calls at the front together; the driver asks again for the rest.
@@ -124,8 +96,8 @@ class ToolCalls:
         time they are judged, nothing is committed, and the driver begins anew.
         """
         state = self._handle.current
-        self._judge.begin()
-        prepared = [await self._tried(await self._prepare(state, call)) for call in calls]
+        self._preparing.begin(state)
+        prepared = [await self._tried(await self._preparing.decide(state, call)) for call in calls]
         asking = [one for one in prepared if one.asks]
         if asking:
             named = [(await self._named(self._request(state, one)), one.intent.grounds) for one in asking]
@@ -140,17 +112,11 @@ class ToolCalls:
 
         Empty when a person must allow one of the calls first, or when judging one of them blocks: a commit does not wait for that.
         """
-        self._judge.begin()
-        described = [self._described(state, call.call) for call in calls]
-        if any(self._blocks(state, one) for one in described):
-            return []
-        tainted = self._teams.tainted(state)
-        prepared = [self._judged(state, one, tainted, allowed=call.allowed) for one, call in zip(described, calls, strict=True)]
-        if any(one.asks for one in prepared):
-            return []
-        return self._intents(state, prepared)
+        self._preparing.begin(state)
+        prepared = self._preparing.at_once(state, calls)
+        return [] if prepared is None or any(one.asks for one in prepared) else self._intents(state, prepared)
 
-    def _intents(self, state: RunState, prepared: list[Prepared]) -> list[EventBody]:
+    def _intents(self, state: RunState, prepared: list[Decided]) -> list[EventBody]:
         """The intents of the calls that begin now; one that cannot run has its result at once."""
         bodies: list[EventBody] = []
         for one in self._batch(state, prepared):
@@ -181,109 +147,15 @@ class ToolCalls:
             else:
                 await self._env.journal.append(self._handle, *closed(call, CallStatus.UNKNOWN, EFFECT_UNKNOWN))
 
-    async def _prepare(self, state: RunState, call: CallState) -> Prepared:
-        """Decide what becomes of a call. What that needs of the disk and of git is looked up in a thread, which nobody waits for once
-        the call is cancelled."""
-        one, tainted = self._described(state, call.call), self._teams.tainted(state)
-        if self._blocks(state, one):
-            return await in_tool_thread(self._judged, state, one, tainted, allowed=call.allowed)
-        return self._judged(state, one, tainted, allowed=call.allowed)
-
-    def _blocks(self, state: RunState, one: Prepared) -> bool:
-        """Whether judging a call runs a program or looks through folders."""
-        return one.described is not None and self._judge.blocks(state, one.intent.tool, one.described)
-
-    def _described(self, state: RunState, call: ToolCall) -> Prepared:
-        """What a call runs: the tool it names, the tool named inside ``invoke_tool``, or an error for the model. Nothing is decided yet."""
-        registry = self._env.registry
-        name, arguments, via = call.name, call.arguments, ""
-        failure: ToolResult | None = None
-        if call.error is not None:
-            failure = ToolResult.failure(call.error, "invalid_arguments")
-        else:
-            meant = registry.meant(name, arguments, enabled_names(self._env, state))
-            if isinstance(meant, ToolResult):
-                failure = meant
-            elif meant[0] != name:
-                via, (name, arguments) = name, meant
-        tool = registry.get_tool(name)
-        if failure is None and tool is not None and (read := tool.read_arguments(arguments)) is not arguments:
-            arguments, call = read, call.model_copy(update={"repaired": True})
-        if failure is None and not registry.is_control_tool(name):
-            usable = enabled_names(self._env, state)
-            own = usable if via else direct_names(self._env, state)
-            failure = searching.not_found(registry, state, usable, name) or registry.refusal(
-                name, own, depth=state.depth, max_depth=state.max_depth, workspace=bool(state.workspace)
-            )
-        described: Call | None = None
-        if failure is None and tool is not None:
-            try:
-                described = registry.describe(tool, arguments)
-            except InvalidArgumentsError as error:
-                # The model is told, and nobody is asked about a call that cannot run.
-                failure = ToolResult.failure(str(error), error.code)
-        intent = self._intent(state, call, tool, described, name=name, arguments=arguments, via=via)
-        return Prepared(call=call, intent=intent, tool=tool, described=described, failure=failure)
-
-    def _judged(self, state: RunState, one: Prepared, tainted: Sequence[str], *, allowed: bool) -> Prepared:
-        """The call with the verdict about it; ``allowed``: a person said yes to it. See ``_blocks``."""
-        tool, described, intent = one.tool, one.described, one.intent
-        if tool is None or described is None:
-            return one
-        away = unreachable(state, tool, described)
-        if away is not None:
-            # Nothing was decided by rules, but who tries to get out stands in the audit trail.
-            said = Verdict(action=Action.DENY, reason="outside", about=", ".join(described.subjects.paths))
-            intent = intent.model_copy(update={"verdict": said})
-            return replace(one, intent=intent, failure=ToolResult.failure(str(away), away.code), described=None)
-        if not self._is_judged(tool, described):
-            return one
-        said, grounds, reads, always = self._judge.judged(state, intent, described, repaired=one.call.repaired, tainted=tainted)
-        taint = reads if said.action is not Action.DENY else ""
-        intent = intent.model_copy(update={"verdict": said, "grounds": grounds, "taint": taint})
-        if said.action is Action.DENY:
-            # Also when a person allowed the call: with other arguments it may touch what is forbidden.
-            by_rule = {"rule": said.rule} if said.reason == "rule" else {}
-            failure = ToolResult.failure(refusal(said), "denied", **by_rule)
-            return replace(one, intent=intent, failure=failure, described=None, always=always)
-        return replace(one, intent=intent, asks=said if said.action is Action.ASK and not allowed else None, always=always)
-
-    @staticmethod
-    def _intent(
-        state: RunState, call: ToolCall, tool: Tool | None, described: Call | None, *, name: str, arguments: dict[str, Any], via: str
-    ) -> ToolCallStarted:
-        if tool is None:
-            return ToolCallStarted(call_id=call.id, tool=name, arguments=arguments, via=via, idempotent=True)
-        said = described or Call(tool.effect, tool.risk, idempotent=tool.idempotent)
-        return ToolCallStarted(
-            call_id=call.id,
-            tool=name,
-            arguments=arguments,
-            via=via,
-            server=said.subjects.server,
-            section=tool.section,
-            effect=said.effect.value,
-            risk=approvals.risk_of(state.approvals, name, said.risk.value),
-            idempotent=said.idempotent,
-            subjects=said.subjects,
-            presentation=Presentation(icon=tool.icon, title=tool.title, summary=said.summary, done=said.done),
-        )
-
-    @staticmethod
-    def _is_judged(tool: Tool, described: Call) -> bool:
-        """Talking to a person or to the loop is never asked about."""
-        return tool.category is not ToolCategory.CONTROL and described.effect is not Effect.INTERACT
-
-    async def _tried(self, one: Prepared) -> Prepared:
+    async def _tried(self, one: Decided) -> Decided:
         """The call, or the error it would come to once a person allowed it: the model is told then, and nobody is bothered."""
-        if one.asks is None or one.described is None or not one.described.plans:
+        if one.asks is None or one.ready is None or not one.ready.described.plans:
             return one
-        outcome = await self._env.registry.execute(one.intent.tool, one.intent.arguments, self._context(one))
+        outcome = await self._env.registry.run(one.ready, self._context(one.intent, one.ready.tool))
         if not isinstance(outcome, ToolResult) or outcome.success:
             return one
         # Nobody allowed it, so it must not be run again after a kill, when it might succeed.
-        intent = one.intent.model_copy(update={"idempotent": False})
-        return replace(one, intent=intent, failure=outcome, asks=None)
+        return one.refused(outcome, idempotent=False)
 
     async def _named(self, request: ApprovalRequest) -> ApprovalRequest:
         """The request with the names of the agents it is about: a model may call them by their ids, which say nothing to a person."""
@@ -299,10 +171,10 @@ class ToolCalls:
             details = {**details, "tasks": tasks}
         return request.model_copy(update={"details": details})
 
-    def _request(self, state: RunState, prepared: Prepared) -> ApprovalRequest:
-        described, intent = prepared.described, prepared.intent
-        assert described is not None
+    def _request(self, state: RunState, prepared: Decided) -> ApprovalRequest:
+        assert prepared.ready is not None
         assert prepared.asks is not None
+        described, intent = prepared.ready.described, prepared.intent
         return ApprovalRequest(
             id=approval_id(state, prepared.call.id),
             workflow_id=state.workflow_id,
@@ -324,7 +196,7 @@ class ToolCalls:
             about=prepared.asks.about,
             always=prepared.always,
             arguments=intent.arguments,
-            details=self._details(state, prepared),
+            details=self._details(state, prepared.ready),
             presentation=intent.presentation,
             subjects=intent.subjects,
             timeout_s=state.approvals.timeout_s,
@@ -333,26 +205,24 @@ class ToolCalls:
         )
 
     @staticmethod
-    def _details(state: RunState, prepared: Prepared) -> dict[str, Any]:
+    def _details(state: RunState, ready: PreparedCall) -> dict[str, Any]:
         """What a card shows, with where a yes from now on would hold."""
-        described, tool = prepared.described, prepared.tool
-        assert described is not None
-        touches = described.subjects.command or described.subjects.paths
-        local = bool(touches or (tool is not None and tool.needs_workspace))
+        described = ready.described
+        local = bool(described.subjects.command or described.subjects.paths or ready.tool.needs_workspace)
         where = scope.holds(state.workflow_id, really(state.workspace), local=local)
         if where.scope is RuleScope.ALWAYS:
             return described.details
         return {**described.details, "always_in": {"scope": where.scope.value, "scope_id": where.scope_id}}
 
     @staticmethod
-    def _batch(state: RunState, prepared: list[Prepared]) -> list[Prepared]:
+    def _batch(state: RunState, prepared: list[Decided]) -> list[Decided]:
         cap = budget.caps(state.agent, state.raised_limits).get(LimitKind.TOOL_CALLS)
         room = len(prepared) if cap is None else max(1, int(cap - state.spent.tool_calls))
         if state.steps is not None:
             room = 1
         reading = 0
         for one in prepared:
-            if one.described is None or one.described.effect is not Effect.READ or one.described.alone:
+            if one.ready is None or one.ready.described.effect is not Effect.READ or one.ready.described.alone:
                 break
             reading += 1
         return prepared[: max(1, min(reading, room))]
@@ -360,61 +230,43 @@ class ToolCalls:
     async def _run(self, call: CallState) -> None:
         intent = call.intent
         assert intent is not None
-        tool = self._env.registry.get_tool(intent.tool)
-        if tool is None:
-            done = call_finished(intent.call_id, intent.tool, self._env.registry.unknown(intent.tool))
-            await self._env.journal.append(self._handle, done, follow=self._follow)
+        ready = await self._preparing.narrowed(intent.call_id) or self._preparing.ready(call, intent)
+        if isinstance(ready, ToolResult):
+            await self._env.journal.append(self._handle, call_finished(intent.call_id, intent.tool, ready), follow=self._follow)
             return
-        refused = await self._narrowed(call.call.id)
-        if refused is not None:
-            await self._env.journal.append(self._handle, call_finished(intent.call_id, intent.tool, refused), follow=self._follow)
-            return
-        while not await self._attempt(Prepared(call.call, intent, tool), tool):
+        while not await self._attempt(intent, ready):
             log.debug("tasks changed while %s ran: it runs again", intent.tool)
 
-    async def _narrowed(self, call_id: str) -> ToolResult | None:
-        """Why a call whose intent is committed must not run after all, since a person narrowed what the run may do; None: it may."""
-        while (call := (state := self._handle.current).call(call_id)) is not None and call.narrowed:
-            one = await self._prepare(state, call)
-            if one.failure is not None:
-                return one.failure
-            if one.asks is not None:
-                return ToolResult.failure(NARROWED, "denied")
-            if self._handle.current is state:
-                break
-        return None
-
-    async def _attempt(self, prepared: Prepared, tool: Tool) -> bool:
+    async def _attempt(self, intent: ToolCallStarted, ready: PreparedCall) -> bool:
         """Run a call and commit what came of it; False when it changes tasks that somebody else changed meanwhile: then nothing was done,
         and it has to be judged anew."""
+        tool = ready.tool
         journal = self._env.journal
         seen = journal.task_version(self._handle.workflow_id)
         started = self._env.clock.monotonic()
         self._env.fault("before_tool")
-        context = self._context(prepared)
+        context = self._context(intent, tool)
         async with marking(self._env.marks, tool, context):
-            outcome = await self._env.registry.execute(prepared.intent.tool, prepared.intent.arguments, context)
+            outcome = await self._env.registry.run(ready, context)
         self._env.fault("after_tool")
         duration_ms = round((self._env.clock.monotonic() - started) * 1000)
         if isinstance(outcome, AskUser):
-            await journal.append(self._handle, self._asked(prepared, outcome))
+            await journal.append(self._handle, self._asked(intent.call_id, outcome))
         elif isinstance(outcome, ServerAsks):
             now = self._env.clock.now()
-            asked = server_desk.required(self._handle.current, prepared.call.id, prepared.intent.tool, outcome, now)
+            asked = server_desk.required(self._handle.current, intent.call_id, intent.tool, outcome, now)
             await journal.append(self._handle, *asked, follow=self._follow)
         elif not isinstance(outcome, ToolResult):
-            await self._team(prepared, outcome)
+            await self._team(intent, outcome)
         else:
-            outcome = self._noting_edits(prepared, outcome)
+            outcome = self._noting_edits(intent, tool, outcome)
             parts: list[ResultPart] = []
             try:
                 parts = await kept(self._env.repos.artefacts, self._handle.workflow_id, outcome)
             except AtelierError as error:
                 outcome = ToolResult.failure(f"The call was made, but the files it gave could not be kept: {error}", error.code)
-            done = call_finished(
-                prepared.call.id, prepared.intent.tool, outcome, duration_ms=duration_ms, parts=parts, state_of=tool.state_of
-            )
-            bodies = [*outcome.tasks, *self._shown(prepared, outcome), done]
+            done = call_finished(intent.call_id, intent.tool, outcome, duration_ms=duration_ms, parts=parts, state_of=tool.state_of)
+            bodies = [*outcome.tasks, *self._shown(intent.call_id, outcome), done]
             stale = bool(outcome.tasks)
 
             def decide(_now: RunState) -> list[EventBody] | None:
@@ -425,13 +277,13 @@ class ToolCalls:
             await journal.append_if(self._handle, decide, follow=self._follow)
             if stale:
                 return False
-            if tool.changes and prepared.intent.effect != Effect.READ:
+            if tool.changes and intent.effect != Effect.READ:
                 self._env.bus.changed(tool.changes, self._handle.workflow_id)
         return True
 
-    async def _team(self, prepared: Prepared, outcome: StartChildren | JoinChildren | AskParent | AnswerChild) -> None:
+    async def _team(self, intent: ToolCallStarted, outcome: StartChildren | JoinChildren | AskParent | AnswerChild) -> None:
         """What a call wants of the team: events that make it wait, or an error for the model."""
-        journal, call_id = self._env.journal, prepared.call.id
+        journal, call_id = self._env.journal, intent.call_id
         if isinstance(outcome, StartChildren):
             planned = ChildrenPlanned(
                 call_id=call_id,
@@ -446,11 +298,11 @@ class ToolCalls:
         elif isinstance(outcome, JoinChildren):
             refusal = self._join_refusal(outcome)
             if refusal is not None:
-                await journal.append(self._handle, call_finished(call_id, prepared.intent.tool, refusal))
+                await journal.append(self._handle, call_finished(call_id, intent.tool, refusal))
             else:
                 await journal.append(self._handle, ChildrenJoined(call_id=call_id, kind=TeamCall.JOIN, child_ids=outcome.child_ids))
         else:
-            await self._answer(prepared, outcome)
+            await self._answer(intent, outcome)
 
     def _join_refusal(self, outcome: JoinChildren) -> ToolResult | None:
         """Waiting for a sub-agent that waits for this run would never end."""
@@ -467,39 +319,38 @@ class ToolCalls:
         why = "They wait for your answer, so waiting for them would never end."
         return ToolResult.failure(f"{why} Answer with {AnswerChildTool.name} first. {questions}", "wait_cycle")
 
-    async def _answer(self, prepared: Prepared, outcome: AnswerChild) -> None:
-        state, tool = self._handle.current, prepared.intent.tool
+    async def _answer(self, intent: ToolCallStarted, outcome: AnswerChild) -> None:
+        state, call_id = self._handle.current, intent.call_id
         child = state.child(outcome.child_id)
         together = [] if child is None else [other for other in state.children if other.call_id == child.call_id]
         kind = TeamCall.ANSWER if child is None or len(together) == 1 else child.kind
-        joined = ChildrenJoined(call_id=prepared.call.id, kind=kind, child_ids=tuple(other.id for other in together))
+        joined = ChildrenJoined(call_id=call_id, kind=kind, child_ids=tuple(other.id for other in together))
         if child is None or not await self._teams.answer(self._handle, child.id, outcome.message, by="parent", then=(joined,)):
             asking = ", ".join(f"{other.id} ({other.name})" for other in self._handle.current.children if other.question) or "none"
             refusal = ToolResult.failure(f"{outcome.child_id} does not wait for your answer. Waiting: {asking}.", "not_asking")
-            await self._env.journal.append(self._handle, call_finished(prepared.call.id, tool, refusal))
+            await self._env.journal.append(self._handle, call_finished(call_id, intent.tool, refusal))
 
-    def _noting_edits(self, prepared: Prepared, result: ToolResult) -> ToolResult:
-        call = self._handle.current.call(prepared.call.id)
-        if call is None or not call.edited or prepared.tool is None:
+    def _noting_edits(self, intent: ToolCallStarted, tool: Tool, result: ToolResult) -> ToolResult:
+        call = self._handle.current.call(intent.call_id)
+        if call is None or not call.edited:
             return result
-        noted = noting_edits(result, prepared.intent.arguments)
-        return capped(noted, prepared.tool.rest_hint, to_model=self._env.registry.max_result_chars)
+        return capped(noting_edits(result, intent.arguments), tool.rest_hint, to_model=self._env.registry.max_result_chars)
 
-    def _shown(self, prepared: Prepared, result: ToolResult) -> list[EventBody]:
+    def _shown(self, call_id: str, result: ToolResult) -> list[EventBody]:
         if result.output is None:
             return []
         content, kind = result.output
-        return [OutputShown(call_id=prepared.call.id, content=content, output_type=kind, report=str(result.data.get("report", "")))]
+        return [OutputShown(call_id=call_id, content=content, output_type=kind, report=str(result.data.get("report", "")))]
 
-    def _asked(self, prepared: Prepared, ask: AskUser) -> QuestionAsked:
+    def _asked(self, call_id: str, ask: AskUser) -> QuestionAsked:
         state = self._handle.current
         timeout = state.agent.question_timeout_s if ask.timeout_s is None else ask.timeout_s
         return QuestionAsked(
             question=UserQuestion(
-                id=question_id(state.run_id, prepared.call.id),
+                id=question_id(state.run_id, call_id),
                 workflow_id=state.workflow_id,
                 run_id=state.run_id,
-                call_id=prepared.call.id,
+                call_id=call_id,
                 agent_id=state.agent_id,
                 agent_name=state.agent.name,
                 lineage=state.lineage,
@@ -514,43 +365,43 @@ class ToolCalls:
         given = call.input if call is not None else None
         return GivenInput(given.state, given.answers, given.round, given.note) if given is not None else None
 
-    def _context(self, prepared: Prepared) -> ToolContext:
-        env, state = self._env, self._handle.current
+    def _context(self, intent: ToolCallStarted, tool: Tool) -> ToolContext:
+        env, state, call_id = self._env, self._handle.current, intent.call_id
 
         def progress(percent: int, text: str) -> None:
-            told = ToolProgress(call_id=prepared.call.id, progress=max(0, min(100, percent)), content=text)
+            told = ToolProgress(call_id=call_id, progress=max(0, min(100, percent)), content=text)
             env.publish(self._handle.current, told)
 
         return ToolContext(
             workflow_id=state.workflow_id,
             run_id=state.run_id,
             turn_id=state.root_run_id,
-            call_id=prepared.call.id or new_id(),
+            call_id=call_id or new_id(),
             agent_id=state.agent_id,
             agent_name=state.agent.name,
             depth=state.depth,
             language=state.language,
-            enabled_tools=tuple(enabled_names(env, state)),
+            enabled_tools=tuple(self._preparing.tools(state).usable),
             search_scope=state.searched or SearchScope.SERVERS,
             workspace=Path(state.workspace[0]) if state.workspace else None,
             roots=tuple(map(Path, state.workspace)),
             skills=state.skills_used,
-            state=state.tool_state.get((prepared.tool.state_of if prepared.tool else "") or prepared.intent.tool, {}),
+            state=state.tool_state.get(tool.state_of or intent.tool, {}),
             team=self._teams.desk(self._handle),
             attachments=state.attachments,
             tainted=self._teams.tainted(state),
             trusted=tuple(map(Path, state.trusted)),
             tasks=lambda: env.repos.tasks.by_id(state.workflow_id),
-            allowed_hosts=lambda: host_arguments(state, prepared.intent.tool, prepared.intent.section),
-            barred_host=lambda host: barred_host(state, prepared.intent.tool, prepared.intent.section, host),
+            allowed_hosts=lambda: host_arguments(state, intent.tool, intent.section),
+            barred_host=lambda host: barred_host(state, intent.tool, intent.section, host),
             settings_allowed=lambda rule: settings_allowed(state, rule),
-            tells=telling(state, prepared.intent.tool, prepared.intent.section),
-            denied=self._judge.denials(state),
-            denied_allowed=_denied_allowed(prepared.intent),
-            protected=self._judge.protected(prepared.intent.call_id),
-            given=self._given(prepared.call.id),
-            desk=server_desk.CallDesk(env, self._handle, prepared.call.id),
-            spending=CallSpending(env, self._handle, prepared.call.id),
+            tells=telling(state, intent.tool, intent.section),
+            denied=self._preparing.judge.denials(state),
+            denied_allowed=_denied_allowed(intent),
+            protected=self._preparing.judge.protected(call_id),
+            given=self._given(call_id),
+            desk=server_desk.CallDesk(env, self._handle, call_id),
+            spending=CallSpending(env, self._handle, call_id),
             progress=progress,
             now=env.clock.now,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from atelier_desk.domain.approval import NOBODY_TO_ASK, ApprovalRequest, ApprovalScope, ApprovalStatus, Decision
+from atelier_desk.domain.approval import NOBODY_TO_ASK, ApprovalRequest, ApprovalScope, ApprovalStatus, Decision, same_arguments
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.events.run import (
     ApprovalAskedAgain,
@@ -82,7 +82,7 @@ class Answering:
             if asked is None or call is None or call.status != "asked":
                 raise ConflictError(N_("This was already decided."))
             fields = dict(decision)
-            if decision.arguments == asked.arguments:
+            if decision.arguments is not None and same_arguments(decision.arguments, asked.arguments):
                 fields["arguments"] = None
             decided = ApprovalDecided(approval_id=approval_id, call_id=asked.call_id, seen_ms=request.seen_ms, **fields)
             if decision.status is ApprovalStatus.APPROVED:

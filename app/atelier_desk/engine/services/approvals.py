@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.approval import ApprovalRequest, ApprovalScope, ApprovalStatus, Decision, OnTimeout
+from atelier_desk.domain.approval import ApprovalRequest, ApprovalScope, ApprovalStatus, Decision, OnTimeout, same_arguments
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.errors import ConflictError, LimitError, ToolError, UsageError
 from atelier_desk.domain.parts import FileChange
@@ -201,11 +201,13 @@ class ApprovalService:
 
     def _edited(self, asked: ApprovalRequest, arguments: dict[str, Any] | None) -> dict[str, Any] | None:
         """The arguments a person changed, checked; None when nothing was changed."""
-        if arguments is None or arguments == asked.arguments:
+        if arguments is None:
+            return None
+        _check_json(asked.tool, arguments)
+        if same_arguments(arguments, asked.arguments):
             return None
         from atelier_desk.tools.validation import validate
 
-        _check_json(asked.tool, arguments)
         tool = self._context.registry.get_tool(asked.tool)
         if tool is None:
             raise UsageError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from atelier_desk.domain.agent import ToolDialect
 from atelier_desk.domain.chat import ChatMessage, ChatRequest, Role, ToolSpec
@@ -16,6 +16,7 @@ from atelier_desk.engine.journal import run_events
 from atelier_desk.engine.run.reducer.reduce import fold
 from atelier_desk.engine.run.reducer.state import Entry, EntryKind, RunState
 from atelier_desk.engine.run.request import compaction, context, model_call, prompt, searching
+from atelier_desk.engine.run.request.toolset import toolset, visible
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.request.views import (
     PARTS,
@@ -31,7 +32,6 @@ from atelier_desk.engine.services.workflow.transcript import lineage
 from atelier_desk.i18n import N_
 from atelier_desk.llm.tokens import IMAGE_TOKENS, estimate, message_tokens
 from atelier_desk.tools.base import ToolResult
-from atelier_desk.tools.modes import tools_text, visible_names
 
 if TYPE_CHECKING:
     from atelier_desk.tools.registry import ToolRegistry
@@ -206,15 +206,9 @@ def _summaries(events: list[RunEvent]) -> list[RequestSummary]:
 
 def _as_today(registry: ToolRegistry, state: RunState) -> tuple[str, tuple[ToolSpec, ...]]:
     """The system message and the tools the agent would be given now."""
-    agent = state.agent
-    enabled = model_call.configured_in(registry, state)
-    how: dict[str, Any] = {"mode": agent.tool_mode, "enabled": enabled, "depth": state.depth, "max_depth": state.max_depth}
-    asks = any(child.question for child in state.children)
-    attached = state.has_more_to_read
-    how["search"] = searching.current(state)
-    names = visible_names(registry, **how, has_parent=state.parent_run_id is not None, child_asks=asks, attached=attached)
-    tools = model_call.with_skill_names(registry.get_definitions_by_names(names), state)
-    return prompt.system_prompt(state, tools_text(registry, **how)), tools
+    mine, search = toolset(registry, state), searching.current(state)
+    tools = model_call.with_skill_names(registry.get_definitions_by_names(visible(mine, state, search)), state)
+    return prompt.system_prompt(state, mine.text(search)), tools
 
 
 def _folder_part(system: str, state: RunState) -> str:

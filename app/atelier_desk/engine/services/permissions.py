@@ -181,7 +181,7 @@ class PermissionService:
         if found is None:
             raise NotFoundError(N_("There is no tool {name}."), name=tool)
         try:
-            described = registry.describe(found, arguments)
+            described = registry.prepare(found, arguments).described
         except InvalidArgumentsError as error:
             raise UsageError(
                 N_("The arguments do not fit {tool}. {problems}"), code=error.code, tool=tool, problems=error.explained(number)

@@ -12,7 +12,7 @@ from atelier_desk.domain.team import ChildPlan, ChildState
 from atelier_desk.engine.gateways.direct_call import PROVIDER as DIRECT_CALL
 from atelier_desk.engine.gateways.direct_call import direct_agent, direct_message
 from atelier_desk.engine.run.reducer.state import RunState
-from atelier_desk.engine.run.request.model_call import enabled_names
+from atelier_desk.engine.run.request.toolset import toolset
 from atelier_desk.policy.rights import Rights, grant
 from atelier_desk.tools.base import ChildRequest, Colleague
 from atelier_desk.tools.ids import stable_id
@@ -75,7 +75,7 @@ class TeamDesk:
                 "Ask for fewer, or wait until some are done.",
                 code="too_many_children",
             )
-        own = enabled_names(self._env, state)
+        own = toolset(self._env.registry, state).usable
         named = any(request.agent_id and request.call is None for request in requests)
         stored = await self._env.repos.agents.list() if named else []
         return tuple([await self._plan(state, own, stored, child_id(state.run_id, call_id, n), each) for n, each in enumerate(requests)])

@@ -17,11 +17,11 @@ from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.call import summary_of
 from atelier_desk.tools.describe import About
 from atelier_desk.tools.modes import section_list
-from atelier_desk.tools.registry import ToolRegistry
+from atelier_desk.tools.registry import PreparedCall, ToolRegistry
 from atelier_desk.tools.sections import PLANNING
 from atelier_desk.tools.teams.base import NotBlank, TeamTool, ToolName, preview, team_of, title_of
 from atelier_desk.tools.teams.stages import Step, Strategy, stages_of
-from atelier_desk.tools.validation import InvalidArgumentsError, closest, validate
+from atelier_desk.tools.validation import InvalidArgumentsError, closest
 
 REPLY_TOKENS = {"simple": 5_096, "moderate": 6_096, "complex": 8_096}
 """Most tokens of one reply of an action's sub-agent: 4,096 and 1,000, 2,000 or 4,000 by complexity (reference "originals", 1.11)."""
@@ -149,7 +149,7 @@ class PlanActions(TeamTool):
         registry, enabled = self.own_tools(context)
         sections = checked_sections(input.sections, registry, enabled)
         steps = [
-            Step(tuple(action.depends_on), _changes(registry, action, checked_call(number, action, registry, enabled)))
+            Step(tuple(action.depends_on), _changes(checked_call(number, action, registry, enabled)))
             for number, action in enumerate(input.actions)
         ]
         # Stages are as wide as there is room now; a slot is freed at each sub-agent's end.
@@ -183,8 +183,8 @@ def checked_sections(sections: Sequence[str], registry: ToolRegistry, enabled: S
     return tuple(dict.fromkeys((*chosen, *always)))
 
 
-def checked_call(number: int, action: Action, registry: ToolRegistry, enabled: Sequence[str]) -> dict[str, Any] | None:
-    """The arguments of an action that is one tool call, None for a sub-agent's.
+def checked_call(number: int, action: Action, registry: ToolRegistry, enabled: Sequence[str]) -> PreparedCall | None:
+    """The call of an action that is one tool call, None for a sub-agent's.
 
     Raises:
         ToolError: the tool is unknown, not enabled, no tool for a plan, or its arguments do not fit; the text names the action.
@@ -210,21 +210,18 @@ def checked_call(number: int, action: Action, registry: ToolRegistry, enabled: S
             tool=action.tool,
             hint=f"Closest: {', '.join(near)}." if near else f"Your tools: {', '.join(enabled) or 'none'}.",
         )
-    arguments = action.arguments or {}
     try:
-        validate(tool, arguments)
+        return registry.prepare(tool, action.arguments or {})
     except InvalidArgumentsError as error:
         raise InvalidArgumentsError("actions[{number}]: {problem}", number=number, problem=str(error)) from error
-    return arguments
 
 
 def _plannable(tool: Tool) -> bool:
     return tool.category is not ToolCategory.CONTROL and tool.section != PLANNING
 
 
-def _changes(registry: ToolRegistry, action: Action, arguments: dict[str, Any] | None) -> bool:
-    tool = registry.get_tool(action.tool) if action.tool else None
-    return tool is not None and registry.describe(tool, arguments or {}).effect in (Effect.WRITE, Effect.EXECUTE)
+def _changes(call: PreparedCall | None) -> bool:
+    return call is not None and call.described.effect in (Effect.WRITE, Effect.EXECUTE)
 
 
 def request_for(plan: PlanActionsInput, number: int, stage: int, sections: tuple[str, ...]) -> ChildRequest:

@@ -20,7 +20,7 @@ from atelier_desk.engine.run.request import searching
 from atelier_desk.engine.services.builtin_agents import builtin_agents
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.tools.default import create_default_tool_registry
-from atelier_desk.tools.modes import usable_names
+from atelier_desk.tools.modes import Toolset
 from tests.engine.conftest import Opener
 from tests.engine.services.test_inspector import assert_exact, conversation_requests, inspected
 from tests.support.runs import Script, agent, call, finished, reply, started
@@ -54,15 +54,15 @@ async def turn(atelier: Atelier, workflow_id: str, config: AgentConfig = ASSISTA
     return ended.status.value, [event.body.result for event in events if event.body.type == "tool_call_finished"]
 
 
-def usable(config: AgentConfig = ASSISTANT, *, depth: int = 0, workspace: bool = True) -> list[str]:
+def tools_of(config: AgentConfig = ASSISTANT, *, depth: int = 0, workspace: bool = True) -> Toolset:
     enabled = REGISTRY.configured(config.tools, config.sections, workspace=workspace)
-    return usable_names(REGISTRY, mode=config.tool_mode, enabled=enabled, depth=depth, max_depth=3)
+    return Toolset.of(REGISTRY, enabled, mode=config.tool_mode, depth=depth, max_depth=3)
 
 
 def scope(window: int, config: AgentConfig = ASSISTANT, *, workspace: bool = True, **state: Any) -> SearchScope | None:
     """What the next request with a window of so many tokens searches for."""
     asked = RunState(run_id="r", workflow_id="w", agent=config, max_depth=3, **state)
-    found = searching.searched(REGISTRY, asked, usable(config, depth=asked.depth, workspace=workspace), window)
+    found = searching.searched(tools_of(config, depth=asked.depth, workspace=workspace), asked, window)
     return found.search.scope if found is not None else None
 
 
@@ -218,7 +218,7 @@ def test_what_was_called_while_all_was_listed_can_be_called_on() -> None:
     script.add(WindowLearned(context_window=SMALL))
     state = fold(script.events)
     assert state is not None
-    found = searching.searched(REGISTRY, state, usable(), state.window or 0)
+    found = searching.searched(tools_of(), state, state.window or 0)
     assert found is not None
     assert found.search == (SearchScope.ALL, ("read_file",))
 

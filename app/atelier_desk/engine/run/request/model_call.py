@@ -60,6 +60,7 @@ from atelier_desk.engine.run.request.pictures import with_pictures
 from atelier_desk.engine.run.request.repetition import Repetition
 from atelier_desk.engine.run.request.replies import Length, counted, judged, unique_calls
 from atelier_desk.engine.run.request.silence import watched
+from atelier_desk.engine.run.request.toolset import toolset, visible
 from atelier_desk.engine.team.port import TeamPort
 from atelier_desk.i18n import N_, _
 from atelier_desk.llm.profiles import profile
@@ -69,10 +70,7 @@ from atelier_desk.llm.secrets import redact
 from atelier_desk.llm.tokens import BYTES_PER_TOKEN, dearest_input, definition_tokens, estimate, priced
 from atelier_desk.llm.wire import retry
 from atelier_desk.policy import budget
-from atelier_desk.tools.base import Effect
-from atelier_desk.tools.modes import Search, tools_text, usable_names, visible_names
-from atelier_desk.tools.registry import ToolRegistry
-from atelier_desk.tools.sections import FILES
+from atelier_desk.tools.modes import Search, Toolset
 from atelier_desk.tools.skills import activate
 from atelier_desk.tools.skills.activate import ActivateSkillTool
 
@@ -94,72 +92,20 @@ SHRINK = 0.75
 """What the window is taken to be when a server says "too long" without saying how much it can take."""
 
 
-def offered_tools(env: RunEnvironment, state: RunState, *, guided: bool = False, search: Search | None = None) -> tuple[ToolSpec, ...]:
+def offered_tools(tools: Toolset, state: RunState, *, guided: bool = False, search: Search | None = None) -> tuple[ToolSpec, ...]:
     """The definitions that go to the model with this agent's ``tool_mode``; a ``guided`` one, too small to call tools by itself, gets those
     of its own tools alone. ``search`` is how they are searched for, None when all are listed."""
-    names = [name for name in _names(env, state, search) if not guided or not env.registry.is_control_tool(name)]
+    registry = tools.registry
+    names = [name for name in visible(tools, state, search) if not guided or not registry.is_control_tool(name)]
     if guided:
         names = [name for name in names if name != ActivateSkillTool.name]
-    return with_skill_names(env.registry.get_definitions_by_names(names, profile("", state.agent.model).edit_forms), state)
+    return with_skill_names(registry.get_definitions_by_names(names, profile("", state.agent.model).edit_forms), state)
 
 
 def with_skill_names(tools: Sequence[ToolSpec], state: RunState) -> tuple[ToolSpec, ...]:
     """The definitions, in which that of skills names those the run knows."""
     names = tuple(each.name for each in state.skills if each.by_model)
     return tuple(activate.with_names(tool, names) if tool.name == ActivateSkillTool.name else tool for tool in tools)
-
-
-def direct_names(env: RunEnvironment, state: RunState) -> list[str]:
-    """Names of the tools the model may call directly, as its newest request had them."""
-    return _names(env, state, searching.current(state))
-
-
-def _names(env: RunEnvironment, state: RunState, search: Search | None) -> list[str]:
-    return visible_names(
-        env.registry,
-        mode=state.agent.tool_mode,
-        enabled=configured(env, state),
-        depth=state.depth,
-        max_depth=state.max_depth,
-        has_parent=state.parent_run_id is not None,
-        child_asks=any(child.question for child in state.children),
-        attached=state.has_more_to_read,
-        search=search,
-    )
-
-
-def enabled_names(env: RunEnvironment, state: RunState) -> list[str]:
-    """Every tool the run may call: those the agent names and those of its sections, as its depth and tool mode allow."""
-    return usable_names(
-        env.registry,
-        mode=state.agent.tool_mode,
-        enabled=configured(env, state),
-        depth=state.depth,
-        max_depth=state.max_depth,
-    )
-
-
-def configured(env: RunEnvironment, state: RunState) -> list[str]:
-    """The names the agent's configuration gives it, as far as the run has what they need."""
-    return configured_in(env.registry, state)
-
-
-def configured_in(registry: ToolRegistry, state: RunState) -> list[str]:
-    """The same from a registry alone. Every agent may take up skills where there are any; the files of one that was taken up can be read
-    without a folder, too, by whoever has the tools for it."""
-    agent, workspace = state.agent, bool(state.workspace)
-    found = registry.configured(agent.tools, agent.sections, servers=agent.mcp_servers, workspace=workspace)
-    names = [name for name in found if name != ActivateSkillTool.name]
-    if not workspace and any(each.folder for each in state.skills_used):
-        names += [name for name in registry.configured(agent.tools, agent.sections) if name not in names and _reads_files(registry, name)]
-    if any(each.by_model for each in state.skills) and registry.has(ActivateSkillTool.name) and agent.provider != DIRECT_CALL:
-        names.append(ActivateSkillTool.name)
-    return names
-
-
-def _reads_files(registry: ToolRegistry, name: str) -> bool:
-    tool = registry.get_tool(name)
-    return tool is not None and tool.section == FILES and tool.effect is Effect.READ
 
 
 class _Described(NamedTuple):
@@ -277,14 +223,14 @@ class ModelCall:
         guided = opened.dialect is ToolDialect.GUIDED
         window = min(opened.window, state.window or opened.window)
         # A model that is too small to call tools by itself is too small to look for them.
-        searched = None if guided else searching.searched(self._env.registry, state, enabled_names(self._env, state), window)
+        mine = toolset(self._env.registry, state)
+        searched = None if guided else searching.searched(mine, state, window)
         self._searched = searched if with_tools else None
         search = searched.search if searched is not None else None
-        tools = offered_tools(self._env, state, guided=guided, search=search) if with_tools else ()
+        tools = offered_tools(mine, state, guided=guided, search=search) if with_tools else ()
         # What folders say takes no more than a quarter of the window.
-        system = prompt.system_prompt(
-            state, self._tools_text(state, search), min(prompt.ROOM, int(window * BYTES_PER_TOKEN / 4)), skills=not guided
-        )
+        room = min(prompt.ROOM, int(window * BYTES_PER_TOKEN / 4))
+        system = prompt.system_prompt(state, mine.text(search), room, skills=not guided)
         self._frame = make_frame(state.workflow_id, system, tools)
         self._with_tools = with_tools
         self._sees = opened.info.supports_vision is True and not state.pictures_refused
@@ -336,16 +282,6 @@ class ModelCall:
             prompt_tokens=prompt_tokens,
             reply_tokens=reply_tokens,
             prices=(dearest_input(opened.info), opened.info.price_output or 0.0),
-        )
-
-    def _tools_text(self, state: RunState, search: Search | None) -> str:
-        return tools_text(
-            self._env.registry,
-            mode=state.agent.tool_mode,
-            enabled=configured(self._env, state),
-            depth=state.depth,
-            max_depth=state.max_depth,
-            search=search,
         )
 
     async def _summarise(self, opened: OpenModel, step: context.Summarise, window: int, factor: float) -> None:

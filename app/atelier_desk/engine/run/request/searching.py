@@ -14,7 +14,7 @@ from atelier_desk.llm.tokens import definition_tokens, estimate
 from atelier_desk.tools.base import ToolResult
 from atelier_desk.tools.control.invoke import InvokeTool
 from atelier_desk.tools.control.search_tools import NAME
-from atelier_desk.tools.modes import Search, effective_mode, searched_names, server_tools
+from atelier_desk.tools.modes import Search, Toolset, searched_names, server_tools
 from atelier_desk.tools.registry import ToolRegistry
 
 SHARE = 0.05
@@ -46,12 +46,12 @@ def current(state: RunState) -> Search | None:
     return Search(state.searched, _found(state)) if state.searched is not None else None
 
 
-def searched(registry: ToolRegistry, state: RunState, usable: Sequence[str], window: int) -> Searched | None:
-    """How the next request has them; None lists all. ``usable`` are the names the run may call, ``window`` is the model's in tokens.
+def searched(tools: Toolset, state: RunState, window: int) -> Searched | None:
+    """How the next request has them; None lists all. ``window`` is the model's in tokens.
 
     A run that began to search goes on, for as many at least: a list that shrinks a little must not change all that was sent before.
     """
-    mode = effective_mode(state.agent.tool_mode, depth=state.depth, max_depth=state.max_depth)
+    registry, mode, usable = tools
     if mode is ToolMode.SECTIONS:
         return None
     scope = _scope(registry, state.searched, usable, window, mode)
@@ -69,10 +69,10 @@ def searched(registry: ToolRegistry, state: RunState, usable: Sequence[str], win
     return Searched(Search(scope, tuple(reversed(kept))), len(names), _tokens(registry, names, mode))
 
 
-def not_found(registry: ToolRegistry, state: RunState, usable: Sequence[str], name: str) -> ToolResult | None:
+def not_found(tools: Toolset, state: RunState, name: str) -> ToolResult | None:
     """The error for a tool that the run may have and that was not found yet; None for any other."""
     search = current(state)
-    if search is None or name in search.found or name not in searched_names(registry, usable, search.scope):
+    if search is None or name in search.found or name not in searched_names(tools.registry, tools.usable, search.scope):
         return None
     return ToolResult.failure(
         f"{name} is not loaded. Call {NAME} with query {name!r}, or with words of what you need: what it finds can be called from your "

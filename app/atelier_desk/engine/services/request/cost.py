@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig, ToolMode
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.request import prompt, searching
-from atelier_desk.engine.run.request.model_call import configured_in, tools_tokens
+from atelier_desk.engine.run.request.model_call import tools_tokens
+from atelier_desk.engine.run.request.toolset import toolset
 from atelier_desk.llm.profiles import profile
 from atelier_desk.llm.tokens import message_tokens
-from atelier_desk.tools.modes import tools_text, usable_names, visible_names
 from atelier_desk.tools.registry import ToolRegistry
 
 FOLDER = ("workspace",)
@@ -46,15 +45,10 @@ def prompt_cost(registry: ToolRegistry, config: AgentConfig, mode: ToolMode, *, 
     """The cost with ``mode`` in place of the configuration's own, for a model with this ``window`` in tokens."""
     config = config.model_copy(update={"tool_mode": mode})
     state = RunState(run_id="", workflow_id="", agent=config, language=language, started_at=now, workspace=FOLDER)
-    enabled = configured_in(registry, state)
-    usable = usable_names(registry, mode=mode, enabled=enabled, depth=0, max_depth=limits.DEPTH)
-    searched = searching.searched(registry, state, usable, window)
+    mine = toolset(registry, state)
+    searched = searching.searched(mine, state, window)
     search = searched.search if searched is not None else None
-    text = tools_text(registry, mode=mode, enabled=enabled, depth=0, max_depth=limits.DEPTH, search=search)
-    names = visible_names(
-        registry, mode=mode, enabled=enabled, depth=0, max_depth=limits.DEPTH, has_parent=False, child_asks=False, search=search
-    )
-    definitions = tuple(registry.get_definitions_by_names(names, profile("", config.model).edit_forms))
-    system, tokens = message_tokens(prompt.system_prompt(state, text)), tools_tokens(definitions)
+    definitions = tuple(registry.get_definitions_by_names(mine.visible(search), profile("", config.model).edit_forms))
+    system, tokens = message_tokens(prompt.system_prompt(state, mine.text(search))), tools_tokens(definitions)
     hidden, unlisted = (searched.tools, searched.tokens) if searched is not None else (0, 0)
     return PromptCost(system, tokens, len(definitions), searched=hidden, listed=system + tokens + unlisted)
