@@ -36,6 +36,40 @@ def test_chat_talks_asks_and_shows(cli: Cli) -> None:
     assert "Painted." in again.out
 
 
+def test_chat_calls_prompts_skills_and_commands(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By ``/name`` as in the window: what a prompt of one's own lacks is asked for, and an answer left empty sends nothing."""
+    monkeypatch.setenv("ATELIER_HOME", str(tmp_path / "home"))
+    (tmp_path / "home/.claude/commands").mkdir(parents=True)
+    (tmp_path / "home/.claude/commands/review.md").write_text("Review $ARGUMENTS with care.")
+    (tmp_path / "home/.claude/commands/tasks.md").write_text("Never sent: the chat has a command of that name.")
+    greet = tmp_path / "greet.md"
+    greet.write_text("---\nname: greet\n---\nGreet {{who}} of {{place}} in {{language=French}}.")
+    assert cli("prompts", "import", str(greet)).status == 0
+    model = ScriptedModel(["one", "two", "three"])
+    lines = [
+        "/greet place=Rome",
+        "Ann Lee",
+        "/greet Ann Paris German",
+        "/review a.py",
+        "/greet Ann",
+        "",
+        "/tasks",
+        "/dance",
+        "/help",
+        "/quit",
+    ]
+    result = cli("chat", steps=model, typed="\n".join(lines) + "\n")
+    assert result.status == 0
+    model.assert_complete()
+    said = [request.messages[-1].content for request in model.requests]
+    texts = ["Greet Ann Lee of Rome in French.", "Greet Ann of Paris in German.", "Review a.py with care."]
+    assert [text in each for text, each in zip(texts, said, strict=True)] == [True] * 3
+    assert "needs values for: place" in result.err
+    assert "Unknown command /dance" in result.err
+    assert "/review" in result.err.partition("Skills, commands and prompts:")[2]
+    assert "/greet" in result.err.partition("Skills, commands and prompts:")[2]
+
+
 class Endless:
     """A model that begins to answer and never ends."""
 

@@ -107,6 +107,21 @@ async def test_language_and_theme_apply_at_once_and_are_kept(guide: FirstStart, 
     assert guide.step is guide.welcome
 
 
+async def test_what_is_chosen_elsewhere_meanwhile_is_shown(guide: FirstStart, atelier: FakeAtelier) -> None:
+    """And kept by Next; a choice that was made here and is not stored yet stays."""
+    boxes = guide.welcome.boxes
+    boxes["language"].setCurrentIndex(boxes["language"].findData("fr"))
+    atelier.settings._results["get"] = Settings(theme="dark")
+    guide._bridge.changed.emit("settings", "theme")
+    await settle()
+    assert {name: box.currentData() for name, box in boxes.items()} == {"language": "fr", "theme": "dark"}
+    atelier.settings._results["get"] = Settings(language="en", theme="light")
+    guide._bridge.changed.emit("settings", "max_depth")
+    guide._bridge.changed.emit("settings", "language")
+    await settle()
+    assert {name: box.currentData() for name, box in boxes.items()} == {"language": "en", "theme": "dark"}
+
+
 async def test_the_wheel_changes_no_choice(guide: FirstStart) -> None:
     assert len(inputs(guide)) >= 2
     assert changed_by_wheel(guide) == []

@@ -55,7 +55,7 @@ async def chat(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
             if not typed.strip():
                 continue
             if typed.startswith("/"):
-                if await session.command(typed[1:].strip()):
+                if await session.command(typed.strip()):
                     return 0
             else:
                 await session.stoppable(session.say(typed))
@@ -81,6 +81,7 @@ class _Session:
         self._stopping: asyncio.Task[None] | None = None
         self._run_id = ""
         self._owns = True
+        self._prompt = PROMPT
         self.pressed_once = False
 
     async def stoppable(self, turn: Coroutine[Any, Any, None]) -> None:
@@ -118,7 +119,7 @@ class _Session:
         else:
             # The terminal itself has dropped what was typed.
             self._out.note("\n" + _("Press Ctrl-C again or type /quit to exit."), "warn")
-            self._out.prompt(PROMPT)
+            self._out.prompt(self._prompt)
         return True
 
     async def say(self, text: str) -> None:
@@ -161,8 +162,9 @@ class _Session:
                 self._run_id = run.id
             await follower.follow(run.id, pending=True)
 
-    async def command(self, name: str) -> bool:
-        """Perform a slash command; True ends the chat."""
+    async def command(self, typed: str) -> bool:
+        """Perform a slash command, else send what ``/name`` calls; True ends the chat."""
+        name = typed[1:].strip()
         match name.split(maxsplit=1)[0] if name else "":
             case "quit" | "exit" | "q":
                 return True
@@ -179,9 +181,57 @@ class _Session:
                         "exits. Anything else is sent to the agent."
                     )
                 )
+                if names := await self._callable():
+                    self._out.note(_("Skills, commands and prompts: {names}", names=" ".join(f"/{each}" for each in names)))
             case _:
-                self._out.note(_("Unknown command /{name}. Commands: /help /attach /tasks /memory /quit", name=name), "warn")
+                await self._call(typed)
         return False
+
+    async def _folders(self) -> tuple[str, ...]:
+        if self._workflow is None:
+            return workspace(self._out, self._arguments)
+        return (await self._atelier.workflows.get(self._workflow.id)).workspace
+
+    async def _callable(self) -> list[str]:
+        """The names that ``/`` calls: of skills and commands, of the person's own prompts, and of those of MCP servers."""
+        names = [row.name for row in await self._atelier.skills.callable(await self._folders())]
+        names += [prompt.name for prompt in await self._atelier.prompts.list()]
+        names += [f"{server}:{prompt.call}" for server, prompt in await self._atelier.mcp.prompts()]
+        return list(dict.fromkeys(names))
+
+    async def _call(self, typed: str) -> None:
+        """Send what calls a skill, a command or a prompt, whose variables are asked for as the window does."""
+        from atelier_desk.domain.errors import AtelierError
+
+        name = typed[1:].split(maxsplit=1)[0] if typed[1:].strip() else ""
+        try:
+            if name not in await self._callable():
+                words = _("Unknown command /{name}. Commands: /help /attach /tasks /memory /quit", name=name)
+                self._out.note(words, "warn")
+                return
+            text = await self._with_values(typed, name)
+        except AtelierError as error:
+            self._out.note(_("Error: {problem}", problem=error.localized(_)), "error")
+            return
+        await self.stoppable(self.say(text))
+
+    async def _with_values(self, typed: str, name: str) -> str:
+        """What was typed, with the values that a prompt of the person's own lacks; without those that were left empty."""
+        from atelier_desk.workspace.skills.arguments import joined_by_name, values_of, variables
+
+        files = {row.name for row in await self._atelier.skills.callable(await self._folders())}
+        prompt = next((each for each in await self._atelier.prompts.list() if each.name == name and name not in files), None)
+        found = variables(prompt.content) if prompt is not None else ()
+        values = values_of(typed[1:].strip().removeprefix(name), [each.name for each in found])
+        lacking = [each.name for each in found if each.default is None and each.name not in values]
+        for each in lacking:
+            self._prompt = f"{each}: "
+            said = await self._out.ask(self._prompt)
+            self._prompt = PROMPT
+            if not (said or "").strip():
+                break
+            values[each] = (said or "").strip()
+        return f"/{name} {joined_by_name(values)}" if lacking else typed
 
     async def _attach(self, name: str) -> None:
         if name in ("", "-"):

@@ -103,10 +103,19 @@ async def _new_workflow(atelier: Atelier, out: Output, name: str, who: Chosen, f
     return await atelier.workflows.create(name, who.agent_id, folders, choices=who.choices, id=out.request.key)
 
 
+NEEDS = N_("The prompt {name} needs values for: {missing}. Give them as in: {example}")
+
+
 async def _prompt(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> str:
     given: str | None = arguments.prompt
     if given is None:
-        return await atelier.prompts.filled(arguments.own_prompt, _values(arguments.values))
+        try:
+            return await atelier.prompts.filled(arguments.own_prompt, _values(arguments.values))
+        except UsageError as error:
+            if error.code != "missing_variables":
+                raise
+            example = " ".join(f"--set {name}=…" for name in str(error.params["missing"]).split(", "))
+            raise UsageError(NEEDS, **{**error.params, "code": error.code, "example": example}) from error
     if arguments.values:
         raise UsageError(N_("--set fills in variables of --prompt NAME; beside PROMPT there are none."))
     text = await out.read_input() if given == "-" else given

@@ -18,6 +18,7 @@ from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.domain.stream.event import Topic
 
 
 SIZE = QSize(640, 540)
@@ -50,6 +51,7 @@ class FirstStart(Translated, QDialog):
         say(self, title=N_("First steps"))
         self.retranslate()
         self.jobs.start(self._load())
+        bridge.changed.connect(self._on_changed)
         self._go(0)
 
     def _build_buttons(self) -> QHBoxLayout:
@@ -71,6 +73,14 @@ class FirstStart(Translated, QDialog):
     async def _load(self) -> None:
         settings: Settings = await self._bridge.engine.settings.get()
         self.welcome.show_settings(settings)
+
+    def _on_changed(self, topic: Topic, key: str) -> None:
+        """A choice that is made elsewhere meanwhile, as by ``atelier settings set``, is the one that counts."""
+        if topic == "settings" and key in self.welcome.boxes:
+            self.jobs.start(self._follow(key))
+
+    async def _follow(self, key: str) -> None:
+        self.welcome.show_settings(await self._bridge.engine.settings.get(), key)
 
     # moving -------------------------------------------------------------------------------------------------------------------------
 

@@ -83,6 +83,7 @@ class WelcomeStep(Step):
         self._bridge = bridge
         self.language = control(ComboBox(self), "language-select", name=N_("Language"))
         self.theme = control(ComboBox(self), "theme-select", name=N_("Theme"))
+        self.boxes = {"language": self.language, "theme": self.theme}
         for box, choices in ((self.language, LANGUAGES), (self.theme, THEMES)):
             for value, _text in choices:
                 box.addItem("", value)
@@ -110,9 +111,11 @@ class WelcomeStep(Step):
         say(self.title, N_("Welcome to Atelier"))
         say(self.intro, N_("A workbench where agents plan, use tools, ask you and remember."))
 
-    def show_settings(self, settings: Settings) -> None:
-        self.language.setCurrentIndex(max(0, self.language.findData(settings.language)))
-        self.theme.setCurrentIndex(max(0, self.theme.findData(settings.theme)))
+    def show_settings(self, settings: Settings, only: str = "") -> None:
+        """Show what is stored; ``only`` of one of the boxes, since the other may show what is chosen and not stored yet."""
+        for name, box in self.boxes.items():
+            if only in ("", name):
+                box.setCurrentIndex(max(0, box.findData(getattr(settings, name))))
 
     async def leave(self) -> bool:
         language, mode = self.language.currentData(), self.theme.currentData()
