@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence, Set
 from functools import partial
 from typing import Literal, Self, TypedDict, TypeVar, Unpack
@@ -135,7 +136,10 @@ def _show_again(change: Change) -> None:
     for each in list(_bound):
         for (name, *_same), (on, values) in list(each.__dict__.get(METHODS, {}).items()):
             if on in (change, "any") and isValid(each):
-                _show(each, name, values)
+                try:
+                    _show(each, name, values)
+                except Exception:  # a mistake in one view leaves no other in the old language
+                    sys.excepthook(*sys.exc_info())
 
 
 theme().changed.connect(partial(_show_again, "look"))
