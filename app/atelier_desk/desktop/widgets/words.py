@@ -113,7 +113,8 @@ def bind(show: Callable[..., object], *values: object, on: Change = "any") -> No
     function that needs a widget is kept by that widget alone.
 
     Args:
-        show: a method of any ``QObject``; no plain function, for nobody would know how long it holds.
+        show: a method of any ``QObject`` that was made in Python; no plain function, for nobody would know how long it holds, and none of
+            what Qt made, such as a viewport: Python forgets that at once.
         on: the changes that matter, where the work is long or a list would lose its place: of the ``"language"``, or of the ``"look"``
             (theme or scale).
     """
