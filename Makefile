@@ -22,7 +22,7 @@ help:
 	@echo "make setup        a virtual environment in $(VENV) with everything Atelier needs"
 	@echo "make run          open the desktop; in a terminal without a display, the chat"
 	@echo "make test         lint and the test suite        make unit     the test suite alone"
-	@echo "make lint         style, types, imports, catalogues, size of the rooms, who starts processes or paints rows"
+	@echo "make lint         style, types, imports, catalogues, licences, pages; one mechanism for one thing"
 	@echo "make bench        measurements (QUICK=1: short)  make chaos    kill tests"
 	@echo "make growth       a data folder as after a year (hours)"
 	@echo "make fuzz         100 000 generated replies (REPLIES=n)"
@@ -86,6 +86,7 @@ lint: setup
 	$(BIN)/python packaging/processes.py
 	$(BIN)/python packaging/delegates.py
 	$(BIN)/python packaging/pages.py check
+	$(BIN)/python packaging/refreshing.py
 
 # THIRD-PARTY-NOTICES, from what is installed; fails for a licence that packaging/notices.py does not list.
 notices: setup

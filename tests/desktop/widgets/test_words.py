@@ -111,6 +111,24 @@ def test_thousands_of_rows_leave_nothing_behind(qtbot: QtBot) -> None:
         gc.enable()
 
 
+def test_a_mistake_in_one_view_is_told_and_leaves_no_other_behind(qtbot: QtBot) -> None:
+    class Broken(QWidget):
+        def fill(self) -> None:
+            if language() == "fr":
+                raise ValueError("no French")
+
+    broken, view = Broken(), View()
+    for widget in (broken, view):
+        qtbot.addWidget(widget)
+    bind(broken.fill)
+    bind(view._fill)
+    with qtbot.capture_exceptions() as told:
+        switch_language("fr")
+    switch_language("en")
+    assert [str(each[1]) for each in told] == ["no French"]
+    assert [row[1] for row in view.filled[-2:]] == ["fr", "en"]
+
+
 def test_a_widget_may_go_while_others_are_called(qtbot: QtBot) -> None:
     page = QWidget()
     qtbot.addWidget(page)

@@ -27,6 +27,7 @@ from PySide6.QtWidgets import (
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets.basic import IconButton
 from atelier_desk.desktop.widgets.rounded import round_popup
+from atelier_desk.desktop.widgets.words import bind
 from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_
 
@@ -116,12 +117,10 @@ class SearchField(QLineEdit):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         mark(self, "search")
-        self._lens = IconButton("search", parent=self)
-        self._lens.describe(N_("Search"))
+        self._lens = IconButton("search", N_("Search"), self)
         self._lens.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._lens.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        theme().changed.connect(self._place)
-        self._place()
+        bind(self._place)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -23,7 +23,7 @@ from atelier_desk.desktop.widgets.matching import fits
 from atelier_desk.desktop.widgets.rounded import round_popup
 from atelier_desk.desktop.widgets.rows import ListRow, RowAction
 from atelier_desk.desktop.widgets.search_list import SearchList
-from atelier_desk.desktop.widgets.words import control, say
+from atelier_desk.desktop.widgets.words import bind, control, say
 from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_, _
 
@@ -233,7 +233,7 @@ class Picker(QPushButton):
         self._whole = ""
         self._menu: PickerMenu | None = None
         self.clicked.connect(self.open)
-        theme().changed.connect(self._show_text)
+        bind(self._show_text, on="look")
 
     def set_choices(self, choices: Sequence[PickerItem], key: str, text: str | None = None) -> None:
         """What can be chosen and what is; ``text`` is shown on the button instead of the choice's own."""

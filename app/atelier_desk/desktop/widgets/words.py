@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence, Set
 from functools import partial
 from typing import Literal, Self, TypedDict, TypeVar, Unpack
@@ -117,7 +118,8 @@ def bind(show: Callable[..., object], *values: object, on: Change = "any") -> No
     function that needs a widget is kept by that widget alone.
 
     Args:
-        show: a method of any ``QObject``; no plain function, for nobody would know how long it holds.
+        show: a method of any ``QObject`` that was made in Python; no plain function, for nobody would know how long it holds, and none of
+            what Qt made, such as a viewport: Python forgets that at once.
         on: the changes that matter, where the work is long or a list would lose its place: of the ``"language"``, or of the ``"look"``
             (theme or scale).
     """
@@ -140,7 +142,10 @@ def _show_again(change: Change) -> None:
     for each in list(_bound):
         for (name, *_same), (on, values) in list(each.__dict__.get(METHODS, {}).items()):
             if on in (change, "any") and isValid(each):
-                _show(each, name, values)
+                try:
+                    _show(each, name, values)
+                except Exception:  # a mistake in one view leaves no other in the old language
+                    sys.excepthook(*sys.exc_info())
 
 
 theme().changed.connect(partial(_show_again, "look"))

@@ -14,10 +14,10 @@ from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.team.state import Member
 from atelier_desk.desktop.team.words import state_words as agent_state
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Line, label
+from atelier_desk.desktop.widgets import Line, control, label
 from atelier_desk.desktop.widgets.basic import PillKind
 from atelier_desk.figures import duration
-from atelier_desk.i18n import _, ngettext
+from atelier_desk.i18n import N_, _, ngettext
 from atelier_desk.tools.call import Effect
 
 AT_ONCE, A_FRAME, FRAME_MS = 1, 1, 16
@@ -45,8 +45,7 @@ class TeamCard(ToolCard):
         self._making.timeout.connect(self._make_more)
         self._holder = QWidget(self)
         self._line = Line(self._holder)
-        self.bar = QProgressBar(self._holder)
-        self.bar.setObjectName("team-progress")
+        self.bar = control(QProgressBar(self._holder), "team-progress", name=N_("Progress of the batch"))
         self.bar.setTextVisible(False)
         self._box.insertWidget(1, self._holder)
         host.team.changed.connect(self._on_changed)
@@ -86,7 +85,6 @@ class TeamCard(ToolCard):
         self.bar.setVisible(len(members) > 1 and done < len(members))
         self.bar.setRange(0, max(1, len(members)))
         self.bar.setValue(done)
-        self.bar.setAccessibleName(_("Progress of the batch"))
 
     def _drop_lanes(self, members: list[Member]) -> None:
         """Those of agents that are no more; in a replay they go as they came."""

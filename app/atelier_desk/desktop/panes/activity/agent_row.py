@@ -141,9 +141,12 @@ class AgentRow(QWidget):
         if self.field is not None:
             self._close()
             return
-        self.field = control(QLineEdit(self), "agent-message-field")
-        self.field.setPlaceholderText(_("Message {agent}…", agent=self.name))
-        self.field.setAccessibleName(_("Write to {agent}", agent=self.name))
+        self.field = control(
+            QLineEdit(self),
+            "agent-message-field",
+            hint=lambda: _("Message {agent}…", agent=self.name),
+            name=lambda: _("Write to {agent}", agent=self.name),
+        )
         self.field.setMaxLength(100_000)
         self.field.returnPressed.connect(self._send)
         self._lines.addSpacing(4)

@@ -1,0 +1,40 @@
+"""There is one way to follow language and look, and a list of the rooms that still have others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("source", "what"),
+    [
+        ("class A:\n    def retranslate(self): ...", "retranslate"),
+        ("class A:\n    def _retranslate_title(self): ...", "_retranslate_title"),
+        ("class A:\n    async def _restyle(self): ...", "_restyle"),
+        ("if event.type() == QEvent.Type.LanguageChange: ...", "LanguageChange"),
+        ("theme().changed.connect(self._dress)", "theme().changed"),
+        ("theme().changed.emit()\nself.changed.connect(f)\nself.translate()\nbind(self._fill)", None),
+    ],
+)
+def test_other_ways_are_seen(load: Callable[[str], ModuleType], source: str, what: str | None) -> None:
+    assert [each for _line, each in load("refreshing").places(source)] == ([what] if what else [])
+
+
+def test_a_room_has_at_most_what_is_listed(load: Callable[[str], ModuleType], tmp_path: Path) -> None:
+    for name, count in (("widgets/basic.py", 3), ("old/page.py", 2), ("done/page.py", 0), ("panes/new.py", 1)):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text("def retranslate(): ...\n" * count)
+    problems = load("refreshing").problems
+    assert [each.partition(": ")[0] for each in problems(tmp_path, {"old/": (2, "so"), "done/": (1, "so")})] == [
+        "desktop/panes/new.py:1",
+        "desktop/done/",
+    ]
+    assert [each.partition(": ")[0] for each in problems(tmp_path, {"old/": (1, "so"), "panes/": (1, "so")})] == ["desktop/old/"]
+
+
+def test_the_window_keeps_to_it(load: Callable[[str], ModuleType]) -> None:
+    assert load("refreshing").problems() == []
