@@ -35,6 +35,7 @@ class SearchList(QListView):
     Args:
         field: its keys move in the list while that is shown.
         nothing: what is said in place of an empty list; None where who uses it says that.
+        tab: the keyboard can come into it too, as in a window that stays open.
         pad: pixels above and below a line, at 100 %.
     """
 
@@ -49,6 +50,7 @@ class SearchList(QListView):
         *,
         nothing: Text | None = N_("No results"),
         by_click: bool = True,
+        tab: bool = False,
         pad: int = 8,
     ) -> None:
         super().__init__(parent)
@@ -59,7 +61,7 @@ class SearchList(QListView):
         self._delegate = RowDelegate(self, pad=pad)
         self.setItemDelegate(self._delegate)
         self.setMouseTracking(True)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if tab else Qt.FocusPolicy.NoFocus)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setMinimumHeight(1)  # of its own it would not be lower than three lines
@@ -69,7 +71,7 @@ class SearchList(QListView):
         self.nothing.setMargin(12)
         self.nothing.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeading)
         self.nothing.hide()
-        (self.clicked if by_click else self.activated).connect(lambda _index: self.choose())
+        (self.clicked if by_click else self.doubleClicked).connect(lambda _index: self.choose())
         if field is not None:
             field.installEventFilter(self)
         theme().changed.connect(self.scheduleDelayedItemsLayout)
@@ -148,6 +150,10 @@ class SearchList(QListView):
             self.choose()
             return True
         return False
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if not self.key(event):
+            super().keyPressEvent(event)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent) and not self.isHidden():
