@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
 
 from PySide6.QtCore import QAbstractItemModel, QEvent, QModelIndex, QPersistentModelIndex, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFont, QFontMetrics, QImage, QMouseEvent, QPainter, QStandardItem, QTextCharFormat, QTextLayout, QTextOption
@@ -39,6 +41,25 @@ _STATE = QStyle.StateFlag
 _LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
 _RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 _Index = QModelIndex | QPersistentModelIndex
+
+
+class Face(NamedTuple):
+    """A font with its measures; ``height`` of a line in pixels."""
+
+    font: QFont
+    metrics: QFontMetrics
+    height: int
+
+
+@cache
+def _faces(_scale: float, size: int, weight: int, mono: bool) -> Face:
+    font = theme().font(size, weight, mono)
+    return Face(font, QFontMetrics(font), QFontMetrics(font).height())
+
+
+def _face(size: int, weight: int = 400, mono: bool = False) -> Face:
+    """Of the theme's font at the scale of the moment: measuring a row makes no font."""
+    return _faces(theme().scale, size, weight, mono)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,22 +182,22 @@ class RowDelegate(QStyledItemDelegate):
     # -- places -----------------------------------------------------------------------------------------------------------------
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
         row = self.row(index)
-        height = self._heading(row) if row.title else _height(self._font()) + 2 * theme().px(self._pad)
+        height = self._heading(row) if row.title else self._face().height + 2 * theme().px(self._pad)
         return QSize(theme().px(80), height + (self._content(row) if row.title else 0))
 
-    def _font(self, weight: int = 400) -> QFont:
-        return theme().font(self._size, weight)
+    def _face(self, weight: int = 400) -> Face:
+        return _face(self._size, weight)
 
     @staticmethod
     def _heading(row: ListRow) -> int:
         """Height of the heading over a row."""
-        return _height(theme().font(12, 600)) + theme().px(GAP) if row.heading else 0
+        return _face(12, 600).height + theme().px(GAP) if row.heading else 0
 
     def _content(self, row: ListRow) -> int:
         """Height of a row without its heading."""
         texts = len(self._titles(row, self._width())) if row.wrap > 1 else 1
-        small = (bool(row.facts) + bool(row.note)) * _height(theme().font(12)) + len(row.lines) * _height(_excerpt_font(row))
-        return texts * _height(self._font()) + (small and small + _APART) + 2 * theme().px(self._pad)
+        small = (bool(row.facts) + bool(row.note)) * _face(12).height + len(row.lines) * _excerpt_face(row).height
+        return texts * self._face().height + (small and small + _APART) + 2 * theme().px(self._pad)
 
     def _width(self) -> int:
         """For the text of a row that wraps; those have no icon."""
@@ -185,7 +206,7 @@ class RowDelegate(QStyledItemDelegate):
     def _titles(self, row: ListRow, width: int) -> list[str]:
         """The first lines of a title that wraps."""
         text = visible(" ".join(row.title.split()))
-        layout = QTextLayout(text, self._font(row.weight))
+        layout = QTextLayout(text, self._face(row.weight).font)
         layout.setTextOption(_WRAPPED)
         layout.beginLayout()
         starts: list[int] = []
@@ -202,7 +223,7 @@ class RowDelegate(QStyledItemDelegate):
         look = theme()
         top = rect.top() + self._heading(row) + look.px(self._pad)
         left = rect.left() + look.px(MARGIN + INDENT * row.depth)
-        return QRect(left, top, rect.right() + 1 - look.px(MARGIN) - left, _height(self._font()))
+        return QRect(left, top, rect.right() + 1 - look.px(MARGIN) - left, self._face().height)
 
     def _icon(self, line: QRect) -> QRect:
         side = theme().px(self._size + 2)
@@ -255,8 +276,8 @@ class RowDelegate(QStyledItemDelegate):
         if row.heading:
             high = self._heading(row) if row.title else rect.height() - theme().px(4)
             place = QRect(rect.left(), rect.top(), rect.width(), high).adjusted(theme().px(MARGIN), 0, -theme().px(MARGIN), 0)
-            place.setTop(place.bottom() + 1 - _height(theme().font(12, 600)))
-            _text(painter, place, row.heading, theme().font(12, 600), "muted")
+            place.setTop(place.bottom() + 1 - _face(12, 600).height)
+            _text(painter, place, row.heading, _face(12, 600), "muted")
         if row.title:
             self._paint_row(painter, rect, option.state, row)
         painter.restore()
@@ -277,19 +298,19 @@ class RowDelegate(QStyledItemDelegate):
         if row.wrap > 1:
             titles = self._titles(row, first.width())
             for number, text in enumerate(titles):
-                _text(painter, first.translated(0, number * line.height()), text, self._font(row.weight), colour)
+                _text(painter, first.translated(0, number * line.height()), text, self._face(row.weight), colour)
             line.translate(0, (len(titles) - 1) * line.height())
         else:
             self._paint_first(painter, first, row, colour, muted)
         below = QRect(left, line.bottom() + 1 + _APART, line.right() + 1 - left, 0)
         for text in row.lines:
-            below.setHeight(_height(_excerpt_font(row)))
-            draw_marked(painter, below, text, row.needle, _excerpt_font(row))
+            below.setHeight(_excerpt_face(row).height)
+            draw_marked(painter, below, text, row.needle, _excerpt_face(row))
             below.translate(0, below.height())
-        below.setHeight(_height(look.font(12)))
+        below.setHeight(_face(12).height)
         for text, role in ((row.facts, muted), (row.note, "accent")):
             if text:
-                _text(painter, below, text, look.font(12), role)
+                _text(painter, below, text, _face(12), role)
                 below.translate(0, below.height())
 
     @staticmethod
@@ -318,8 +339,8 @@ class RowDelegate(QStyledItemDelegate):
         if any(action.on_hover for action, _place in actions):
             return right
         if row.badge:
-            font, high = look.font(12, 600), look.px(18)
-            wide = max(high, QFontMetrics(font).horizontalAdvance(visible(row.badge)) + look.px(10))
+            font, high = _face(12, 600), look.px(18)
+            wide = max(high, font.metrics.horizontalAdvance(visible(row.badge)) + look.px(10))
             place = QRect(right - wide, line.center().y() - high // 2 + 1, wide, high)
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(look.colour("warn_soft"))
@@ -334,9 +355,9 @@ class RowDelegate(QStyledItemDelegate):
 
     def _paint_first(self, painter: QPainter, first: QRect, row: ListRow, colour: str, muted: str) -> None:
         """Title, what stands beside it and at the end: the end gives way to both, but keeps its share."""
-        font, small, gap = self._font(row.weight), theme().font(12), theme().px(GAP)
+        font, small, gap = self._face(row.weight), _face(12), theme().px(GAP)
         title, beside, end = visible(row.title), visible(row.beside), visible(row.end)
-        names, others = QFontMetrics(font), QFontMetrics(small)
+        names, others = font.metrics, small.metrics
         if end:
             wanted = names.horizontalAdvance(title) + gap + (others.horizontalAdvance(beside) + gap if beside else 0)
             room = min(others.horizontalAdvance(end) + 1, max(round(first.width() * END_SHARE), first.width() - wanted))
@@ -355,10 +376,10 @@ def quiet(marked: bool) -> str:
     return "muted_text" if marked else "muted"
 
 
-def draw_marked(painter: QPainter, line: QRect, text: str, needle: str, font: QFont) -> None:
+def draw_marked(painter: QPainter, line: QRect, text: str, needle: str, face: Face) -> None:
     """One line of text, from a little before the first word of ``needle`` on, with those words marked."""
     look, text = theme(), visible(" ".join(text.split()))
-    metrics = QFontMetrics(font)
+    metrics = face.metrics
     found = word_places(text, needle)
     if found and metrics.horizontalAdvance(text[: found[0][1]]) > line.width() - 40:
         text = "…" + text[max(0, found[0][0] - BEFORE) :]
@@ -374,7 +395,7 @@ def draw_marked(painter: QPainter, line: QRect, text: str, needle: str, font: QF
             mark = QTextLayout.FormatRange()
             mark.start, mark.length, mark.format = _units(shown[:start]), _units(shown[start:end]), form
             marks.append(mark)
-    layout = QTextLayout(shown, font)
+    layout = QTextLayout(shown, face.font)
     layout.setFormats(marks)
     layout.beginLayout()
     layout.createLine().setLineWidth(line.width() + 100)
@@ -412,23 +433,19 @@ def _text(
     painter: QPainter,
     place: QRect,
     text: str,
-    font: QFont,
+    face: Face,
     role: str,
     align: int = _LEFT,
     mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
 ) -> None:
     """One line, with an ellipsis where it does not fit."""
-    painter.setFont(font)
+    painter.setFont(face.font)
     painter.setPen(theme().colour(role))
-    painter.drawText(place, align, QFontMetrics(font).elidedText(visible(text), mode, place.width()))
+    painter.drawText(place, align, face.metrics.elidedText(visible(text), mode, place.width()))
 
 
-def _height(font: QFont) -> int:
-    return QFontMetrics(font).height()
-
-
-def _excerpt_font(row: ListRow) -> QFont:
-    return theme().font(12 if row.code else 13, mono=row.code)
+def _excerpt_face(row: ListRow) -> Face:
+    return _face(12 if row.code else 13, mono=row.code)
 
 
 def _units(text: str) -> int:

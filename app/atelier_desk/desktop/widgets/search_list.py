@@ -91,7 +91,7 @@ class SearchList(QListView):
                 item.setData(value, _VALUE)
                 show_row(item, row)
                 self.rows.appendRow(item)
-        self.go(next(iter(self.lines()), -1))
+        self.go(next((row for row in range(self.rows.rowCount()) if self._is_line(row)), -1))
         if self._says_nothing:
             self.nothing.setVisible(not self.rows.rowCount())
             self.setVisible(self.rows.rowCount() > 0)
@@ -113,7 +113,10 @@ class SearchList(QListView):
 
     def lines(self) -> list[int]:
         """The rows that can be chosen."""
-        return [row for row in range(self.rows.rowCount()) if self.rows.index(row, 0).flags() & Qt.ItemFlag.ItemIsSelectable]
+        return list(filter(self._is_line, range(self.rows.rowCount())))
+
+    def _is_line(self, row: int) -> bool:
+        return bool(self.rows.index(row, 0).flags() & Qt.ItemFlag.ItemIsSelectable)
 
     def go(self, row: int) -> None:
         """Make it the current one, in view; the first of a group with the heading above it."""
@@ -121,9 +124,8 @@ class SearchList(QListView):
         self.setCurrentIndex(index)
         if not index.isValid():
             return
-        above = self.rows.index(row - 1, 0)
-        if above.isValid() and not above.flags() & Qt.ItemFlag.ItemIsSelectable:
-            self.scrollTo(above)
+        if row and not self._is_line(row - 1):
+            self.scrollTo(self.rows.index(row - 1, 0))
         self.scrollTo(index)
 
     def step(self, by: int) -> None:
