@@ -10,7 +10,7 @@ from atelier_desk.desktop.panes.timeline.paint import BAR_COLOURS
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.assets import resource_dir
 from atelier_desk.desktop.theme.tokens import DARK, LIGHT, Tokens, contrast
-from atelier_desk.desktop.widgets.rows import quiet
+from atelier_desk.desktop.widgets.row_paint import quiet
 
 TEXT = 4.5
 """Least contrast of text, WCAG 2.1, 1.4.3."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QLineEdit
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.widgets.rows import ListRow
@@ -47,3 +48,32 @@ def test_nothing_found_is_no_line(listed: SearchList) -> None:
     listed.fill([])
     assert listed.key(press(Qt.Key.Key_Down))
     assert not listed.currentIndex().isValid()
+
+
+@pytest.mark.parametrize(("by_click", "once"), [(True, ["b"]), (False, [])])
+def test_a_line_is_taken_by_a_click_or_by_two_and_always_by_enter(qtbot: QtBot, by_click: bool, once: list[str]) -> None:
+    field = QLineEdit()
+    qtbot.addWidget(field)
+    made = SearchList(None, "found", field, by_click=by_click, tab=True)  # type: ignore[arg-type]
+    qtbot.addWidget(made)
+    taken: list[str] = []
+    made.chosen.connect(taken.append)
+    made.fill([("Heading", lines("ab"))])
+    made.show()
+    for row, found in ((0, []), (2, once)):
+        qtbot.mouseClick(made.viewport(), Qt.MouseButton.LeftButton, pos=made.visualRect(made.rows.index(row, 0)).center())
+        assert taken == found
+    qtbot.mouseDClick(made.viewport(), Qt.MouseButton.LeftButton, pos=made.visualRect(made.rows.index(2, 0)).center())
+    assert taken[-1:] == ["b"]
+    taken.clear()
+    qtbot.keyClick(field, Qt.Key.Key_Up)
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    qtbot.keyClick(made, Qt.Key.Key_Down)
+    qtbot.keyClick(made, Qt.Key.Key_Enter)
+    assert taken == ["a", "b"]
+
+
+def test_an_empty_list_gives_its_place_to_words(listed: SearchList) -> None:
+    assert listed.nothing.isHidden()
+    listed.fill([])
+    assert (listed.isHidden(), listed.nothing.isHidden(), listed.nothing.text()) == (True, False, "No results")

@@ -18,9 +18,10 @@ def two_line_item(
     view: QListWidget, key: str, title: str, facts: str, icon: str = "", role: Role = "muted", picture: QImage | None = None
 ) -> QListWidgetItem:
     """Append an item; ``key`` identifies it, ``picture`` stands in place of the icon."""
-    item = QListWidgetItem(view)
+    item = QListWidgetItem()
     item.setData(KeyRole, key)
     show_row(item, ListRow(title, facts=facts, icon=icon or None, role=role, picture=picture))
+    view.addItem(item)
     return item
 
 

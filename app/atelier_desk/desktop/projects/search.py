@@ -57,8 +57,7 @@ class SearchPage(QWidget):
         self.where.addItem("", "")
         say(self.where, items=[N_("All projects")])
         self.kind_button = control(QPushButton(self), "project-search-kinds", on=self._open_kinds)
-        self.list = say(SearchList(self, "project-search", self.field, nothing=None, by_click=False), name=N_("Search results"))
-        self.list.setFocusPolicy(Qt.FocusPolicy.StrongFocus)  # for its menu
+        self.list = say(SearchList(self, "project-search", self.field, nothing=None, by_click=False, tab=True), name=N_("Search results"))
         self.list.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.list.customContextMenuRequested.connect(self._menu)
         self.list.chosen.connect(lambda _found: self.open())

@@ -36,7 +36,9 @@ class PresetPicker(QDialog):
         self.resize(fitting(SIZE, self))
         self._found: list[DetectedServer] = []
         self.field = control(QLineEdit(self), "preset-search", look="search", hint=N_("Search services and programs"))
-        self.list = say(SearchList(self, "preset", self.field, nothing=None, by_click=False, pad=6), name=N_("Services and programs"))
+        self.list = say(
+            SearchList(self, "preset", self.field, nothing=None, by_click=False, tab=True, pad=6), name=N_("Services and programs")
+        )
         self.list.chosen.connect(self._take)
         self.take = control(QPushButton(self), "preset-take", N_("Continue"), look="primary", on=self.list.choose)
         cancel = control(QPushButton(self), "preset-cancel", N_("Cancel"), on=self.reject)

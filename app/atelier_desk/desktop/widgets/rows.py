@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from PySide6.QtCore import QAbstractItemModel, QEvent, QModelIndex, QPersistentModelIndex, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFont, QFontMetrics, QImage, QMouseEvent, QPainter, QStandardItem, QTextCharFormat, QTextLayout, QTextOption
+from PySide6.QtCore import QAbstractItemModel, QEvent, QModelIndex, QPersistentModelIndex, QPoint, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QImage, QMouseEvent, QPainter, QStandardItem, QTextLayout, QTextOption
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QLineEdit,
@@ -18,10 +18,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from atelier_desk.desktop.theme import icons, theme
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets.row_paint import RIGHT, Face, draw_marked, face, paint_dot, paint_ground, paint_symbol, paint_text, quiet
 from atelier_desk.desktop.widgets.words import Text, control
 from atelier_desk.domain.text import visible
-from atelier_desk.storage.text import word_places
 
 RowRole = Qt.ItemDataRole.UserRole + 100
 """A model index's ``ListRow``, where the delegate has no function that makes one."""
@@ -31,13 +31,9 @@ TITLE_SHARE = 0.7
 """Of the first line, what a title may take at most while something stands beside it."""
 END_SHARE = 0.4
 """Likewise what stands at the end, while there is no room for all."""
-BEFORE = 24
-"""Characters that stay before the first marked word when a text is too long for its line."""
 _APART = 1
 """Pixels between the title and what is beneath it."""
 _STATE = QStyle.StateFlag
-_LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-_RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 _Index = QModelIndex | QPersistentModelIndex
 
 
@@ -161,22 +157,22 @@ class RowDelegate(QStyledItemDelegate):
     # -- places -----------------------------------------------------------------------------------------------------------------
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
         row = self.row(index)
-        height = self._heading(row) if row.title else _height(self._font()) + 2 * theme().px(self._pad)
+        height = self._heading(row) if row.title else self._face().height + 2 * theme().px(self._pad)
         return QSize(theme().px(80), height + (self._content(row) if row.title else 0))
 
-    def _font(self, weight: int = 400) -> QFont:
-        return theme().font(self._size, weight)
+    def _face(self, weight: int = 400) -> Face:
+        return face(self._size, weight)
 
     @staticmethod
     def _heading(row: ListRow) -> int:
         """Height of the heading over a row."""
-        return _height(theme().font(12, 600)) + theme().px(GAP) if row.heading else 0
+        return face(12, 600).height + theme().px(GAP) if row.heading else 0
 
     def _content(self, row: ListRow) -> int:
         """Height of a row without its heading."""
         texts = len(self._titles(row, self._width())) if row.wrap > 1 else 1
-        small = (bool(row.facts) + bool(row.note)) * _height(theme().font(12)) + len(row.lines) * _height(_excerpt_font(row))
-        return texts * _height(self._font()) + (small and small + _APART) + 2 * theme().px(self._pad)
+        small = (bool(row.facts) + bool(row.note)) * face(12).height + len(row.lines) * _excerpt_face(row).height
+        return texts * self._face().height + (small and small + _APART) + 2 * theme().px(self._pad)
 
     def _width(self) -> int:
         """For the text of a row that wraps; those have no icon."""
@@ -185,7 +181,7 @@ class RowDelegate(QStyledItemDelegate):
     def _titles(self, row: ListRow, width: int) -> list[str]:
         """The first lines of a title that wraps."""
         text = visible(" ".join(row.title.split()))
-        layout = QTextLayout(text, self._font(row.weight))
+        layout = QTextLayout(text, self._face(row.weight).font)
         layout.setTextOption(_WRAPPED)
         layout.beginLayout()
         starts: list[int] = []
@@ -202,7 +198,7 @@ class RowDelegate(QStyledItemDelegate):
         look = theme()
         top = rect.top() + self._heading(row) + look.px(self._pad)
         left = rect.left() + look.px(MARGIN + INDENT * row.depth)
-        return QRect(left, top, rect.right() + 1 - look.px(MARGIN) - left, _height(self._font()))
+        return QRect(left, top, rect.right() + 1 - look.px(MARGIN) - left, self._face().height)
 
     def _icon(self, line: QRect) -> QRect:
         side = theme().px(self._size + 2)
@@ -255,8 +251,8 @@ class RowDelegate(QStyledItemDelegate):
         if row.heading:
             high = self._heading(row) if row.title else rect.height() - theme().px(4)
             place = QRect(rect.left(), rect.top(), rect.width(), high).adjusted(theme().px(MARGIN), 0, -theme().px(MARGIN), 0)
-            place.setTop(place.bottom() + 1 - _height(theme().font(12, 600)))
-            _text(painter, place, row.heading, theme().font(12, 600), "muted")
+            place.setTop(place.bottom() + 1 - face(12, 600).height)
+            paint_text(painter, place, row.heading, face(12, 600), "muted")
         if row.title:
             self._paint_row(painter, rect, option.state, row)
         painter.restore()
@@ -265,7 +261,7 @@ class RowDelegate(QStyledItemDelegate):
         look, line = theme(), self._first_line(rect, row)
         marked = bool(state & _STATE.State_Selected) if row.marked is None else row.marked
         muted = quiet(marked)
-        _paint_ground(painter, rect.adjusted(2, self._heading(row) + 1, -2, -1), state, marked, row.framed)
+        paint_ground(painter, rect.adjusted(2, self._heading(row) + 1, -2, -1), state, marked, row.framed)
         left = line.left()
         if row.icon is not None:
             icon = self._icon(line)
@@ -277,163 +273,81 @@ class RowDelegate(QStyledItemDelegate):
         if row.wrap > 1:
             titles = self._titles(row, first.width())
             for number, text in enumerate(titles):
-                _text(painter, first.translated(0, number * line.height()), text, self._font(row.weight), colour)
+                paint_text(painter, first.translated(0, number * line.height()), text, self._face(row.weight), colour)
             line.translate(0, (len(titles) - 1) * line.height())
         else:
             self._paint_first(painter, first, row, colour, muted)
         below = QRect(left, line.bottom() + 1 + _APART, line.right() + 1 - left, 0)
         for text in row.lines:
-            below.setHeight(_height(_excerpt_font(row)))
-            draw_marked(painter, below, text, row.needle, _excerpt_font(row))
+            below.setHeight(_excerpt_face(row).height)
+            draw_marked(painter, below, text, row.needle, _excerpt_face(row))
             below.translate(0, below.height())
-        below.setHeight(_height(look.font(12)))
+        below.setHeight(face(12).height)
         for text, role in ((row.facts, muted), (row.note, "accent")):
             if text:
-                _text(painter, below, text, look.font(12), role)
+                paint_text(painter, below, text, face(12), role)
                 below.translate(0, below.height())
 
     @staticmethod
     def _paint_icon(painter: QPainter, place: QRect, row: ListRow) -> None:
         if row.picture is None:
-            _paint_symbol(painter, place, row.icon or "", row.role)
+            paint_symbol(painter, place, row.icon or "", row.role)
             return
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
         shown = QRect(QPoint(), row.picture.size().scaled(place.size(), Qt.AspectRatioMode.KeepAspectRatio))
         shown.moveCenter(place.center())
         painter.drawImage(shown, row.picture)
         dot = place.width() // 3
-        _paint_dot(painter, QRectF(place.right() + 1 - dot, place.bottom() + 1 - dot, dot, dot), row.role)
+        paint_dot(painter, QRectF(place.right() + 1 - dot, place.bottom() + 1 - dot, dot, dot), row.role)
 
     def _paint_right(self, painter: QPainter, line: QRect, row: ListRow, hovered: bool) -> int:
         """Actions, marks, and the badge or the dot; gives where they begin."""
         look, right = theme(), line.right() + 1
         actions = self._actions(line, row, hovered)
         for action, place in actions:
-            _paint_symbol(painter, place, action.icon, action.role)
+            paint_symbol(painter, place, action.icon, action.role)
             right = place.left() - look.px(GAP)
         side = look.px(14)
         for name in reversed(row.marks):
-            _paint_symbol(painter, QRect(right - side, line.center().y() - side // 2 + 1, side, side), name, "muted")
+            paint_symbol(painter, QRect(right - side, line.center().y() - side // 2 + 1, side, side), name, "muted")
             right -= side + look.px(GAP) // 2
         if any(action.on_hover for action, _place in actions):
             return right
         if row.badge:
-            font, high = look.font(12, 600), look.px(18)
-            wide = max(high, QFontMetrics(font).horizontalAdvance(visible(row.badge)) + look.px(10))
+            font, high = face(12, 600), look.px(18)
+            wide = max(high, font.metrics.horizontalAdvance(visible(row.badge)) + look.px(10))
             place = QRect(right - wide, line.center().y() - high // 2 + 1, wide, high)
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(look.colour("warn_soft"))
             painter.drawRoundedRect(place, high / 2, high / 2)
-            _text(painter, place, row.badge, font, "warn_text", int(Qt.AlignmentFlag.AlignCenter))
+            paint_text(painter, place, row.badge, font, "warn_text", int(Qt.AlignmentFlag.AlignCenter))
             return place.left() - look.px(GAP)
         if row.dot:
             side = look.px(7)
-            _paint_dot(painter, QRectF(right - side, line.center().y() - side / 2 + 1, side, side), row.dot)
+            paint_dot(painter, QRectF(right - side, line.center().y() - side / 2 + 1, side, side), row.dot)
             return right - side - look.px(GAP)
         return right
 
     def _paint_first(self, painter: QPainter, first: QRect, row: ListRow, colour: str, muted: str) -> None:
         """Title, what stands beside it and at the end: the end gives way to both, but keeps its share."""
-        font, small, gap = self._font(row.weight), theme().font(12), theme().px(GAP)
+        font, small, gap = self._face(row.weight), face(12), theme().px(GAP)
         title, beside, end = visible(row.title), visible(row.beside), visible(row.end)
-        names, others = QFontMetrics(font), QFontMetrics(small)
+        names, others = font.metrics, small.metrics
         if end:
             wanted = names.horizontalAdvance(title) + gap + (others.horizontalAdvance(beside) + gap if beside else 0)
             room = min(others.horizontalAdvance(end) + 1, max(round(first.width() * END_SHARE), first.width() - wanted))
             place = QRect(first.right() + 1 - room, first.top(), room, first.height())
-            _text(painter, place, end, small, muted, _RIGHT, Qt.TextElideMode.ElideLeft)
+            paint_text(painter, place, end, small, muted, RIGHT, Qt.TextElideMode.ElideLeft)
             first = first.adjusted(0, 0, -room - gap, 0)
         mode = Qt.TextElideMode.ElideMiddle if beside else Qt.TextElideMode.ElideRight
         shown = names.elidedText(title, mode, round(first.width() * (TITLE_SHARE if beside else 1)))
-        _text(painter, first, shown, font, colour)
+        paint_text(painter, first, shown, font, colour)
         if beside and (left := names.horizontalAdvance(shown) + gap) < first.width() - theme().px(24):
-            _text(painter, first.adjusted(left, 0, 0, 0), beside, small, muted)
+            paint_text(painter, first.adjusted(left, 0, 0, 0), beside, small, muted)
 
 
-def quiet(marked: bool) -> str:
-    """The colour of what is said quietly in a row, which can be read on a coloured ground too."""
-    return "muted_text" if marked else "muted"
-
-
-def draw_marked(painter: QPainter, line: QRect, text: str, needle: str, font: QFont) -> None:
-    """One line of text, from a little before the first word of ``needle`` on, with those words marked."""
-    look, text = theme(), visible(" ".join(text.split()))
-    metrics = QFontMetrics(font)
-    found = word_places(text, needle)
-    if found and metrics.horizontalAdvance(text[: found[0][1]]) > line.width() - 40:
-        text = "…" + text[max(0, found[0][0] - BEFORE) :]
-        found = word_places(text, needle)
-    shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, line.width())
-    form = QTextCharFormat()
-    form.setBackground(look.colour("warn_soft"))
-    form.setForeground(look.colour("text"))
-    form.setFontUnderline(True)
-    marks = []
-    for start, end in found:
-        if end < len(shown) or shown == text:
-            mark = QTextLayout.FormatRange()
-            mark.start, mark.length, mark.format = _units(shown[:start]), _units(shown[start:end]), form
-            marks.append(mark)
-    layout = QTextLayout(shown, font)
-    layout.setFormats(marks)
-    layout.beginLayout()
-    layout.createLine().setLineWidth(line.width() + 100)
-    layout.endLayout()
-    painter.setPen(look.colour("text"))
-    layout.draw(painter, QPointF(line.topLeft()))
-
-
-def _paint_ground(painter: QPainter, area: QRect, state: QStyle.StateFlag, marked: bool, framed: bool) -> None:
-    """A soft ground under what is marked, selected or under the pointer, and a frame around what has the keyboard."""
-    look = theme()
-    if marked or framed or state & (_STATE.State_MouseOver | _STATE.State_Selected):
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(look.colour("accent_soft" if marked else "hover"))
-        painter.drawRoundedRect(area, 6, 6)
-    if framed or state & _STATE.State_HasFocus:
-        painter.setPen(look.colour("muted" if framed else "accent"))
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        painter.drawRoundedRect(QRectF(area).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
-
-
-def _paint_symbol(painter: QPainter, place: QRect, name: str, role: str) -> None:
-    if name:
-        colour = getattr(theme().tokens, role)
-        painter.drawPixmap(place.topLeft(), icons.pixmap(name, colour, place.width(), painter.device().devicePixelRatioF()))
-
-
-def _paint_dot(painter: QPainter, place: QRectF, role: str) -> None:
-    painter.setPen(Qt.PenStyle.NoPen)
-    painter.setBrush(theme().colour(role))
-    painter.drawEllipse(place)
-
-
-def _text(
-    painter: QPainter,
-    place: QRect,
-    text: str,
-    font: QFont,
-    role: str,
-    align: int = _LEFT,
-    mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
-) -> None:
-    """One line, with an ellipsis where it does not fit."""
-    painter.setFont(font)
-    painter.setPen(theme().colour(role))
-    painter.drawText(place, align, QFontMetrics(font).elidedText(visible(text), mode, place.width()))
-
-
-def _height(font: QFont) -> int:
-    return QFontMetrics(font).height()
-
-
-def _excerpt_font(row: ListRow) -> QFont:
-    return theme().font(12 if row.code else 13, mono=row.code)
-
-
-def _units(text: str) -> int:
-    """Length as Qt counts it."""
-    return len(text.encode("utf-16-le")) // 2
+def _excerpt_face(row: ListRow) -> Face:
+    return face(12 if row.code else 13, mono=row.code)
 
 
 _WRAPPED = QTextOption()

@@ -35,6 +35,7 @@ class SearchList(QListView):
     Args:
         field: its keys move in the list while that is shown.
         nothing: what is said in place of an empty list; None where who uses it says that.
+        tab: the keyboard can come into it too, as in a window that stays open.
         pad: pixels above and below a line, at 100 %.
     """
 
@@ -49,6 +50,7 @@ class SearchList(QListView):
         *,
         nothing: Text | None = N_("No results"),
         by_click: bool = True,
+        tab: bool = False,
         pad: int = 8,
     ) -> None:
         super().__init__(parent)
@@ -59,7 +61,7 @@ class SearchList(QListView):
         self._delegate = RowDelegate(self, pad=pad)
         self.setItemDelegate(self._delegate)
         self.setMouseTracking(True)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if tab else Qt.FocusPolicy.NoFocus)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setMinimumHeight(1)  # of its own it would not be lower than three lines
@@ -69,7 +71,7 @@ class SearchList(QListView):
         self.nothing.setMargin(12)
         self.nothing.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeading)
         self.nothing.hide()
-        (self.clicked if by_click else self.activated).connect(lambda _index: self.choose())
+        (self.clicked if by_click else self.doubleClicked).connect(lambda _index: self.choose())
         if field is not None:
             field.installEventFilter(self)
         bind(self.scheduleDelayedItemsLayout)
@@ -89,7 +91,7 @@ class SearchList(QListView):
                 item.setData(value, _VALUE)
                 show_row(item, row)
                 self.rows.appendRow(item)
-        self.go(next(iter(self.lines()), -1))
+        self.go(next((row for row in range(self.rows.rowCount()) if self._is_line(row)), -1))
         if self._says_nothing:
             self.nothing.setVisible(not self.rows.rowCount())
             self.setVisible(self.rows.rowCount() > 0)
@@ -111,7 +113,10 @@ class SearchList(QListView):
 
     def lines(self) -> list[int]:
         """The rows that can be chosen."""
-        return [row for row in range(self.rows.rowCount()) if self.rows.index(row, 0).flags() & Qt.ItemFlag.ItemIsSelectable]
+        return list(filter(self._is_line, range(self.rows.rowCount())))
+
+    def _is_line(self, row: int) -> bool:
+        return bool(self.rows.index(row, 0).flags() & Qt.ItemFlag.ItemIsSelectable)
 
     def go(self, row: int) -> None:
         """Make it the current one, in view; the first of a group with the heading above it."""
@@ -119,9 +124,8 @@ class SearchList(QListView):
         self.setCurrentIndex(index)
         if not index.isValid():
             return
-        above = self.rows.index(row - 1, 0)
-        if above.isValid() and not above.flags() & Qt.ItemFlag.ItemIsSelectable:
-            self.scrollTo(above)
+        if row and not self._is_line(row - 1):
+            self.scrollTo(self.rows.index(row - 1, 0))
         self.scrollTo(index)
 
     def step(self, by: int) -> None:
@@ -148,6 +152,10 @@ class SearchList(QListView):
             self.choose()
             return True
         return False
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if not self.key(event):
+            super().keyPressEvent(event)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent) and not self.isHidden():

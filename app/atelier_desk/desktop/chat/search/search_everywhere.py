@@ -45,7 +45,7 @@ class SearchEverywhere(QDialog):
             QLineEdit(self), "search-everywhere-field", hint=N_("Messages, tool calls, reports, memories"), name=N_("Search everywhere")
         )
         self.field.setClearButtonEnabled(True)
-        self.list = say(SearchList(self, "search-everywhere", self.field, nothing=self._nothing_words), name=N_("Search results"))
+        self.list = say(SearchList(self, "search-everywhere", self.field, nothing=self._nothing_words, tab=True), name=N_("Search results"))
         self.list.chosen.connect(self._choose)
         self._count = control(label("", "small", self), "search-everywhere-count")
         fill(QVBoxLayout(self), self.field, (self.list.nothing, 1), (self.list, 1), self._count, margins=(16, 16, 16, 12), spacing=10)

@@ -1,0 +1,116 @@
+"""What rows are painted with: fonts with their measures, the ground, icons, dots, and lines of text that are cut where they do not fit."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+from PySide6.QtCore import QPointF, QRect, QRectF, Qt
+from PySide6.QtGui import QFont, QFontMetrics, QPainter, QTextCharFormat, QTextLayout
+from PySide6.QtWidgets import QStyle
+
+from atelier_desk.desktop.theme import icons, theme
+from atelier_desk.domain.text import visible
+from atelier_desk.storage.text import word_places
+
+LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+BEFORE = 24
+"""Characters that stay before the first marked word when a text is too long for its line."""
+
+
+class Face(NamedTuple):
+    """A font with its measures; ``height`` of a line in pixels."""
+
+    font: QFont
+    metrics: QFontMetrics
+    height: int
+
+
+@cache
+def _faces(_scale: float, size: int, weight: int, mono: bool) -> Face:
+    font = theme().font(size, weight, mono)
+    return Face(font, QFontMetrics(font), QFontMetrics(font).height())
+
+
+def face(size: int, weight: int = 400, mono: bool = False) -> Face:
+    """Of the theme's font at the scale of the moment: measuring a row makes no font."""
+    return _faces(theme().scale, size, weight, mono)
+
+
+def quiet(marked: bool) -> str:
+    """The colour of what is said quietly in a row, which can be read on a coloured ground too."""
+    return "muted_text" if marked else "muted"
+
+
+def draw_marked(painter: QPainter, line: QRect, text: str, needle: str, shape: Face) -> None:
+    """One line of text, from a little before the first word of ``needle`` on, with those words marked."""
+    look, text = theme(), visible(" ".join(text.split()))
+    metrics = shape.metrics
+    found = word_places(text, needle)
+    if found and metrics.horizontalAdvance(text[: found[0][1]]) > line.width() - 40:
+        text = "…" + text[max(0, found[0][0] - BEFORE) :]
+        found = word_places(text, needle)
+    shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, line.width())
+    form = QTextCharFormat()
+    form.setBackground(look.colour("warn_soft"))
+    form.setForeground(look.colour("text"))
+    form.setFontUnderline(True)
+    marks = []
+    for start, end in found:
+        if end < len(shown) or shown == text:
+            mark = QTextLayout.FormatRange()
+            mark.start, mark.length, mark.format = _units(shown[:start]), _units(shown[start:end]), form
+            marks.append(mark)
+    layout = QTextLayout(shown, shape.font)
+    layout.setFormats(marks)
+    layout.beginLayout()
+    layout.createLine().setLineWidth(line.width() + 100)
+    layout.endLayout()
+    painter.setPen(look.colour("text"))
+    layout.draw(painter, QPointF(line.topLeft()))
+
+
+def paint_ground(painter: QPainter, area: QRect, state: QStyle.StateFlag, marked: bool, framed: bool) -> None:
+    """A soft ground under what is marked, selected or under the pointer, and a frame around what has the keyboard."""
+    look = theme()
+    if marked or framed or state & (QStyle.StateFlag.State_MouseOver | QStyle.StateFlag.State_Selected):
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(look.colour("accent_soft" if marked else "hover"))
+        painter.drawRoundedRect(area, 6, 6)
+    if framed or state & QStyle.StateFlag.State_HasFocus:
+        painter.setPen(look.colour("muted" if framed else "accent"))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.drawRoundedRect(QRectF(area).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
+
+
+def paint_symbol(painter: QPainter, place: QRect, name: str, role: str) -> None:
+    if name:
+        colour = getattr(theme().tokens, role)
+        painter.drawPixmap(place.topLeft(), icons.pixmap(name, colour, place.width(), painter.device().devicePixelRatioF()))
+
+
+def paint_dot(painter: QPainter, place: QRectF, role: str) -> None:
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(theme().colour(role))
+    painter.drawEllipse(place)
+
+
+def paint_text(
+    painter: QPainter,
+    place: QRect,
+    text: str,
+    shape: Face,
+    role: str,
+    align: int = LEFT,
+    mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
+) -> None:
+    """One line, with an ellipsis where it does not fit."""
+    painter.setFont(shape.font)
+    painter.setPen(theme().colour(role))
+    painter.drawText(place, align, shape.metrics.elidedText(visible(text), mode, place.width()))
+
+
+def _units(text: str) -> int:
+    """Length as Qt counts it."""
+    return len(text.encode("utf-16-le")) // 2
