@@ -97,10 +97,14 @@ class Form(QWidget):
         """Fill the form; what is secret is empty then."""
         self.base, self._filling = kept, True
         for key, field in self.fields.items():
-            field.show(self.controls[key], "" if isinstance(field, Secret) else value_of(kept, key))
+            field.show(self.controls[key], "" if isinstance(field, Secret) else self.value(kept, key))
         self._filling = False
         self._filled = self.read()
         self.show_errors({})
+
+    def value(self, kept: BaseModel, key: str) -> Any:
+        """What a field shows of a model."""
+        return value_of(kept, key)
 
     def read(self) -> dict[str, Any]:
         """What is entered, by key, without what is secret."""
