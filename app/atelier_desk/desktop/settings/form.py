@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel, ValidationError
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QAbstractSpinBox, QCheckBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractSpinBox, QCheckBox, QComboBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.panes.fields import pad
 from atelier_desk.desktop.panes.wording import number
@@ -162,6 +162,18 @@ class Form(QWidget):
         for key, error in self.errors.items():
             error.setText(errors.get(key, ""))
             error.setVisible(key in errors)
+
+    def offer(self, key: str, texts: Sequence[str]) -> None:
+        """Others to choose from in an ``Offered`` field; what is chosen stays where it can be entered."""
+        box, before = cast(QComboBox, self.controls[key]), self._filling
+        chosen, self._filling = box.currentText(), True
+        box.clear()
+        box.addItems(texts)
+        if box.isEditable():
+            box.setCurrentText(chosen)
+        else:
+            box.setCurrentIndex(max(0, box.findText(chosen)))
+        self._filling = before
 
     def show_field(self, key: str, on: bool) -> None:
         """Show or hide a field with its caption."""

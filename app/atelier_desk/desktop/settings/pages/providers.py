@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 from PySide6.QtCore import QDate, QLocale, QUrl
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QApplication, QLineEdit, QListWidget, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QLineEdit, QListWidget, QPushButton, QWidget
 from shiboken6 import isValid
 
 from atelier_desk.desktop.jobs import error_text
@@ -120,13 +120,10 @@ class ProvidersPage(SettingsPage):
         self.use_found.hide()
         self.form.beside_key(self.get_key, self.forget)
         fill(card.body, self.use_found)
-        self.busy = Busy(self)
-        note = QWidget(self)
-        fill(QVBoxLayout(note), self.busy, margins=(0, 0, 0, 0))
         self.test = control(QPushButton(self), "provider-test", N_("Test"), on=self.run_test)
         self.cancel = control(QPushButton(self), "provider-cancel", N_("Cancel"), on=self._revert)
         self.save = control(QPushButton(self), "provider-save", N_("Save"), look="primary", on=self.store)
-        self.foot(note, self.test, self.cancel, self.save)
+        self.foot(self.test, self.cancel, self.save)
         self.form.changed.connect(self._edited)
 
     # showing ------------------------------------------------------------------------------------------------------------------------
