@@ -303,3 +303,16 @@ async def test_the_older_protocol_is_chosen_in_the_form(page: Any) -> None:
     assert page.form.made().older_protocol is True
     page.form.show_server(FILES.model_copy(update={"older_protocol": True}))
     assert page.form.controls["older_protocol"].isChecked()
+
+
+async def test_a_server_is_not_added_over_changes_that_are_not_saved(page: Any, find: Find) -> None:
+    find("mcp-command").setText("uvx other")
+    find("mcp-add").click()
+    await settle()
+    assert (page.dialog, page.adding, find("mcp-command").text()) == (None, False, "uvx other")
+    assert page.busy.text.text() == "Save your changes or cancel them first."
+    switch_language("fr")
+    await settle()
+    assert page.busy.text.text().startswith("Enregistrez"), page.busy.text.text()
+    assert find("mcp-command").text() == "uvx other"
+    switch_language("en")

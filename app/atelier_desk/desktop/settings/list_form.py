@@ -76,7 +76,6 @@ Saved = tuple[str, Callable[[], object]]
 class ListFormPage(SettingsPage, Generic[T]):
     """Subclasses say what is listed (``read``, ``line``) and how a form, in ``form_card``, shows, checks and saves one."""
 
-    list: QListWidget
     form_card: SectionCard
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
