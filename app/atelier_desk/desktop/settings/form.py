@@ -75,8 +75,6 @@ class Form(QWidget):
         cell, made, field = QWidget(self), self.controls[key], self.fields[key]
         caption = self.captions[key] = say(label("", "muted", self, wrap=True), field.caption)
         caption.setBuddy(made)
-        hint = control(label("", "muted", self, wrap=True), f"{made.objectName()}-about", field.hint)
-        hint.setVisible(bool(field.hint))
         error = self.errors[key] = control(
             label("", "error", self, wrap=True), made.objectName().replace(self.prefix, f"{self.prefix}-error", 1)
         )
@@ -86,8 +84,10 @@ class Form(QWidget):
             caption.hide()
         elif isinstance(made, QAbstractSpinBox):
             pad(made)
+        if field.hint:
+            more = (control(label("", "muted", self, wrap=True), f"{made.objectName()}-about", field.hint), *more)
         above = (caption,) if headed and not isinstance(made, QCheckBox) else ()
-        fill(QVBoxLayout(cell), *above, made, hint, *more, error, margins=(0, 0, 0, 0), spacing=4)
+        fill(QVBoxLayout(cell), *above, made, *more, error, margins=(0, 0, 0, 0), spacing=4)
         self.places[key] = cell
         return cell
 
