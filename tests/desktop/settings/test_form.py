@@ -95,7 +95,7 @@ def test_what_is_wrong_is_said_under_its_field_until_it_is_right(form: Form) -> 
     form.show_values(Thing())
     form.fields["name"].show(form.controls["name"], "too long")
     assert form.checked() is None
-    assert form.wrong() == ("name",)
+    assert form.wrong(form.values()) == ("name",)
     assert form.errors["name"].text() == "is too long: 8 of 4 characters"
     assert not form.errors["url"].text()
     form.fields["name"].show(form.controls["name"], "ok")

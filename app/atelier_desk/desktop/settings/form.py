@@ -115,6 +115,12 @@ class Form(QWidget):
         typed = {key: field.read(self.controls[key]) for key, field in self.fields.items() if isinstance(field, Secret)}
         return {key: text for key, text in typed.items() if text}
 
+    def clear_secrets(self) -> None:
+        """The keyring has them now."""
+        for key, field in self.fields.items():
+            if isinstance(field, Secret):
+                field.show(self.controls[key], "")
+
     def edited(self) -> bool:
         """Whether something differs from what the form was filled with."""
         return bool(self.secrets()) or self.read() != self._filled
@@ -149,10 +155,10 @@ class Form(QWidget):
         self.show_errors({})
         return made
 
-    def wrong(self) -> tuple[str, ...]:
-        """The keys of the fields that the model refuses."""
+    def wrong(self, values: Mapping[str, Any]) -> tuple[str, ...]:
+        """The keys of the values that the model refuses."""
         try:
-            self.made()
+            self.model.model_validate(values)
         except ValidationError as error:
             return tuple(dict.fromkeys(str(each["loc"][0]) for each in error.errors() if each["loc"]))
         return ()
