@@ -196,7 +196,7 @@ async def test_a_bundle_is_read_looked_at_and_unpacked_when_it_is_saved(page: An
     await settle()
     assert "CONFIG_TOKEN needs a value" in texts(page)
     assert atelier.calls("mcp_import.add") == []
-    row = next(each for each in page.form.env._rows if each.name.text() == "CONFIG_TOKEN")
+    row = next(each for each in page.form.controls["env"]._rows if each.name.text() == "CONFIG_TOKEN")
     row.value.setText("of-this-person")
     row.value.textEdited.emit("of-this-person")
     find("mcp-save").click()
@@ -269,7 +269,7 @@ async def test_folders_it_may_know_of_and_what_it_logged(page: Any, find: Find, 
     page.roots.take("/home/ada/other")
     await settle()
     assert atelier.calls("mcp.let_know") == [(("files", ("/home/ada/site", "/home/ada/other")), {})]
-    assert page.form.config().roots == ("/home/ada/site",), "the form keeps them"
+    assert page.form.made().roots == ("/home/ada/site",), "the form keeps them"
     atelier.set("mcp", "log", [])
     await page.load()
     assert find("mcp-log").isHidden()
@@ -297,8 +297,21 @@ async def test_what_a_server_lists_and_nobody_can_use_is_named(page: Any, atelie
 
 
 async def test_the_older_protocol_is_chosen_in_the_form(page: Any) -> None:
-    assert page.form.config().older_protocol is False
-    page.form.older.click()
-    assert page.form.config().older_protocol is True
-    page.form.show_config(FILES.model_copy(update={"older_protocol": True}))
-    assert page.form.older.isChecked()
+    assert page.form.made().older_protocol is False
+    page.form.controls["older_protocol"].click()
+    assert page.form.made().older_protocol is True
+    page.form.show_server(FILES.model_copy(update={"older_protocol": True}))
+    assert page.form.controls["older_protocol"].isChecked()
+
+
+async def test_a_server_is_not_added_over_changes_that_are_not_saved(page: Any, find: Find) -> None:
+    find("mcp-command").setText("uvx other")
+    find("mcp-add").click()
+    await settle()
+    assert (page.dialog, page.adding, find("mcp-command").text()) == (None, False, "uvx other")
+    assert page.busy.text.text() == "Save your changes or cancel them first."
+    switch_language("fr")
+    await settle()
+    assert page.busy.text.text().startswith("Enregistrez"), page.busy.text.text()
+    assert find("mcp-command").text() == "uvx other"
+    switch_language("en")

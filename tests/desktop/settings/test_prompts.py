@@ -186,3 +186,14 @@ async def test_what_hides_it_and_what_nobody_read_is_said(page: Any, prompts: Pr
     page.save.click()
     await settle()
     assert "elsewhere" not in page.warning.text()
+
+
+async def test_what_is_typed_stays_when_its_prompt_is_deleted_elsewhere(page: Any, prompts: Prompts) -> None:
+    page.name.setText("half a na")
+    prompts.delete("g")
+    page.reload()
+    await settle()
+    assert (rows(page), page.name.text(), page.cancel.isEnabled()) == (["/read"], "half a na", True)
+    page.cancel.click()
+    await settle()
+    assert (page.name.text(), page.current()) == ("read", READ)

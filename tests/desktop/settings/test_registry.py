@@ -73,3 +73,9 @@ async def test_a_page_is_one_new_file(qtbot: QtBot, atelier: Engine, bridge: Fak
     assert running.accessibleName() == "Workflows en parallèle"
     assert page.find_text("en parallèle") is not None
     switch_language("en")
+
+
+def test_no_page_has_a_retranslation_of_its_own() -> None:
+    """Texts are bound, what is read is read anew: see ``SettingsPage``."""
+    folder = Path(registry.__file__).parent
+    assert [file.name for file in folder.rglob("*.py") if "retranslate" in file.read_text("utf-8")] == []

@@ -114,3 +114,17 @@ async def test_each_wrong_field_is_named_and_nothing_typed_is_lost(page: Any, ki
     assert (page.apply.isEnabled(), says in page.busy.text.text(), page.form.controls[field].text()) == (False, True, text), (
         page.busy.text.text()
     )
+
+
+async def test_what_the_chosen_service_does_not_take_is_neither_checked_nor_stored(page: Any, atelier: Engine) -> None:
+    used: list[WebSettings] = []
+    atelier.set("web", "use", lambda settings, key="": used.append(settings) or True)
+    search = page.form.controls["search"]
+    search.setCurrentIndex(search.findData("searxng"))
+    page.form.controls["address"].setText("no address")
+    assert not page.apply.isEnabled()
+    search.setCurrentIndex(search.findData("off"))
+    assert page.busy.isHidden(), "nothing that can be seen is wrong"
+    page.apply.click()
+    await settle()
+    assert used == [WebSettings(search="off")]

@@ -158,7 +158,8 @@ class AgentForm(Form):
     def set_models(self, providers: list[str], models: list[ModelInfo]) -> None:
         """The providers there are and what they offer; embedders are left out."""
         self._models = [info for info in models if not info.embedding]
-        self._offer("provider", providers)
+        chosen = self.fields["provider"].read(self.provider)
+        self.offer("provider", providers if chosen in providers or not chosen else [*providers, chosen])
         self._offer_models()
 
     def show_values(self, kept: BaseModel) -> None:
@@ -190,16 +191,4 @@ class AgentForm(Form):
 
     def _offer_models(self) -> None:
         if not self._filling:
-            self._offer("model", [info.name for info in self._models if info.provider == self.provider.currentText()])
-
-    def _offer(self, key: str, texts: list[str]) -> None:
-        """Others to choose from; what is chosen stays."""
-        box, before = cast(QComboBox, self.controls[key]), self._filling
-        chosen, self._filling = box.currentText(), True
-        box.clear()
-        box.addItems(texts)
-        if key == "model":
-            box.setCurrentText(chosen)
-        elif chosen:
-            self.fields[key].show(box, chosen)
-        self._filling = before
+            self.offer("model", [info.name for info in self._models if info.provider == self.provider.currentText()])

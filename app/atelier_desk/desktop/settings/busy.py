@@ -27,7 +27,6 @@ class Busy(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._task: asyncio.Task[Any] | None = None
-        self._on_stop: Callable[[], object] | None = None
         self._since = 0.0
         self._what: Text = ""
         self._spinner = Spinner(self)
@@ -49,9 +48,9 @@ class Busy(QWidget):
     def running(self) -> bool:
         return self._task is not None
 
-    def watch(self, task: asyncio.Task[Any], what: Text, on_stop: Callable[[], object] | None = None) -> None:
-        """Show ``what`` until the task is over. Stop cancels the task, or calls ``on_stop`` instead."""
-        self._task, self._what, self._on_stop = task, what, on_stop
+    def watch(self, task: asyncio.Task[Any], what: Text) -> None:
+        """Show ``what`` until the task is over. Stop cancels the task."""
+        self._task, self._what = task, what
         self._since = time.monotonic()
         say(self.stop)
         self.stop.show()
@@ -102,9 +101,7 @@ class Busy(QWidget):
 
     def cancel(self) -> None:
         """The Stop button."""
-        if self._on_stop is not None:
-            self._on_stop()
-        elif self._task is not None:
+        if self._task is not None:
             self._task.cancel()
 
     def drop(self) -> None:

@@ -86,9 +86,10 @@ class Number(Field):
             made.setRange(0, self.most)
         made.setSingleStep(self.step)
         made.setGroupSeparatorShown(True)
-        for part, text in (("suffix", self.suffix), ("least", self.zero)):
-            if text:
-                say(made, **{part: text})  # type: ignore[misc]
+        if self.suffix:
+            say(made, suffix=self.suffix)
+        if self.zero:
+            say(made, least=self.zero)
         made.valueChanged.connect(changed)
         return cast(QWidget, made)
 

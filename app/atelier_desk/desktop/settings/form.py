@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel, ValidationError
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QAbstractSpinBox, QCheckBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractSpinBox, QCheckBox, QComboBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.panes.fields import pad
 from atelier_desk.desktop.panes.wording import number
@@ -75,8 +75,6 @@ class Form(QWidget):
         cell, made, field = QWidget(self), self.controls[key], self.fields[key]
         caption = self.captions[key] = say(label("", "muted", self, wrap=True), field.caption)
         caption.setBuddy(made)
-        hint = control(label("", "muted", self, wrap=True), f"{made.objectName()}-about", field.hint)
-        hint.setVisible(bool(field.hint))
         error = self.errors[key] = control(
             label("", "error", self, wrap=True), made.objectName().replace(self.prefix, f"{self.prefix}-error", 1)
         )
@@ -86,8 +84,10 @@ class Form(QWidget):
             caption.hide()
         elif isinstance(made, QAbstractSpinBox):
             pad(made)
+        if field.hint:
+            more = (control(label("", "muted", self, wrap=True), f"{made.objectName()}-about", field.hint), *more)
         above = (caption,) if headed and not isinstance(made, QCheckBox) else ()
-        fill(QVBoxLayout(cell), *above, made, hint, *more, error, margins=(0, 0, 0, 0), spacing=4)
+        fill(QVBoxLayout(cell), *above, made, *more, error, margins=(0, 0, 0, 0), spacing=4)
         self.places[key] = cell
         return cell
 
@@ -97,10 +97,14 @@ class Form(QWidget):
         """Fill the form; what is secret is empty then."""
         self.base, self._filling = kept, True
         for key, field in self.fields.items():
-            field.show(self.controls[key], "" if isinstance(field, Secret) else value_of(kept, key))
+            field.show(self.controls[key], "" if isinstance(field, Secret) else self.value(kept, key))
         self._filling = False
         self._filled = self.read()
         self.show_errors({})
+
+    def value(self, kept: BaseModel, key: str) -> Any:
+        """What a field shows of a model."""
+        return value_of(kept, key)
 
     def read(self) -> dict[str, Any]:
         """What is entered, by key, without what is secret."""
@@ -110,6 +114,12 @@ class Form(QWidget):
         """What was typed for the keyring, by key."""
         typed = {key: field.read(self.controls[key]) for key, field in self.fields.items() if isinstance(field, Secret)}
         return {key: text for key, text in typed.items() if text}
+
+    def clear_secrets(self) -> None:
+        """The keyring has them now."""
+        for key, field in self.fields.items():
+            if isinstance(field, Secret):
+                field.show(self.controls[key], "")
 
     def edited(self) -> bool:
         """Whether something differs from what the form was filled with."""
@@ -145,10 +155,10 @@ class Form(QWidget):
         self.show_errors({})
         return made
 
-    def wrong(self) -> tuple[str, ...]:
-        """The keys of the fields that the model refuses."""
+    def wrong(self, values: Mapping[str, Any]) -> tuple[str, ...]:
+        """The keys of the values that the model refuses."""
         try:
-            self.made()
+            self.model.model_validate(values)
         except ValidationError as error:
             return tuple(dict.fromkeys(str(each["loc"][0]) for each in error.errors() if each["loc"]))
         return ()
@@ -158,6 +168,18 @@ class Form(QWidget):
         for key, error in self.errors.items():
             error.setText(errors.get(key, ""))
             error.setVisible(key in errors)
+
+    def offer(self, key: str, texts: Sequence[str]) -> None:
+        """Others to choose from in an ``Offered`` field; what is chosen stays where it can be entered."""
+        box, before = cast(QComboBox, self.controls[key]), self._filling
+        chosen, self._filling = box.currentText(), True
+        box.clear()
+        box.addItems(texts)
+        if box.isEditable():
+            box.setCurrentText(chosen)
+        else:
+            box.setCurrentIndex(max(0, box.findText(chosen)))
+        self._filling = before
 
     def show_field(self, key: str, on: bool) -> None:
         """Show or hide a field with its caption."""

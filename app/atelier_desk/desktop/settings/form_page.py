@@ -67,7 +67,7 @@ class FormPage(SettingsPage):
         if entered is None:
             self._complained = True
             captions = {key: field.caption for key, field in self.form.fields.items()}
-            self.busy.note(wrong_words(self.form.wrong(), captions | dict(self.titles)), "error")
+            self.busy.note(wrong_words(self.form.wrong(self.values()), captions | dict(self.titles)), "error")
         elif self._complained:
             self._forget_what_was_said()
 
@@ -76,9 +76,13 @@ class FormPage(SettingsPage):
     def entered(self) -> Any:
         """The model of what is entered; None where it cannot be one."""
         try:
-            return self.form.made()
+            return self.form.model.model_validate(self.values())
         except ValueError:
             return None
+
+    def values(self) -> dict[str, Any]:
+        """What is entered, without what does not belong to the service that is chosen."""
+        return self.form.values()
 
     async def load(self) -> None:
         stored = await self.read()
@@ -106,7 +110,7 @@ class FormPage(SettingsPage):
         async def work() -> None:
             kept = await self.use(entered, secrets)
             self.saved = entered
-            self.form.show_values(entered)
+            self.form.clear_secrets()  # all else may have been changed meanwhile
             await self.load()
             self.note_saved(kept)
 

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QListWidget, QPushButton, QWidget
 from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
 from atelier_desk.desktop.settings.busy import Outcome
-from atelier_desk.desktop.settings.page import SettingsPage
+from atelier_desk.desktop.settings.page import SectionCard, SettingsPage
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Card, control, say
 from atelier_desk.i18n import N_, _
@@ -72,7 +72,9 @@ Saved = tuple[str, Callable[[], object]]
 
 
 class ListFormPage(SettingsPage, Generic[T]):
-    """Subclasses say what is listed (``read``, ``line``) and how a form shows, checks and saves one (``show_form`` …)."""
+    """Subclasses say what is listed (``read``, ``line``) and how a form, in ``form_card``, shows, checks and saves one."""
+
+    form_card: SectionCard
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(bridge, parent)

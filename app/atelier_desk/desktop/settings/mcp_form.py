@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from pydantic import BaseModel
+from PySide6.QtWidgets import QCheckBox, QLineEdit, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.panes.fields import pad
+from atelier_desk.desktop.settings.fields import Changed, Choice, Field, Line, Number, Secret, Toggle
+from atelier_desk.desktop.settings.form import Form
 from atelier_desk.desktop.settings.named_rows import HIDDEN, SHOWN, NamedRow, NamedRows
-from atelier_desk.desktop.widgets import IconButton, control, fill, label, say
-from atelier_desk.desktop.widgets.inputs import ComboBox, SpinBox
+from atelier_desk.desktop.widgets import IconButton, control, fill, say
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.mcp import McpServer
 from atelier_desk.engine.services.common import checks
@@ -90,174 +92,133 @@ class ValueRows(NamedRows[ValueRow]):
         return texts, secrets
 
 
-class McpForm(QWidget):
-    """``mcp-form``. ``config()`` is what is entered, ``secrets()`` what was typed for the keyring; ``changed`` fires on every edit."""
+@dataclass(frozen=True, slots=True)
+class Values(Field):
+    """Names with their values; ``more`` is the text of the button for another one."""
 
-    changed = Signal()
+    more: str = ""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def make(self, parent: QWidget, model: type[BaseModel], changed: Changed) -> QWidget:
+        made = ValueRows(self.name, self.more, parent, header=self.key == "headers")
+        made.changed.connect(changed)
+        return made
+
+    def show(self, control: QWidget, value: Any) -> None:
+        cast(ValueRows, control).show_values(value)
+
+    def read(self, control: QWidget) -> Any:
+        return cast(ValueRows, control).read()[0]
+
+
+LOCAL, REMOTE = ("command", "folder", "env", "sandbox"), ("url", "headers", "client_id", "client_secret", "scopes")
+FIELDS: tuple[Field, ...] = (
+    Line("name", N_("Name"), example=N_("letters, digits and dashes")),
+    Choice("transport", N_("Kind"), name="mcp-kind", choices=(("stdio", N_("Local program")), ("http", N_("Remote address")))),
+    Line("command", N_("Command"), example=lambda: "npx -y @modelcontextprotocol/server-everything"),
+    Line("url", N_("Address"), example=lambda: "https://mcp.example.com/mcp"),
+    Line("folder", N_("Working folder"), example=N_("your home folder")),
+    Number("timeout_s", N_("Call timeout (seconds)"), name="mcp-timeout", suffix=lambda: " s"),
+    Values("env", N_("Variables"), name="mcp-env", more=N_("Add a variable")),
+    Values("headers", N_("Headers"), name="mcp-header", more=N_("Add header")),
+    Line("client_id", N_("OAuth client ID"), example=N_("none: registered automatically")),
+    Secret("client_secret", N_("OAuth client secret")),
+    Line("scopes", N_("OAuth scopes"), example=N_("server default")),
+    Toggle("sandbox", N_("Sandbox"), N_("It can write only in its folder and cannot read secrets.")),
+    Toggle(
+        "older_protocol",
+        N_("Older protocol"),
+        N_("For servers that can ask you questions only in protocol revisions before 2026-07-28."),
+    ),
+    Toggle("enabled", N_("Enabled")),
+)
+
+
+class McpForm(Form):
+    """``mcp-form``. The command is one line, with its arguments."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(McpServer, parent, "mcp", *FIELDS)
         self.setObjectName("mcp-form")
-        self._shown: McpServer | None = None
-        self._base = McpServer(name="x", command="x")
-        self.name = control(QLineEdit(self), "mcp-name", hint=N_("letters, digits and dashes"))
-        self.kind = control(ComboBox(self), "mcp-kind")
-        self.kind.addItem("", "stdio")
-        self.kind.addItem("", "http")
-        say(self.kind, items=[N_("Local program"), N_("Remote address")])
-        self.line = control(QLineEdit(self), "mcp-command", hint="npx -y @modelcontextprotocol/server-everything")
-        self.url = control(QLineEdit(self), "mcp-url", hint="https://mcp.example.com/mcp")
-        self.folder = control(QLineEdit(self), "mcp-folder", hint=N_("your home folder"))
-        self.timeout = control(SpinBox(self), "mcp-timeout")
-        self.timeout.setRange(1, 3_600)
-        self.timeout.setSuffix(" s")
-        pad(self.timeout)
-        self.env = ValueRows("mcp-env", N_("Add a variable"), self)
-        self.headers = ValueRows("mcp-header", N_("Add header"), self, header=True)
-        self.client_id = control(QLineEdit(self), "mcp-client-id", hint=N_("none: registered automatically"))
-        self.client_secret = control(QLineEdit(self), "mcp-client-secret")
-        self.client_secret.setEchoMode(HIDDEN)
-        self.scopes = control(QLineEdit(self), "mcp-scopes", hint=N_("server default"))
-        self.sandbox = control(QCheckBox(self), "mcp-sandbox", N_("Sandbox"))
-        self._boxed = control(
-            label("", "muted", self, wrap=True), "mcp-sandbox-about", N_("It can write only in its folder and cannot read secrets.")
-        )
-        self.older = control(QCheckBox(self), "mcp-older-protocol", N_("Older protocol"))
-        self._older = control(
-            label("", "muted", self, wrap=True),
-            "mcp-older-protocol-about",
-            N_("For servers that can ask you questions only in protocol revisions before 2026-07-28."),
-        )
-        self.enabled = control(QCheckBox(self), "mcp-enabled", N_("Enabled"))
-        column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=12)
-        self._cells: dict[QWidget, QWidget] = {}
-        rows: tuple[tuple[tuple[QWidget, str, int], ...], ...] = (
-            ((self.name, N_("Name"), 1), (self.kind, N_("Kind"), 1)),
-            ((self.line, N_("Command"), 1),),
-            ((self.url, N_("Address"), 1),),
-            ((self.folder, N_("Working folder"), 2), (self.timeout, N_("Call timeout (seconds)"), 1)),
-            ((self.env, N_("Variables"), 1),),
-            ((self.headers, N_("Headers"), 1),),
-            ((self.client_id, N_("OAuth client ID"), 1), (self.client_secret, N_("OAuth client secret"), 1)),
-            ((self.scopes, N_("OAuth scopes"), 1),),
-        )
-        for row in rows:
-            column.addLayout(fill(QHBoxLayout(), *((self._cell(field, title), stretch) for field, title, stretch in row), spacing=16))
+        self.name, self.command, self.url = (self.controls[key] for key in ("name", "command", "url"))
+        rows = (("command",), ("url",), ("folder", "timeout_s"), ("env",), ("headers",), ("client_id", "client_secret"), ("scopes",))
         fill(
-            column,
-            fill(QVBoxLayout(), self.sandbox, self._boxed, spacing=2),
-            fill(QVBoxLayout(), self.older, self._older, spacing=2),
-            self.enabled,
+            QVBoxLayout(self),
+            self.line("name", "transport"),
+            *(self.line(*row, stretch=(2, 1) if "folder" in row else ()) for row in rows),
+            *(self.cell(key) for key in ("sandbox", "older_protocol", "enabled")),
+            margins=(0, 0, 0, 0),
+            spacing=12,
         )
-        for line in (self.name, self.line, self.url, self.folder, self.client_id, self.client_secret, self.scopes):
-            line.textEdited.connect(lambda _text: self.changed.emit())
-        for box in (self.sandbox, self.older, self.enabled):
-            box.clicked.connect(lambda _on: self.changed.emit())
-        self.timeout.valueChanged.connect(lambda _value: self.changed.emit())
-        self.env.changed.connect(self.changed)
-        self.headers.changed.connect(self.changed)
-        self.kind.activated.connect(lambda _index: self._kind_chosen())
-        self.show_config(None)
+        self.changed.connect(self._show_kind)
+        self.show_server(None)
 
-    def _cell(self, field: QWidget, title: str) -> QWidget:
-        cell = QWidget(self)
-        caption = say(label("", "muted", cell), title)
-        if not isinstance(field, ValueRows):
-            caption.setBuddy(say(field, name=title))
-        fill(QVBoxLayout(cell), caption, field, margins=(0, 0, 0, 0), spacing=4)
-        self._cells[field] = cell
-        return cell
-
-    def show_config(self, config: McpServer | None, *, stored: bool = True, secrets: Mapping[str, str] | None = None) -> None:
+    def show_server(self, config: McpServer | None, *, stored: bool = True, secrets: Mapping[str, str] | None = None) -> None:
         """A server, or None for a new one. ``stored`` is false for one that was read and is new; ``secrets`` came with it."""
-        self._shown = config if stored else None
-        self._base = base = config or McpServer(name="x", command="x")
-        known = secrets or {}
-        blank = config is None
-        self.name.setText("" if blank else base.name)
-        self.name.setEnabled(self._shown is None)
-        self.kind.setCurrentIndex(self.kind.findData(base.transport))
-        self.kind.setEnabled(self._shown is None)
-        self.line.setText("" if blank else shlex.join((base.command, *base.args)) if base.command else "")
-        self.url.setText(base.url)
-        self.folder.setText(base.folder)
-        self.client_id.setText(base.client_id)
-        self.scopes.setText(base.scopes)
-        self.client_secret.clear()
+        kept = config or McpServer(name="x", command="x")
+        self.show_values(kept)
+        self._filling = True
+        if config is None:
+            for key in ("name", "command"):
+                self.fields[key].show(self.controls[key], "")
+        if not stored:
+            for key, values, kind in (("env", kept.env, "env:"), ("headers", kept.headers, "header:")):
+                mine = {name.removeprefix(kind): text for name, text in (secrets or {}).items() if name.startswith(kind)}
+                cast(ValueRows, self.controls[key]).show_values(values, mine, stored=False)
+        self._filling = False
+        for key in ("name", "transport"):
+            self.controls[key].setEnabled(config is None or not stored)
         self.show_client_secret(stored=False)
-        self.timeout.blockSignals(True)
-        self.timeout.setValue(round(base.timeout_s))
-        self.timeout.blockSignals(False)
-        self.sandbox.setChecked(base.sandbox)
-        self.older.setChecked(base.older_protocol)
-        self.enabled.setChecked(base.enabled)
-        for rows, values, kind in ((self.env, base.env, "env:"), (self.headers, base.headers, "header:")):
-            mine = {key.removeprefix(kind): text for key, text in known.items() if key.startswith(kind)}
-            rows.show_values(values, mine, stored=stored)
         self._show_kind()
 
-    def config(self) -> McpServer:
-        """What is entered. Raises ``UsageError``."""
-        stdio = self.kind.currentData() == "stdio"
+    def value(self, kept: BaseModel, key: str) -> Any:
+        if key == "command" and isinstance(kept, McpServer):
+            return shlex.join((kept.command, *kept.args)) if kept.command else ""
+        return super().value(kept, key)
+
+    def values(self) -> dict[str, Any]:
+        found, stdio = super().values(), self._stdio
         try:
-            words = shlex.split(self.line.text()) if stdio else []
+            words = shlex.split(found["command"]) if stdio else []
         except ValueError:
             raise UsageError(N_("The command has an unclosed quotation mark.")) from None
-        fields = {
-            "name": self.name.text().strip(),
-            "transport": self.kind.currentData(),
-            "command": words[0] if words else "",
-            "args": tuple(words[1:]),
-            "env": self.env.read()[0] if stdio else {},
-            "folder": self.folder.text().strip() if stdio else "",
-            "sandbox": self.sandbox.isChecked() and stdio,
-            "url": "" if stdio else self.url.text().strip(),
-            "headers": {} if stdio else self.headers.read()[0],
-            "client_id": "" if stdio else self.client_id.text().strip(),
-            "scopes": "" if stdio else self.scopes.text().strip(),
-            "timeout_s": float(self.timeout.value()),
-            "older_protocol": self.older.isChecked(),
-            "enabled": self.enabled.isChecked(),
-        }
-        kept = {name: getattr(self._base, name) for name in ("tools_off", "roots", "source", "keyring")}
-        return checks.build(McpServer, _("MCP server"), **kept, **fields)
+        usual, of_the_other = McpServer.model_fields, set(REMOTE if stdio else LOCAL) & found.keys()
+        other = {key: usual[key].get_default(call_default_factory=True) for key in of_the_other}
+        return {**found, **other, "command": words[0] if words else "", "args": tuple(words[1:])}
+
+    def made(self) -> McpServer:
+        """What is entered. Raises ``UsageError``."""
+        return checks.build(McpServer, _("MCP server"), **self.values())
 
     def secrets(self) -> dict[str, str]:
         """What was typed for the keyring, by ``env:NAME``, ``header:NAME`` or ``client:secret``. Raises ``UsageError``."""
-        stdio = self.kind.currentData() == "stdio"
-        rows, kind = (self.env, "env") if stdio else (self.headers, "header")
-        found = {f"{kind}:{name}": text for name, text in rows.read()[1].items()}
-        secret = "" if stdio else self.client_secret.text().strip()
-        if secret and not self.client_id.text().strip():
+        key, kind = ("env", "env") if self._stdio else ("headers", "header")
+        found = {f"{kind}:{name}": text for name, text in cast(ValueRows, self.controls[key]).read()[1].items()}
+        secret = "" if self._stdio else super().secrets().get("client_secret", "")
+        if secret and not self.fields["client_id"].read(self.controls["client_id"]):
             raise UsageError(N_("A client secret needs a client ID."))
         return {**found, "client:secret": secret} if secret else found
 
     def show_client_secret(self, *, stored: bool) -> None:
         """Whether the keyring has the secret of the client."""
-        say(self.client_secret, hint=N_("stored – type to replace") if stored else N_("none, or the secret that came with the ID"))
+        hint = N_("stored – type to replace") if stored else N_("none, or the secret that came with the ID")
+        say(self.controls["client_secret"], hint=hint)
 
     def complete(self) -> bool:
         """Whether there is enough to be tried."""
-        return bool(self.name.text().strip()) and bool((self.line if self.kind.currentData() == "stdio" else self.url).text().strip())
+        needed = ("name", "command" if self._stdio else "url")
+        return all(self.fields[key].read(self.controls[key]) for key in needed)
 
     def edited(self) -> bool:
-        """Whether something differs from what is stored."""
-        if self._shown is None:
-            return True
+        """Whether something differs from what is stored; a row that is not whole does."""
         try:
-            return bool(self.secrets()) or self.config() != self._shown
+            return super().edited()
         except UsageError:
             return True
 
-    def _kind_chosen(self) -> None:
-        self._show_kind()
-        self.changed.emit()
+    @property
+    def _stdio(self) -> bool:
+        return bool(self.fields["transport"].read(self.controls["transport"]) == "stdio")
 
     def _show_kind(self) -> None:
-        stdio = self.kind.currentData() == "stdio"
-        for field in (self.line, self.folder, self.env):
-            self._cells[field].setVisible(stdio)
-        self.sandbox.setVisible(stdio)
-        self._boxed.setVisible(stdio)
-        for field in (self.url, self.headers, self.client_id, self.client_secret, self.scopes):
-            self._cells[field].setVisible(not stdio)
+        for key in (*LOCAL, *REMOTE):
+            self.show_field(key, (key in LOCAL) == self._stdio)

@@ -62,9 +62,9 @@ class UsageTable(QTableWidget):
             counts = (total.requests, usage.tokens_input, usage.tokens_cached, usage.tokens_output)
             told = [*map(number, counts)]
             told[2] = " · ".join(filter(None, (told[2], saved_words(total))))
-            whole = (name, *told, cost_words(total), duration(total.duration_ms) if total.duration_ms else "–")
-            shown = (name, number(total.requests), *map(tokens, counts[1:]), cost_words(total, short=True), whole[-1])
-            for column, (text, said) in enumerate(zip(shown, whole, strict=True)):
+            exact = (name, *told, cost_words(total), duration(total.duration_ms) if total.duration_ms else "–")
+            shown = (name, number(total.requests), *map(tokens, counts[1:]), cost_words(total, short=True), exact[-1])
+            for column, (text, said) in enumerate(zip(shown, exact, strict=True)):
                 item = QTableWidgetItem(visible(text))
                 item.setTextAlignment(RIGHT if column else LEFT)
                 item.setToolTip(visible(said))

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QDate
 from PySide6.QtWidgets import QPushButton
 
-from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.wording import size
-from atelier_desk.desktop.settings.busy import Busy
+from atelier_desk.desktop.settings.busy import Busy, Outcome
 from atelier_desk.desktop.settings.fields import Number
 from atelier_desk.desktop.settings.files import ask_folder, ask_open, ask_save, confirm
 from atelier_desk.desktop.settings.held_list import HeldList
@@ -141,17 +140,12 @@ class DataPage(RowsPage):
     def _run(self, busy: Busy, what: Text, work: Callable[[], Coroutine[Any, Any, Any]], done: Callable[[Any], str]) -> None:
         """One longer work at a time on a line; its outcome stays there."""
 
-        async def job() -> None:
-            try:
-                result = await work()
-            except Exception as error:
-                busy.note(error_text(error), "error")
-            else:
-                damaged = _damaged(result)
-                busy.note("\n".join([done(result), *damaged]), "error" if damaged else "ok")
+        async def job() -> Outcome:
+            result = await work()
+            return lambda: "\n".join([done(result), *_damaged(result)]), "error" if _damaged(result) else "ok"
 
         if not busy.running:
-            busy.watch(self.jobs.start(job()), what)
+            busy.run(self.jobs, busy, job, what)
 
     def create_backup(self, path: Path) -> None:
         """Write a backup to ``path`` and open it."""
@@ -218,10 +212,10 @@ class DataPage(RowsPage):
     def _while_closed(self, busy: Busy, what: Text, work: Callable[[Path], Coroutine[Any, Any, Any]], done: Callable[[Any], str]) -> None:
         """Work on the data folder while no engine has it; it cannot be stopped."""
         if not (self.backup_busy.running or self.compact_busy.running) and self._root is not None:
-            busy.watch(self.jobs.start(self._closed(busy, partial(work, self._root), done)), what, on_stop=lambda: None)
+            busy.run(self.jobs, busy, partial(self._closed, partial(work, self._root), done), what)
             busy.stop.hide()
 
-    async def _closed(self, busy: Busy, work: Callable[[], Coroutine[Any, Any, Any]], done: Callable[[Any], str]) -> None:
+    async def _closed(self, work: Callable[[], Coroutine[Any, Any, Any]], done: Callable[[Any], str]) -> Outcome:
         closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
         def note_closed() -> None:
@@ -234,12 +228,9 @@ class DataPage(RowsPage):
         self.bridge.engine_closed.disconnect(note_closed)
         try:
             result = await work()
-        except Exception as error:
-            busy.note(error_text(error), "error")
-        else:
-            busy.note(done(result), "ok")
         finally:
             self.bridge.start_engine()
+        return partial(done, result), "ok"
 
     def export_to(self, folder: Path) -> None:
         """Write every table as JSON lines."""

@@ -180,9 +180,9 @@ class McpPage(ListFormPage["McpStatus"]):
 
     def show_form(self, row: McpStatus | None) -> None:
         if row is not None or self._asked is None:
-            self.form.show_config(row.config if row is not None else None)
+            self.form.show_server(row.config if row is not None else None)
         else:
-            self.form.show_config(self._asked.config, stored=False, secrets=self._asked.secrets)
+            self.form.show_server(self._asked.config, stored=False, secrets=self._asked.secrets)
         for card in (self._tools_card, self._agents_card, self._calls_card, self._roots_card, self._log_card):
             _show(card, row is not None)
 
@@ -303,7 +303,7 @@ class McpPage(ListFormPage["McpStatus"]):
         self.begin_new()
         self.reveal(self.form)
         (
-            self.form.name if found is None else self.form.line if found.config and found.config.transport == "stdio" else self.form.url
+            self.form.name if found is None else self.form.command if found.config and found.config.transport == "stdio" else self.form.url
         ).setFocus()
 
     # doing --------------------------------------------------------------------------------------------------------------------------
@@ -313,7 +313,7 @@ class McpPage(ListFormPage["McpStatus"]):
 
         async def work() -> Outcome:
             if self.editing():
-                return _outcome(await self.bridge.engine.mcp.test_draft(self.form.config(), self.form.secrets()))
+                return _outcome(await self.bridge.engine.mcp.test_draft(self.form.made(), self.form.secrets()))
             health = await self.bridge.engine.mcp.test(self.chosen)
             await self.load()
             return _outcome(health)
@@ -332,7 +332,7 @@ class McpPage(ListFormPage["McpStatus"]):
         self.try_form(what, work)
 
     async def save_form(self) -> Saved:
-        config, secrets = self.form.config(), self.form.secrets()
+        config, secrets = self.form.made(), self.form.secrets()
         if self.adding and self._bundle and self._asked is not None and self._asked.config is not None:
             answers = {**secrets, **{f"env:{name}": text for name, text in config.env.items() if text}}
             await self.bridge.engine.mcp_import.add(self._asked, answers, name=config.name, bundle_file=self._bundle)

@@ -5,19 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtWidgets import QCheckBox, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QPushButton
 
 from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.panes.memory.list import TYPE_WORDS
 from atelier_desk.desktop.panes.wording import number
-from atelier_desk.desktop.settings.busy import Busy
+from atelier_desk.desktop.settings.busy import Busy, Outcome
+from atelier_desk.desktop.settings.fields import Choice, Line, Number, Offered, Toggle
 from atelier_desk.desktop.settings.files import ask_open, ask_save, read_text, write_text
+from atelier_desk.desktop.settings.form import Form
 from atelier_desk.desktop.settings.held_list import HeldList
-from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
+from atelier_desk.desktop.settings.rows import RowsPage, Section
 from atelier_desk.desktop.widgets import FlowLayout, control, label, say
-from atelier_desk.desktop.widgets.inputs import ComboBox, SpinBox
 from atelier_desk.domain import limits
 from atelier_desk.domain.from_elsewhere import HeldKind
 from atelier_desk.domain.memory import REEMBED, MemoryType
@@ -29,7 +30,6 @@ from atelier_desk.llm.embedders import installing
 from atelier_desk.llm.registry import provider_types
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
     from atelier_desk.domain.stream.event import Topic
 
 REMOTE = {entry.kind: entry.title for entry in provider_types() if entry.embeds}
@@ -49,89 +49,86 @@ PROGRESS = 80
 JSON_KINDS = N_("JSON (*.json)")
 
 
+REMEMBERED = Section(
+    N_("WHAT AGENTS REMEMBER"),
+    Toggle(
+        "memories_ask",
+        N_("Ask me at the end of a run"),
+        N_(
+            "Memories that an agent proposes for all workflows apply to its own workflow only until you approve them at the end of the run."
+        ),
+        "memory-ask",
+    ),
+    Choice(
+        "memories_at_end",
+        N_("Suggest memories with the model"),
+        N_("Sends one short, counted request to the turn's model. Its suggestions wait for your approval at the end of the turn."),
+        "memory-at-end",
+        choices=AT_END,
+    ),
+)
+EMBEDDER = (
+    Choice("kind", N_("Embedder"), N_("Finds memories by meaning, not only by their words."), choices=KINDS),
+    Offered("provider", N_("Provider")),
+    Line("model", N_("Model")),
+    Number("dimension", N_("Dimension"), N_("0 uses the model's default."), optional=True, below=True),
+)
+
+
 @settings_page("memory", order=50, icon="brain", title=N_("Memory"))
-class MemoryPage(SettingsPage):
+class MemoryPage(RowsPage):
     """Embedder with provider, model and dimension; counts; export, import, vectors anew."""
 
     topics = ("memory", "provider", "settings")
 
-    def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
-        super().__init__(bridge, parent)
-        self._saved = EmbedderSettings()
-        self._loaded = False
+    def build(self) -> None:
+        self._saved: EmbedderSettings | None = None
         self._providers: list[ProviderConfig] = []
+        self._state: dict[str, Any] = {}
+        self._described: dict[str, Any] = {}
         card = self.section(N_("EMBEDDER"))
         self.held = HeldList(self, lambda grant: grant.kind is HeldKind.EMBEDDER)
         card.body.addWidget(self.held)
-        self.kind = control(ComboBox(self), "embedder-kind")
-        self.provider = control(ComboBox(self), "embedder-provider")
-        self.model = control(QLineEdit(self), "embedder-model")
-        self.dimension = control(SpinBox(self), "embedder-dimension")
-        self.dimension.setRange(0, 8192)
-        for kind, _text in KINDS:
-            self.kind.addItem("", kind)
-        say(self.kind, items=[text for _kind, text in KINDS])
-        about = N_("Finds memories by meaning, not only by their words.")
-        self._kind_row = self.row(card, self.kind, N_("Embedder"), about, stretch=True)
-        self._provider_row = self.row(card, self.provider, N_("Provider"), stretch=True)
-        self._model_row = self.row(card, self.model, N_("Model"), stretch=True)
-        self._dimension_row = self.row(card, self.dimension, N_("Dimension"), N_("0 uses the model's default."), stretch=True)
+        self.form = Form(EmbedderSettings, self, "embedder", *EMBEDDER)
+        for field in EMBEDDER:
+            self.form.row(self, card, field.key)
         self.install = control(QPushButton(self), "embedder-install", N_("Install"), on=self._install)
         self._install_row = self.row(card, self.install, N_("Package"))
         self.apply = control(QPushButton(self), "embedder-apply", N_("Use this embedder"), look="primary", on=self._apply)
         self.reembed = control(QPushButton(self), "memory-reembed", N_("Recompute embeddings"), on=self._reembed)
-        buttons = FlowLayout(spacing=8)
-        buttons.addWidget(self.apply)
-        buttons.addWidget(self.reembed)
         self.pause = control(QPushButton(self), "memory-reembed-pause", N_("Pause"), on=self._pause)
-        buttons.addWidget(self.pause)
-        self._state: dict[str, Any] = {}
+        buttons = FlowLayout(spacing=8)
+        for button in (self.apply, self.reembed, self.pause):
+            buttons.addWidget(button)
         card.body.addLayout(buttons)
         self.busy = Busy(self)
         card.body.addWidget(self.busy)
-        asking = self.section(N_("WHAT AGENTS REMEMBER"))
-        self.ask = control(QCheckBox(self), "memory-ask")
-        self.ask.clicked.connect(lambda on: self.jobs.once("ask", lambda: self.bridge.engine.settings.update(memories_ask=on)))
-        about = N_(
-            "Memories that an agent proposes for all workflows apply to its own workflow only until you approve them at the end of the run."
-        )
-        self.row(asking, self.ask, N_("Ask me at the end of a run"), about)
-        self.at_end = control(ComboBox(self), "memory-at-end")
-        for value, _text in AT_END:
-            self.at_end.addItem("", value)
-        say(self.at_end, items=[text for _value, text in AT_END])
-        self.at_end.activated.connect(lambda _index: self._save_at_end())
-        about = N_("Sends one short, counted request to the turn's model. Its suggestions wait for your approval at the end of the turn.")
-        self.row(asking, self.at_end, N_("Suggest memories with the model"), about)
+        self.add(REMEMBERED)
         stats = self.section(N_("STORED MEMORIES"))
-        self.stats = control(label("", "muted", self, wrap=True), "memory-stats")
+        self.stats = control(label("", "muted", self, wrap=True), "memory-stats", self._counts)
         stats.body.addWidget(self.stats)
         move = self.section(N_("EXPORT AND IMPORT"))
         self.moving = Busy(self)
         self.deed(move, N_("Export memories"), N_("One JSON file, without embeddings."), N_("Export…"), self._ask_export)
         self.deed(move, N_("Import memories"), N_("Existing memories are not changed."), N_("Import…"), self._ask_import)
         move.body.addWidget(self.moving)
-        self.end()
-        self.kind.currentIndexChanged.connect(lambda _index: self._show_fields())
-        for signal in (self.provider.currentIndexChanged, self.model.textChanged, self.dimension.valueChanged):
-            signal.connect(lambda _value: self._check())
-        self._check()
+        self.form.changed.connect(self._show_fields)
+        self._show_fields()
 
     async def load(self) -> None:
         settings: Settings = await self.bridge.engine.settings.get()
-        providers: list[ProviderConfig] = await self.bridge.engine.providers.list()
-        self._providers = providers
+        self._providers = await self.bridge.engine.providers.list()
         await self.held.load()
-        self.ask.setChecked(settings.memories_ask)
-        self.at_end.setCurrentIndex(self.at_end.findData(settings.memories_at_end))
-        if settings.embedder != self._saved or not self._loaded:
-            self._loaded, self._saved = True, settings.embedder
-            self._fill()
+        self.show_settings(settings)
+        if settings.embedder != self._saved:
+            self._saved = settings.embedder
+            self.form.show_values(settings.embedder)
+        self._show_fields()
         running = await self.bridge.engine.memories.reembed_progress()
         self._show_state(await self.bridge.engine.memories.reembed_state(), running)
         self._check()
-        described = await self.bridge.engine.memories.describe()  # last: of many thousands it takes a moment
-        say(self.stats, lambda: self._counts(described))
+        self._described = await self.bridge.engine.memories.describe()  # last: of many thousands it takes a moment
+        say(self.stats)
 
     def _on_changed(self, topic: Topic, id: str) -> None:
         if topic == "memory" and id == REEMBED and self._state.get("state") == "running":
@@ -153,33 +150,21 @@ class MemoryPage(SettingsPage):
             self.busy.note(_("Embeddings computed: {done} of {total}. Search keeps working.", done=number(done), total=number(total)))
         self.busy.set_progress(done, total)
 
-    def _save_at_end(self) -> None:
-        chosen = self.at_end.currentData()
-        self.jobs.start(self.bridge.engine.settings.update(memories_at_end=chosen))
-
-    def _fill(self) -> None:
-        saved = self._saved
-        self.kind.setCurrentIndex(max(0, self.kind.findData(saved.kind)))
-        self.model.setText(saved.model)
-        self.dimension.setValue(saved.dimension or 0)
-        self._show_fields()
-        self.provider.setCurrentIndex(max(0, self.provider.findText(saved.provider)))
+    def _kind(self) -> str:
+        return str(self.form.read()["kind"])
 
     def _show_fields(self) -> None:
-        kind = self.kind.currentData()
-        chosen = self.provider.currentText()
-        self.provider.clear()
-        self.provider.addItems([p.name for p in self._providers if p.kind == kind])
-        self.provider.setCurrentIndex(max(0, self.provider.findText(chosen)))
-        for row in (self._provider_row, self._dimension_row):
-            row.setVisible(kind in REMOTE)
-        self._model_row.setVisible(kind in REMOTE or kind == installing.PACKAGE)
+        kind = self._kind()
+        self.form.offer("provider", [each.name for each in self._providers if each.kind == kind])
+        for key in ("provider", "dimension"):
+            self.form.show_field(key, kind in REMOTE)
+        self.form.show_field("model", kind in REMOTE or kind == installing.PACKAGE)
         self._show_install()
         self._check()
 
     def _show_install(self) -> None:
         """The button beside an embedder whose package is missing; where none can be added, what to do instead."""
-        self._install_row.setVisible(self.kind.currentData() == installing.PACKAGE and not installing.installed())
+        self._install_row.setVisible(self._kind() == installing.PACKAGE and not installing.installed())
         possible = installing.can_install()
         self.install.setVisible(possible)
         hint = _("Not installed. With PyTorch, {size} MB are downloaded from the package index.", size=number(installing.DOWNLOAD_MB))
@@ -192,67 +177,51 @@ class MemoryPage(SettingsPage):
             nonlocal said
             said = shorten(line, PROGRESS)
 
-        async def job() -> None:
+        async def work() -> Outcome:
             try:
                 await self.bridge.engine.settings.install_embedder(told)
-            except Exception as error:
-                self.busy.note(error_text(error), "error")
-            else:
-                self.busy.note(_("Installed. “Use this embedder” switches to it."), "ok")
             finally:
                 self.install.setEnabled(True)
-                self._show_install()
+            self._show_install()
+            return lambda: _("Installed. “Use this embedder” switches to it."), "ok"
 
-        working = self.jobs.once("install", job)
-        if working is not None:
+        if self.busy.run(self.jobs, "install", work, lambda: _("Installing: {line}", line=said)) is not None:
             self.install.setEnabled(False)
-            self.busy.watch(working, lambda: _("Installing: {line}", line=said))
 
     def _entered(self) -> EmbedderSettings:
-        kind = self.kind.currentData()
-        remote = kind in REMOTE
-        return EmbedderSettings(
-            kind=kind,
-            provider=self.provider.currentText() if remote else "",
-            model=self.model.text().strip() if remote or kind == installing.PACKAGE else "",
-            dimension=(self.dimension.value() or None) if remote else None,
-        )
+        entered, kind = self.form.read(), self._kind()
+        named = {"model"} if kind == installing.PACKAGE else set(entered) if kind in REMOTE else set()
+        return EmbedderSettings(**{key: value for key, value in entered.items() if key in named | {"kind"}})
 
     def _check(self) -> None:
-        entered = self._entered()
+        entered, saved = self._entered(), self._saved or EmbedderSettings()
         complete = entered.kind not in REMOTE or bool(entered.provider and entered.model)
-        self.apply.setEnabled(complete and entered != self._saved)
-        self.reembed.setEnabled(self._saved.kind != "none" and not self.busy.running and self._state.get("state") != "running")
+        self.apply.setEnabled(complete and entered != saved)
+        self.reembed.setEnabled(saved.kind != "none" and not self.busy.running and self._state.get("state") != "running")
 
     def _apply(self) -> None:
         entered = self._entered()
 
-        async def job() -> None:
+        async def work() -> Outcome:
             try:
                 await self.bridge.engine.settings.update(embedder=entered)
-            except Exception as error:
+            finally:
                 self._show_install()  # a missing package is refused with the button that installs it
-                self.busy.note(error_text(error), "error")
-                return
             self._saved = entered
             self._check()
-            self.busy.note(_("Saved. Embeddings are recomputed in the background; search keeps working."), "ok")
+            return lambda: _("Saved. Embeddings are recomputed in the background; search keeps working."), "ok"
 
-        self.jobs.once("embedder", job)
+        self.busy.run(self.jobs, "embedder", work)
 
     def _reembed(self) -> None:
-        async def job() -> None:
+        async def work() -> Outcome:
             try:
                 done = await self.bridge.engine.memories.reembed()
-            except Exception as error:
-                self.busy.note(error_text(error), "error")
-            else:
-                self.busy.note(ngettext("{number} embedding computed", "{number} embeddings computed", done, number=number(done)), "ok")
-            self.reembed.setEnabled(True)
+            finally:
+                self.reembed.setEnabled(True)
+            return lambda: ngettext("{number} embedding computed", "{number} embeddings computed", done, number=number(done)), "ok"
 
-        working = self.jobs.once("reembed", job)
-        if working is not None:
-            self.busy.watch(working, N_("Computing embeddings…"))
+        self.busy.run(self.jobs, "reembed", work, N_("Computing embeddings…"))
         self.reembed.setEnabled(False)
 
     def _show_state(self, state: dict[str, Any], running: tuple[int, int] | None) -> None:
@@ -291,7 +260,8 @@ class MemoryPage(SettingsPage):
 
         self.jobs.once("pause", job)
 
-    def _counts(self, described: dict[str, Any]) -> str:
+    def _counts(self) -> str:
+        described = self._described
         total = int(described.get("total") or 0)
         lines = [
             ngettext(
@@ -325,22 +295,15 @@ class MemoryPage(SettingsPage):
     def import_from(self, path: Path) -> None:
         """Read exported memories; those that are there already are left alone."""
 
-        async def job() -> None:
-            try:
-                text = await read_text(path, limits.MEMORY_FILE)
-                counts = await self.bridge.engine.memories.import_(text)
-            except Exception as error:
-                self.moving.note(error_text(error), "error")
-                return
+        async def work() -> None:
+            counts = await self.bridge.engine.memories.import_(await read_text(path, limits.MEMORY_FILE))
             toast(
                 self,
                 _("{added} added, {overwritten} overwritten, {skipped} skipped", **{each: number(count) for each, count in counts.items()}),
             )
             self.reload()
 
-        working = self.jobs.once("import", job)
-        if working is not None:
-            self.moving.watch(working, N_("Importing…"))
+        self.moving.run(self.jobs, "import", work, N_("Importing…"))
 
     def _ask_export(self) -> None:
         ask_save(self, _("Export memories"), "memories.json", _(JSON_KINDS), self.export_to)

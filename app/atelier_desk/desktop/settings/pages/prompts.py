@@ -106,6 +106,8 @@ class PromptsPage(ListFormPage[Prompt]):
         self.nothing.setVisible(not self.list.count())
 
     def _nothing(self) -> str:
+        if self.listed():
+            return ""
         return _("No results") if self.things else _("No prompts yet. Write one, or import a file from another program.")
 
     def heading(self, prompt: Prompt | None) -> str:

@@ -129,12 +129,10 @@ class WebPage(FormPage):
     def _has_key(self) -> bool:
         return self._state is not None and self._kind() in self._state.keys
 
-    def entered(self) -> Any:
-        """What does not belong to the service that is chosen is left out."""
-        entered = super().entered()
-        keyed = ENGINES[self._kind()].keyed
-        left_out = {} if keyed else {"key_env": ""} | ({} if _with_address(self._kind()) else {"address": ""})
-        return entered.model_copy(update=left_out) if entered is not None else None
+    def values(self) -> dict[str, Any]:
+        kind = self._kind()
+        without = {"key_env": not ENGINES[kind].keyed, "address": not _with_address(kind)}
+        return super().values() | {key: "" for key, absent in without.items() if absent}
 
     def complete(self, entered: WebSettings) -> bool:
         return entered.search != "searxng" or bool(entered.address)

@@ -1,0 +1,109 @@
+"""A form of declared fields: what is shown is read back, what a person changes is told, and what is wrong is said under its field."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, Field
+from PySide6.QtWidgets import QLineEdit, QWidget
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.settings.fields import Address, Choice, Line, Lines, Names, Number, Offered, Secret, Toggle
+from atelier_desk.desktop.settings.form import Form
+
+
+class Inner(BaseModel):
+    most: int | None = Field(default=None, ge=0)
+
+
+class Thing(BaseModel):
+    name: str = Field(default="a", max_length=4)
+    url: str = ""
+    text: str = ""
+    tags: tuple[str, ...] = ()
+    on: bool = False
+    heat: float | None = Field(default=None, ge=0, le=2)
+    way: str | None = None
+    model: str = ""
+    inner: Inner = Inner()
+    kept: str = "not offered"
+
+
+FIELDS = (
+    Line("name", "Name"),
+    Address("url", "Address"),
+    Lines("text", "Text"),
+    Names("tags", "Tags"),
+    Toggle("on", "On"),
+    Number("heat", "Heat", step=0.1, places=2, zero="none", optional=True, below=True),
+    Choice("way", "Way", choices=((None, "Any"), ("up", "Up"))),
+    Offered("model", "Model", free=True),
+    Number("inner.most", "Most", most=100, zero="no limit", optional=True),
+    Secret("key", "Key"),
+)
+FULL: dict[str, Any] = {
+    "name": "b", "url": "https://x.org", "text": "t\nu", "tags": ("one", "two"), "on": True, "heat": 0.0, "way": "up", "model": "m",
+    "inner": Inner(most=7), "kept": "also",
+}  # fmt: skip
+
+
+@pytest.fixture
+def form(qtbot: QtBot) -> Form:
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    made = Form(Thing, parent, "thing", *FIELDS)
+    for key in made.fields:
+        made.cell(key)
+    made.__dict__["above"] = parent  # which Qt does not keep
+    return made
+
+
+@pytest.mark.parametrize("thing", [Thing(), Thing(**FULL), Thing(way="of a file")], ids=("empty", "full", "not offered"))
+def test_what_is_shown_is_read_back_and_is_no_change(form: Form, thing: Thing) -> None:
+    told: list[object] = []
+    form.changed.connect(lambda: told.append(1))
+    form.show_values(thing)
+    assert (form.made(), form.edited(), told) == (thing, False, [])
+
+
+@pytest.mark.parametrize("key", [key for key in FULL if key not in ("kept", "inner")] + ["inner.most"])
+def test_a_change_of_any_field_is_told_and_taken_back(form: Form, key: str) -> None:
+    told: list[object] = []
+    form.show_values(Thing())
+    form.changed.connect(lambda: told.append(1))
+    value = FULL["inner"].most if key == "inner.most" else FULL[key]
+    form.fields[key].show(form.controls[key], value)
+    assert told
+    assert (form.edited(), form.read()[key]) == (True, value)
+    form.show_values(Thing())
+    assert not form.edited()
+
+
+def test_a_secret_is_a_change_and_no_part_of_the_model(form: Form) -> None:
+    form.show_values(Thing())
+    key = form.controls["key"]
+    assert isinstance(key, QLineEdit)
+    key.setText(" typed ")
+    assert (form.secrets(), form.edited(), "key" in form.values()) == ({"key": "typed"}, True, False)
+    assert key.echoMode() is QLineEdit.EchoMode.Password
+    form.show_values(Thing())
+    assert (form.secrets(), key.text()) == ({}, "")
+
+
+def test_what_is_wrong_is_said_under_its_field_until_it_is_right(form: Form) -> None:
+    form.show_values(Thing())
+    form.fields["name"].show(form.controls["name"], "too long")
+    assert form.checked() is None
+    assert form.wrong(form.values()) == ("name",)
+    assert form.errors["name"].text() == "is too long: 8 of 4 characters"
+    assert not form.errors["url"].text()
+    form.fields["name"].show(form.controls["name"], "ok")
+    assert form.checked() == Thing(name="ok")
+    assert form.errors["name"].isHidden()
+
+
+def test_what_was_chosen_stays_when_others_are_offered(form: Form) -> None:
+    form.show_values(Thing(model="mine"))
+    form.offer("model", ["theirs", "others"])
+    assert (form.read()["model"], form.edited()) == ("mine", False)
