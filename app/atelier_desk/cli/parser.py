@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import builtins
+from argparse import Namespace
 from collections.abc import Sequence
 from importlib import import_module
 from keyword import iskeyword
@@ -166,7 +167,7 @@ def _without_commands() -> tuple[Parser, Adder]:
     return parser, Adder(parser.add_subparsers(dest="command", metavar=_("COMMAND")), common)
 
 
-def parse(argv: Sequence[str]) -> argparse.Namespace:
+def parse(argv: Sequence[str]) -> Namespace:
     """The arguments with the global ones always there.
 
     Raises:
@@ -181,7 +182,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     return _parse(build_parser(argv), argv)
 
 
-def _parse(parser: Parser, argv: Sequence[str]) -> argparse.Namespace:
+def _parse(parser: Parser, argv: Sequence[str]) -> Namespace:
     argv = [
         readable_name(given) if given.startswith("--attach=") or (place and argv[place - 1] == "--attach") else given
         for place, given in enumerate(argv)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
+from argparse import Namespace
 from collections.abc import Coroutine
 from typing import Any
 
@@ -25,7 +25,7 @@ from atelier_desk.engine.services.common.naming import name_from
 from atelier_desk.i18n import N_, _
 
 
-async def chat(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def chat(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     """Read a line, send it, show the answer, until the input ends. Commands begin with a slash.
 
     The first Ctrl-C clears the line, or stops the answer; the second in a row ends.
@@ -69,9 +69,7 @@ PROMPT = "› "
 class _Session:
     """The chat. ``pressed_once`` says that Ctrl-C came since the last line was entered, or since the answer began."""
 
-    def __init__(
-        self, atelier: Atelier, arguments: argparse.Namespace, out: Output, workflow: Workflow | None, attached: list[Prepared]
-    ) -> None:
+    def __init__(self, atelier: Atelier, arguments: Namespace, out: Output, workflow: Workflow | None, attached: list[Prepared]) -> None:
         self._attached = attached
         self._atelier = atelier
         self._arguments = arguments
@@ -188,7 +186,7 @@ class _Session:
             self._out.note(_("/attach needs the name of a file."), "warn")
             return
         try:
-            found = await attached_files(self._atelier, argparse.Namespace(**{**vars(self._arguments), "attach": [name]}), self._out)
+            found = await attached_files(self._atelier, Namespace(**{**vars(self._arguments), "attach": [name]}), self._out)
         except AtelierError as error:
             self._out.note(_("Error: {problem}", problem=error.localized(_)), "error")
             return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import Namespace
 
 from atelier_desk.cli.agent_options import tell_missing
 from atelier_desk.cli.answers import Answers
@@ -25,7 +25,7 @@ WORST_FIRST = (CANCELLED, FAILED, WAITING, LIMITED, ABANDONED)
 """Which exit status stands for several runs."""
 
 
-async def resume(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def resume(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     if arguments.workflow and arguments.all:
         raise UsageError(N_("Give a workflow or --all, not both."))
     raised = _amounts(arguments.raised)
@@ -58,16 +58,14 @@ async def _nothing_since(atelier: Atelier, request: Request) -> bool:
     return (await atelier.workflows.get(request.workflow_id)).stream_seq == request.since
 
 
-async def take_up(
-    atelier: Atelier, arguments: argparse.Namespace, out: Output, run: Run, resuming: argparse.Namespace | None = None
-) -> int:
+async def take_up(atelier: Atelier, arguments: Namespace, out: Output, run: Run, resuming: Namespace | None = None) -> int:
     """Go on with a run that this command began in a process that has ended, and with its stream where that stopped.
 
     ``resuming`` are the arguments of a ``resume`` that has not done yet what it was asked for.
     """
     answers = await Answers.create(atelier, out, arguments.answers)
     decisions = Decisions(atelier, out, arguments.on_approval)
-    given = resuming or argparse.Namespace(step=arguments.step, finish=False, quiet=getattr(arguments, "quiet", False))
+    given = resuming or Namespace(step=arguments.step, finish=False, quiet=getattr(arguments, "quiet", False))
     raised = _amounts(resuming.raised) if resuming else {}
     return await _resume_one(atelier, out, run, answers, decisions, given, raised, after=out.request.seq)
 
@@ -107,7 +105,7 @@ async def _resume_one(
     run: Run,
     answers: Answers,
     decisions: Decisions,
-    arguments: argparse.Namespace,
+    arguments: Namespace,
     raised: dict[str, float],
     after: int | None = None,
 ) -> int:
@@ -124,7 +122,7 @@ async def _resume_one(
     return await follower.follow(run.id, pending=True, after=after)
 
 
-async def _go_on(atelier: Atelier, run: Run, arguments: argparse.Namespace, raised: dict[str, float]) -> None:
+async def _go_on(atelier: Atelier, run: Run, arguments: Namespace, raised: dict[str, float]) -> None:
     """Let the run go on; with ``--step`` it stands before its next step, which the follower takes."""
     amounts = {LimitKind(name): amount for name, amount in raised.items()}
     if not arguments.step:

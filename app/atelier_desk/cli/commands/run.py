@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import Namespace
 from contextlib import suppress
 
 from atelier_desk.cli.agent_options import Chosen, chosen_agent, chosen_workflow, tell_missing, tell_unread
@@ -24,7 +24,7 @@ from atelier_desk.file_words import changed_words, path_words
 from atelier_desk.i18n import N_, _, ngettext
 
 
-async def run(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def run(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     begun = await _begun(atelier, out)
     if begun is not None:
         return await take_up(atelier, arguments, out, begun)
@@ -103,7 +103,7 @@ async def _new_workflow(atelier: Atelier, out: Output, name: str, who: Chosen, f
     return await atelier.workflows.create(name, who.agent_id, folders, choices=who.choices, id=out.request.key)
 
 
-async def _prompt(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> str:
+async def _prompt(atelier: Atelier, arguments: Namespace, out: Output) -> str:
     given: str | None = arguments.prompt
     if given is None:
         return await atelier.prompts.filled(arguments.own_prompt, _values(arguments.values))
