@@ -80,6 +80,12 @@ class Parser(argparse.ArgumentParser):
         options.setdefault("allow_abbrev", False)
         super().__init__(**options)
 
+    def add_argument(self, *names: str, **options: Any) -> argparse.Action:
+        """As argparse does; what has no name of its own for people is called by its name in capitals."""
+        if names and not names[0].startswith("-") and "choices" not in options:
+            options.setdefault("metavar", names[0].upper())
+        return super().add_argument(*names, **options)
+
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """As argparse does; the namespace's ``ids`` says which arguments take an id, and of what."""
         found, rest = super().parse_known_args(args, namespace)
@@ -197,6 +203,21 @@ def _parse(parser: Parser, argv: Sequence[str]) -> Namespace:
         if not hasattr(arguments, name):
             setattr(arguments, name, default)
     return arguments
+
+
+def flag(to: argparse._ActionsContainer, name: str, help: str) -> None:
+    """An option that is given or not."""
+    to.add_argument(name, action="store_true", help=help)
+
+
+def several(to: argparse._ActionsContainer, name: str, metavar: str, help: str) -> None:
+    """An option that can be given more than once; a list, empty without it."""
+    to.add_argument(name, metavar=metavar, action="append", default=[], help=help)
+
+
+def limit(to: argparse._ActionsContainer, default: int, help: str | None = None) -> None:
+    """``--limit``: how many are listed."""
+    to.add_argument("--limit", metavar="N", type=number(int, least=1), default=default, help=help)
 
 
 def number(kind: type, *, least: float) -> Any:

@@ -8,13 +8,12 @@ from collections.abc import Coroutine
 from typing import Any
 
 from atelier_desk.cli.agent_options import chosen_agent, chosen_workflow, grant, tell_missing, tell_unread
-from atelier_desk.cli.answers import Answers
 from atelier_desk.cli.attaching import attached_files
-from atelier_desk.cli.decisions import Decisions
 from atelier_desk.cli.files import workspace
 from atelier_desk.cli.follow import Follower, let_go_on
 from atelier_desk.cli.notices import TASK_STATES
 from atelier_desk.cli.output import Output
+from atelier_desk.cli.people import People
 from atelier_desk.cli.render import TextRenderer
 from atelier_desk.cli.stepper import Stepper
 from atelier_desk.domain.errors import AtelierError, UsageError
@@ -129,13 +128,10 @@ class _Session:
                 await tell_unread(self._atelier, self._out, folders)
             await tell_missing(self._atelier, self._out, (await self._atelier.workflows.get(self._workflow.id)).workspace)
             follower = await self._follower(self._workflow.id)
-            try:
+            with follower.begun():
                 run_id = await self._atelier.runs.send(
                     self._workflow.id, text, agent=who.config, agent_id=who.agent_id, attachments=self._attached
                 )
-            except BaseException:
-                follower.close()
-                raise
             self._run_id, self._attached = run_id, []
             await follower.follow(run_id)
         except AtelierError as error:
@@ -194,10 +190,9 @@ class _Session:
         self._out.note(_("{name} will be attached to the next message.", name=found[0].name))
 
     async def _follower(self, workflow_id: str) -> Follower:
-        answers = await Answers.create(self._atelier, self._out, self._arguments.answers)
-        decisions = Decisions(self._atelier, self._out, self._arguments.on_approval)
+        people = await People.create(self._atelier, self._out, self._arguments)
         stepper = Stepper(self._atelier, self._out, free=True)
-        return Follower(self._atelier, self._out, workflow_id, TextRenderer(self._out), answers, decisions, stepper, talking=True)
+        return Follower(self._atelier, self._out, workflow_id, TextRenderer(self._out), people, stepper, talking=True)
 
     async def _tasks(self) -> None:
         tasks = await self._atelier.tasks.list(self._workflow.id) if self._workflow else []

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from atelier_desk.cli.answers import Answers
-from atelier_desk.cli.decisions import Decisions
 from atelier_desk.cli.follow import Follower
 from atelier_desk.cli.output import Output
+from atelier_desk.cli.people import People
 from atelier_desk.cli.render import renderer_for
 from atelier_desk.cli.result import Result, Table
 from atelier_desk.domain.errors import UsageError
@@ -48,13 +47,9 @@ async def remove(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 async def send(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     """Send it and follow the turn to its end, as ``run`` does without questions."""
     message = await _named(atelier, arguments)
-    answers = await Answers.create(atelier, out, "ask")
-    follower = Follower(atelier, out, arguments.workflow, renderer_for(out), answers, Decisions(atelier, out, "ask"), None)
-    try:
+    follower = Follower(atelier, out, arguments.workflow, renderer_for(out), await People.create(atelier, out))
+    with follower.begun():
         run_id = await atelier.runs.send_queued(arguments.workflow, message.message_id)
-    except BaseException:
-        follower.close()
-        raise
     return await follower.follow(run_id)
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from argparse import Namespace
 
 from atelier_desk.cli.agent_options import tell_missing
-from atelier_desk.cli.answers import Answers
-from atelier_desk.cli.decisions import Decisions
 from atelier_desk.cli.follow import Follower, let_go_on
 from atelier_desk.cli.grammar.resume import LIMITS
 from atelier_desk.cli.output import Output
 from atelier_desk.cli.parser import ABANDONED, FAILED, LIMITED, WAITING
+from atelier_desk.cli.people import People
 from atelier_desk.cli.render import renderer_for
 from atelier_desk.cli.stepper import Stepper
 from atelier_desk.domain.errors import UsageError
@@ -35,8 +34,7 @@ async def resume(atelier: Atelier, arguments: Namespace, out: Output) -> int:
         statuses.append(await take_up(atelier, arguments, out, await atelier.repos.runs.get(begun), given))
         if not arguments.all:
             return statuses[0]
-    answers = await Answers.create(atelier, out, arguments.answers)
-    decisions = Decisions(atelier, out, arguments.on_approval)
+    people = await People.create(atelier, out, arguments)
     workflow = await atelier.workflows.get(arguments.workflow) if arguments.workflow else None
     alive = [run for run in await atelier.repos.runs.alive() if run.parent_run_id is None and run.id != begun]
     if workflow is not None:
@@ -49,7 +47,7 @@ async def resume(atelier: Atelier, arguments: Namespace, out: Output) -> int:
         return 0
     for id in dict.fromkeys(run.workflow_id for run in chosen):
         await tell_missing(atelier, out, (await atelier.workflows.get(id)).workspace)
-    statuses += [await _resume_one(atelier, out, run, answers, decisions, arguments, raised) for run in chosen]
+    statuses += [await _resume_one(atelier, out, run, people, arguments, raised) for run in chosen]
     return next((status for status in WORST_FIRST if status in statuses), 0)
 
 
@@ -63,11 +61,10 @@ async def take_up(atelier: Atelier, arguments: Namespace, out: Output, run: Run,
 
     ``resuming`` are the arguments of a ``resume`` that has not done yet what it was asked for.
     """
-    answers = await Answers.create(atelier, out, arguments.answers)
-    decisions = Decisions(atelier, out, arguments.on_approval)
+    people = await People.create(atelier, out, arguments)
     given = resuming or Namespace(step=arguments.step, finish=False, quiet=getattr(arguments, "quiet", False))
     raised = _amounts(resuming.raised) if resuming else {}
-    return await _resume_one(atelier, out, run, answers, decisions, given, raised, after=out.request.seq)
+    return await _resume_one(atelier, out, run, people, given, raised, after=out.request.seq)
 
 
 def _amounts(given: list[str]) -> dict[str, float]:
@@ -103,8 +100,7 @@ async def _resume_one(
     atelier: Atelier,
     out: Output,
     run: Run,
-    answers: Answers,
-    decisions: Decisions,
+    people: People,
     arguments: Namespace,
     raised: dict[str, float],
     after: int | None = None,
@@ -117,7 +113,7 @@ async def _resume_one(
         out.note(_("Resuming {name} ({id})", name=workflow.name, id=workflow.id))
     stepper = Stepper(atelier, out, free=not arguments.step)
     renderer = renderer_for(out, quiet=getattr(arguments, "quiet", False))
-    follower = Follower(atelier, out, workflow.id, renderer, answers, decisions, stepper)
+    follower = Follower(atelier, out, workflow.id, renderer, people, stepper)
     await follower.begin(run.id, _go_on(atelier, run, arguments, raised), may_be_over=after is not None)
     return await follower.follow(run.id, pending=True, after=after)
 

@@ -6,13 +6,12 @@ from argparse import Namespace
 from contextlib import suppress
 
 from atelier_desk.cli.agent_options import Chosen, chosen_agent, chosen_workflow, tell_missing, tell_unread
-from atelier_desk.cli.answers import Answers
 from atelier_desk.cli.attaching import attachments
 from atelier_desk.cli.commands.resume import take_up
-from atelier_desk.cli.decisions import Decisions
 from atelier_desk.cli.files import schema_from, workspace
 from atelier_desk.cli.follow import Follower
 from atelier_desk.cli.output import Output
+from atelier_desk.cli.people import People
 from atelier_desk.cli.render import renderer_for
 from atelier_desk.cli.stepper import Stepper
 from atelier_desk.domain import limits
@@ -34,7 +33,7 @@ async def run(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     prompt = await _prompt(atelier, arguments, out)
     existing = await chosen_workflow(atelier, arguments)
     attached = await attachments(atelier, arguments, out, existing)
-    answers = await Answers.create(atelier, out, arguments.answers)
+    people = await People.create(atelier, out, arguments)
     who = await chosen_agent(atelier, arguments, existing, schema)
     folders = workspace(out, arguments)
     workflow = existing or await _new_workflow(atelier, out, name_from(prompt), who, folders)
@@ -46,9 +45,8 @@ async def run(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     await tell_missing(atelier, out, granted)
     if not out.json and not arguments.quiet:
         await tell_unread(atelier, out, granted)
-    decisions = Decisions(atelier, out, arguments.on_approval)
     stepper = Stepper(atelier, out) if arguments.step else None
-    follower = Follower(atelier, out, workflow.id, renderer_for(out, quiet=arguments.quiet), answers, decisions, stepper)
+    follower = Follower(atelier, out, workflow.id, renderer_for(out, quiet=arguments.quiet), people, stepper)
     mode = RunMode.STEPPING if arguments.step else RunMode.AUTO
     try:
         run_id = await atelier.runs.send(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from atelier_desk.cli.answers import Answers
 from atelier_desk.cli.commands.tools import tool_named
-from atelier_desk.cli.decisions import Decisions, parse_arguments
+from atelier_desk.cli.decisions import parse_arguments
 from atelier_desk.cli.files import workspace
 from atelier_desk.cli.follow import Follower
 from atelier_desk.cli.output import Output
 from atelier_desk.cli.parser import FAILED, OK
+from atelier_desk.cli.people import People
 from atelier_desk.cli.result import Result
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import StreamEvent
@@ -23,8 +23,7 @@ async def call(atelier: Atelier, arguments: Namespace, out: Output) -> Result | 
     """Status 0 when the tool succeeded, 1 when it failed, 5 when it asks, or needs an approval, and nobody answers here."""
     tool = tool_named(atelier, arguments.name)
     given = parse_arguments(await out.read_input() if arguments.arguments == "-" else arguments.arguments)
-    answers = await Answers.create(atelier, out, arguments.answers)
-    decisions = Decisions(atelier, out, arguments.on_approval)
+    people = await People.create(atelier, out, arguments)
     folders = workspace(out, arguments)
     if arguments.workflow:
         workflow = await atelier.workflows.get(arguments.workflow)
@@ -33,12 +32,9 @@ async def call(atelier: Atelier, arguments: Namespace, out: Output) -> Result | 
     names = atelier.registry.get_all_tool_names() if tool.hands_on else []
     others = tuple(name for name in names if name != tool.name)
     renderer = _Result(tool.name)
-    follower = Follower(atelier, out, workflow.id, renderer, answers, decisions)
-    try:
+    follower = Follower(atelier, out, workflow.id, renderer, people)
+    with follower.begun():
         run_id = await atelier.runs.send(workflow.id, direct_message(tool.name, given), agent=direct_agent(tool.name, others))
-    except BaseException:
-        follower.close()
-        raise
     status = await follower.follow(run_id)
     return _shown(renderer, status, out)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from atelier_desk.cli.parser import DATABASE, Adder
+from atelier_desk.cli.parser import DATABASE, Adder, flag
 from atelier_desk.i18n import _
 
 KEY_STYLES = ("auto", "bearer", "api-key", "x-api-key", "x-goog-api-key")
@@ -19,7 +19,7 @@ def register(add: Adder) -> None:
     services = group.command("presets", _("services and programs that can be added, with what each needs"), needs=DATABASE)
     services.add_argument("search", metavar="WORDS", nargs="?", default="", help=_("only those with these words"))
     added = group.command("add", _("configure a server"))
-    added.add_argument("name", metavar="NAME")
+    added.add_argument("name")
     added.add_argument("--kind", choices=kinds, help=_("the server's API; required without --preset"))
     added.add_argument("--preset", metavar="SERVICE", default="", help=_("a service of atelier providers presets: its kind and address"))
     added.add_argument("--base-url", metavar="U", default="", help=_("the server's address, if not the default"))
@@ -27,9 +27,9 @@ def register(add: Adder) -> None:
         "--api-key-env", metavar="VAR", default="", help=_("the environment variable that holds the key; only its name is stored")
     )
     connection_options(added)
-    added.add_argument("--no-test", action="store_true", help=_("do not test the server"))
+    flag(added, "--no-test", _("do not test the server"))
     edit = group.command("edit", _("edit a server; other values are kept"))
-    edit.add_argument("name", metavar="NAME")
+    edit.add_argument("name")
     edit.add_argument("--base-url", metavar="U", help=_("the server's address; empty for the default"))
     edit.add_argument("--api-key-env", metavar="VAR", help=_("the environment variable with the key; empty to remove it"))
     connection_options(edit)
@@ -37,11 +37,11 @@ def register(add: Adder) -> None:
     switch.add_argument("--enable", action="store_true", dest="enabled", default=None, help=_("enable it"))
     switch.add_argument("--disable", action="store_false", dest="enabled", default=None, help=_("disable it"))
     remove = group.command("remove", _("remove a server and its key"))
-    remove.add_argument("name", metavar="NAME")
+    remove.add_argument("name")
     test = group.command("test", _("test a server"))
-    test.add_argument("name", metavar="NAME")
+    test.add_argument("name")
     models = group.command("models", _("the models a server offers"), needs=DATABASE)
-    models.add_argument("name", metavar="NAME")
+    models.add_argument("name")
 
 
 def connection_options(parser: argparse.ArgumentParser) -> None:
