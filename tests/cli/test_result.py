@@ -57,7 +57,8 @@ def test_people_get_lines_tables_and_notes_in_order() -> None:
     out, said, noted = terminal(as_json=False)
     tell(out, "begun")
     table = Table(("id", "text"), [("1", "two\n lines"), ("22", "x" * 70), ("3", "")])
-    more = (each for each in ("", ["nested", Note("low")]))
+    nested: list[Shown] = ["nested", Note("low")]
+    more: Iterator[Shown] = iter(["", nested])
     assert report(out, Result([], Note("high", "warn"), table, "whole\n", more)) == 0
     expected = ["begun", "id  text", "1   two lines", f"22  {'x' * 59}…", "3", "whole", "", "nested"]
     assert said.getvalue().splitlines() == expected

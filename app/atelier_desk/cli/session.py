@@ -97,8 +97,6 @@ async def _here_or_there(root: Path, arguments: Namespace, argv: Sequence[str], 
 
     Between two holders there is a moment at which the one does not answer any more and still has the folder: then it is tried again.
     """
-    from atelier_desk.cli.holding import hold  # the whole engine, which a command that another process performs needs not
-
     since, told = time.monotonic(), False
     while True:
         known = read_note(root)
@@ -108,6 +106,8 @@ async def _here_or_there(root: Path, arguments: Namespace, argv: Sequence[str], 
             if status is not None:
                 return status
             since = time.monotonic()
+        from atelier_desk.cli.holding import hold  # the engine, which a command that another process performs does without
+
         try:
             return await hold(root, arguments, argv, terminal, watch)
         except StorageError as error:

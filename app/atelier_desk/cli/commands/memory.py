@@ -59,7 +59,7 @@ async def search(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
         limit=arguments.limit, threshold=arguments.threshold,
     )  # fmt: skip
     return Result(
-        {"search_type": found.search_type, "results": [hit.model_dump(mode="json") for hit in found.hits]},
+        {"search_type": found.search_type, "results": found.hits},
         Table(
             (_("score"), _("id"), _("type"), _("text")),
             [(figures.number(hit.score, 2, trim=True), hit.memory.id, hit.memory.type.value, hit.memory.content) for hit in found.hits],

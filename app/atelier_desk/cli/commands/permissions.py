@@ -16,7 +16,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.audit import AuditDecision, AuditFilter, AuditLine, as_csv
 from atelier_desk.domain.call import Words
 from atelier_desk.domain.errors import LimitError, NotFoundError, UsageError
-from atelier_desk.domain.permission import PermissionRule, RuleScope, Verdict, by_last_use
+from atelier_desk.domain.permission import PermissionRule, RuleScope, by_last_use
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.services.common import checks
 from atelier_desk.i18n import N_, _
@@ -200,12 +200,9 @@ async def _export(atelier: Atelier, wanted: AuditFilter, arguments: Namespace, o
 
 
 def _replayed(one: Replayed) -> dict[str, Any]:
-    def plain(verdict: Verdict | None) -> dict[str, Any] | None:
-        return verdict.model_dump(mode="json") if verdict is not None else None
-
     return {
         "time": one.time.isoformat(), "run_id": one.run_id, "call_id": one.call_id, "agent": one.agent_name, "tool": one.tool,
-        "call": one.detail, "then": plain(one.said), "again": plain(one.again), "today": plain(one.today), "same": one.same,
+        "call": one.detail, "then": one.said, "again": one.again, "today": one.today, "same": one.same,
         "differs": one.differs, "answered": one.answered,
     }  # fmt: skip
 

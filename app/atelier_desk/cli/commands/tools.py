@@ -49,7 +49,7 @@ def _described(tool: Tool) -> dict[str, Any]:
 
 
 async def schema(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
-    return Result(tool_named(atelier, arguments.name).definition().model_dump(mode="json"))
+    return Result(tool_named(atelier, arguments.name).definition())
 
 
 def tool_named(atelier: Atelier, name: str) -> Tool:

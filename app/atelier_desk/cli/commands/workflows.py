@@ -134,7 +134,7 @@ async def import_(atelier: Atelier, arguments: Namespace, out: Output) -> Result
         )
     labels = {"created": _("imported"), "overwritten": _("overwritten"), "renamed": _("imported as a copy"), "skipped": _("skipped")}
     return Result(
-        {"action": imported.action, "workflow": imported.workflow.model_dump(mode="json")},
+        {"action": imported.action, "workflow": imported.workflow},
         f"{imported.workflow.id}  {imported.workflow.name}  ({labels[imported.action]})",
     )
 

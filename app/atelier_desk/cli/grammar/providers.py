@@ -6,13 +6,12 @@ import argparse
 
 from atelier_desk.cli.parser import DATABASE, Adder, flag
 from atelier_desk.i18n import _
+from atelier_desk.llm.registry import provider_types
 
 KEY_STYLES = ("auto", "bearer", "api-key", "x-api-key", "x-goog-api-key")
 
 
 def register(add: Adder) -> None:
-    from atelier_desk.llm.registry import provider_types
-
     kinds = [entry.kind for entry in provider_types()]
     group = add.group("providers")
     group.command("list", _("all providers"), needs=DATABASE)
