@@ -13,6 +13,7 @@ import pytest
 
 from atelier_desk.cli.commands import commands
 from atelier_desk.cli.output import Terminal
+from atelier_desk.cli.result import report
 from atelier_desk.domain.errors import NotFoundError, UsageError
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted import ScriptedModel
@@ -27,7 +28,7 @@ async def test_a_script_reads_writes_to_and_ends_a_command(tmp_path: Path) -> No
         async def said(handler: Any, **given: Any) -> Any:
             text = io.StringIO()
             out = Terminal(json=True, cwd=str(tmp_path), stdout=text, stderr=io.StringIO(), stdin=io.StringIO())
-            assert await handler(atelier, argparse.Namespace(**given), out) == 0
+            assert report(out, await handler(atelier, argparse.Namespace(**given), out)) == 0
             return json.loads(text.getvalue())
 
         workflow = await atelier.workflows.create()

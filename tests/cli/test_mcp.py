@@ -11,6 +11,7 @@ import pytest
 from atelier_desk.cli.commands import mcp
 from atelier_desk.cli.output import Terminal
 from atelier_desk.cli.parser import build_parser
+from atelier_desk.cli.result import report
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.secrets import KeyVault
 from tests.cli.conftest import Cli
@@ -206,7 +207,7 @@ async def test_paths_begin_where_the_command_was_typed_also_when_another_process
         async def done(*words: str) -> None:
             out = Terminal(json=True, cwd=str(tmp_path), stdout=io.StringIO(), stderr=io.StringIO(), stdin=io.StringIO())
             arguments = build_parser().parse_args(["mcp", *words])
-            assert await {"add": mcp.add, "roots": mcp.roots}[words[0]](atelier, arguments, out) == 0
+            assert report(out, await {"add": mcp.add, "roots": mcp.roots}[words[0]](atelier, arguments, out)) == 0
 
         await done("add", "near", "--no-test", "--folder", ".", "--command", "x", "./data.json")
         await done("roots", "near", "--add", ".")

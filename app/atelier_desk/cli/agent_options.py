@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +19,7 @@ from atelier_desk.i18n import N_, _
 from atelier_desk.profile_words import mode_of
 
 
-async def chosen_workflow(atelier: Atelier, arguments: argparse.Namespace) -> Workflow | None:
+async def chosen_workflow(atelier: Atelier, arguments: Namespace) -> Workflow | None:
     """The workflow to go on in; None for a new one.
 
     Raises:
@@ -49,9 +49,7 @@ class Chosen:
             await atelier.workflows.choose(workflow.id, self.choices, agent_id=self.agent_id)
 
 
-async def chosen_agent(
-    atelier: Atelier, arguments: argparse.Namespace, workflow: Workflow | None, schema: dict[str, Any] | None = None
-) -> Chosen:
+async def chosen_agent(atelier: Atelier, arguments: Namespace, workflow: Workflow | None, schema: dict[str, Any] | None = None) -> Chosen:
     """The agent to send with: the one that is named, else the workflow's, else the default one, as the options change it.
 
     ``schema`` is that of ``--schema``.
@@ -85,7 +83,7 @@ async def chosen_agent(
     return Chosen(config, agent.id, choices)
 
 
-async def chosen_model(atelier: Atelier, arguments: argparse.Namespace, agent: Agent, workflow: Workflow | None) -> Choices:
+async def chosen_model(atelier: Atelier, arguments: Namespace, agent: Agent, workflow: Workflow | None) -> Choices:
     """What was chosen for the workflow before, with the model and the effort that the options name; another agent begins with its own."""
     choices = workflow.choices if workflow is not None else Choices()
     if workflow is not None and agent.id != workflow.agent_id:
@@ -100,7 +98,7 @@ async def chosen_model(atelier: Atelier, arguments: argparse.Namespace, agent: A
     return checks.changed(choices, _("agent"), **changes) if changes else choices
 
 
-def _changes(arguments: argparse.Namespace) -> dict[str, Any]:
+def _changes(arguments: Namespace) -> dict[str, Any]:
     fields = ("tools", "tool_mode", "tool_dialect", "approval")
     found = {name: getattr(arguments, name) for name in fields if getattr(arguments, name) is not None}
     if "approval" in found:

@@ -8,9 +8,10 @@ from typing import Any
 
 from atelier_desk import form_words
 from atelier_desk.cli.approval_words import lineage
+from atelier_desk.cli.asking import Asker
 from atelier_desk.cli.files import read_text
 from atelier_desk.cli.output import Output
-from atelier_desk.domain.errors import ConflictError, UsageError
+from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.form import FieldKind, FormField
 from atelier_desk.domain.question import ACCEPT, DECLINE, QuestionType, UserQuestion, form_text
 from atelier_desk.engine.atelier import Atelier
@@ -24,26 +25,24 @@ Given = tuple[list[str], str]
 """Options and text."""
 
 
-class Answers:
-    """Where answers come from.
+class Answers(Asker[UserQuestion]):
+    """Where answers to questions come from.
 
     ``ask`` prompts when somebody is there; ``skip`` skips every question; a file holds a JSON list of answers in order, or an object from
     question texts to answers. An answer is a text, a list of options (ids, labels or numbers), an object with ``options`` and ``text``, or
     null to skip.
-
-    Attributes:
-        given: ids of the questions answered or skipped from here.
     """
+
+    how = N_("Answer with: atelier questions answer ID; then continue with: atelier resume {workflow}")
 
     def __init__(
         self, atelier: Atelier, out: Output, mode: str = "ask", *, queue: Sequence[Any] = (), by_text: dict[str, Any] | None = None
     ) -> None:
-        self._atelier = atelier
-        self._out = out
+        super().__init__(out, atelier.questions)
+        self._questions = atelier.questions
         self._mode = mode
         self._queue = list(queue)
         self._by_text = by_text or {}
-        self.given: set[str] = set()
 
     @classmethod
     async def create(cls, atelier: Atelier, out: Output, value: str) -> Answers:
@@ -63,29 +62,16 @@ class Answers:
             return cls(atelier, out, "file", by_text=content)
         raise UsageError(N_("The answers file {path} must hold a JSON list, or an object from questions to answers."), path=value)
 
-    async def answer(self, asked: UserQuestion) -> bool:
-        """Answer or skip the question; False leaves it open for later. One that somebody else answered counts as answered."""
-        try:
-            if self._mode == "skip":
-                await self._give(asked, None)
-                return True
-            if self._mode == "file":
-                return await self._from_file(asked)
-            return await self._from_terminal(asked) if self._out.interactive else False
-        except ConflictError:
-            return True
+    async def _by_option(self, asked: UserQuestion) -> bool | None:
+        if self._mode == "skip":
+            return await self._answer(asked, None)
+        return await self._from_file(asked) if self._mode == "file" else None
 
-    async def _give(self, asked: UserQuestion, answer: Given | None) -> None:
+    async def _answer(self, asked: UserQuestion, answer: Given | None) -> bool:
         """Hand in an answer, or a skip for None."""
-        self.given.add(asked.id)
-        try:
-            if answer is None:
-                await self._atelier.questions.skip(asked.id)
-            else:
-                await self._atelier.questions.answer_with(asked.id, *answer)
-        except UsageError:
-            self.given.discard(asked.id)
-            raise
+        questions = self._questions
+        await self._give(asked, questions.skip(asked.id) if answer is None else questions.answer_with(asked.id, *answer))
+        return True
 
     async def _from_file(self, asked: UserQuestion) -> bool:
         if self._queue:
@@ -95,29 +81,18 @@ class Answers:
         else:
             self._out.note(_("The answers file has no answer for: {question}", question=asked.spec.question), "warn")
             return False
-        await self._give(asked, None if value is None else _parts(value, asked))
-        return True
+        return await self._answer(asked, None if value is None else _parts(value, asked))
 
-    async def _from_terminal(self, asked: UserQuestion) -> bool:
-        self._show(asked)
-        while True:
-            typed = await (self._typed(asked) if asked.spec.asker is None else self._for_server(asked))
-            if typed == LATER:
-                return False
-            try:
-                await self._give(asked, None if isinstance(typed, str) else typed)
-                return True
-            except ConflictError:
-                raise
-            except UsageError as error:
-                self._out.note(error.localized(_), "warn")
+    async def _by_person(self, asked: UserQuestion) -> bool:
+        typed = await (self._for_agent(asked) if asked.spec.asker is None else self._for_server(asked))
+        return typed != LATER and await self._answer(asked, None if isinstance(typed, str) else typed)
 
-    async def _typed(self, asked: UserQuestion) -> Given | str:
+    async def _for_agent(self, asked: UserQuestion) -> Given | str:
         """What the person typed: options and text, or ``LATER`` or ``SKIP``."""
         kind = asked.spec.question_type
         hint = _("! skips, empty answers later")
         first = _("Answer ({hint}): ", hint=hint) if kind is QuestionType.TEXT else _("Options (numbers with commas; {hint}): ", hint=hint)
-        typed = ((await self._out.ask(first)) or "").strip()
+        typed = await self._typed(first)
         if typed in (LATER, SKIP):
             return typed
         if kind is QuestionType.TEXT:
@@ -130,7 +105,7 @@ class Answers:
         spec = asked.spec
         hint = _("yes, no, ! cancels, empty answers later")
         words = {QuestionType.FORM: _("Fill it in?"), QuestionType.URL: _("Open the page?"), QuestionType.SAMPLING: _("Allow it?")}
-        typed = ((await self._out.ask(f"{words[spec.question_type]} ({hint}): ")) or "").strip()
+        typed = await self._typed(f"{words[spec.question_type]} ({hint}): ")
         if typed in (LATER, SKIP):
             return typed
         if FormField(name="yes", kind=FieldKind.BOOLEAN).read(typed) is not True:
@@ -152,6 +127,9 @@ class Answers:
             if value is not None:
                 values[field.name] = value
         return [ACCEPT], form_text(values)
+
+    def _in_a_line(self, asked: UserQuestion) -> str:
+        return _("Waiting for an answer to {id}: {question}", id=asked.id, question=asked.spec.question)
 
     def _show(self, asked: UserQuestion) -> None:
         spec = asked.spec
@@ -192,16 +170,6 @@ def server_lines(asked: UserQuestion) -> list[str]:
         lines += [f"  | {line}" for text in (asks.system, *(each.text for each in asks.messages)) for line in text.splitlines()]
         lines.append(_(REPLY_GOES_TO, server=server))
     return lines
-
-
-async def show_pending(atelier: Atelier, out: Output, workflow_id: str) -> int:
-    """Say which answers the workflow waits for and how to give them; the number of them."""
-    pending = await atelier.questions.pending(workflow_id)
-    for asked in pending:
-        out.note(_("Waiting for an answer to {id}: {question}", id=asked.id, question=asked.spec.question), "warn")
-    if pending:
-        out.note(_("Answer with: atelier questions answer ID; then continue with: atelier resume {workflow}", workflow=workflow_id))
-    return len(pending)
 
 
 def _check_all(values: list[Any], path: str) -> None:

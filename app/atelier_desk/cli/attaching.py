@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import Namespace
 
 from atelier_desk.cli.files import path_of, workspace
 from atelier_desk.cli.output import Output
@@ -14,7 +14,7 @@ from atelier_desk.engine.attachments import Prepared, text_file
 from atelier_desk.i18n import N_, _
 
 
-async def attached_files(atelier: Atelier, arguments: argparse.Namespace, out: Output, workflow: Workflow | None = None) -> list[Prepared]:
+async def attached_files(atelier: Atelier, arguments: Namespace, out: Output, workflow: Workflow | None = None) -> list[Prepared]:
     """What ``--attach`` names, read; what looks like a secret is told, and goes along: its person named it.
 
     Raises:
@@ -39,7 +39,7 @@ async def attached_files(atelier: Atelier, arguments: argparse.Namespace, out: O
     return found
 
 
-async def attachments(atelier: Atelier, arguments: argparse.Namespace, out: Output, workflow: Workflow | None = None) -> list[Prepared]:
+async def attachments(atelier: Atelier, arguments: Namespace, out: Output, workflow: Workflow | None = None) -> list[Prepared]:
     """What goes with the prompt: that of ``--attach``, and what a pipe brings beside a prompt. Raises as ``attached_files`` does."""
     read = [arguments.prompt, *arguments.attach, arguments.answers].count("-")
     if read > 1:

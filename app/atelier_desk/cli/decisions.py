@@ -9,9 +9,10 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from atelier_desk.cli import approval_words
+from atelier_desk.cli.asking import Asker
 from atelier_desk.cli.output import Output
 from atelier_desk.domain.approval import NOBODY_TO_ASK, ApprovalRequest, ApprovalScope, ApprovalStatus
-from atelier_desk.domain.errors import AtelierError, ConflictError, UsageError
+from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.domain.text import visible_json
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.i18n import N_, _
@@ -22,76 +23,55 @@ CHOICES = {"yes": N_("yes"), "no": N_("no"), "edit": N_("edit"), "run": N_("run"
 """What a person can type, in any unambiguous short form; ``run`` allows the tool for the rest of the run."""
 
 
-class Decisions:
-    """Where decisions come from.
+class Decisions(Asker[ApprovalRequest]):
+    """Where decisions about calls come from.
 
     ``ask`` prompts when somebody is there; ``allow`` and ``deny`` decide alike about every call.
-
-    Attributes:
-        given: ids of the requests decided from here.
     """
 
-    def __init__(self, atelier: Atelier, out: Output, mode: str = "ask") -> None:
-        self._atelier = atelier
-        self._out = out
-        self._mode = mode
-        self.given: set[str] = set()
+    how = N_("Decide with: atelier approvals approve ID, or reject ID; then continue with: atelier resume {workflow}")
 
-    async def decide(self, asked: ApprovalRequest) -> bool:
-        """Decide; False leaves it open for later. One that somebody else decided counts as decided."""
-        if asked.status is not ApprovalStatus.PENDING:
-            return True
-        try:
+    def __init__(self, atelier: Atelier, out: Output, mode: str = "ask") -> None:
+        super().__init__(out, atelier.approvals)
+        self._approvals = atelier.approvals
+        self._clock = atelier.clock
+        self._mode = mode
+
+    async def _by_option(self, asked: ApprovalRequest) -> bool | None:
+        if asked.status is ApprovalStatus.PENDING:
+            if self._mode == "ask":
+                return None
             if self._mode == "allow":
                 # Nobody looks at what is asked, so a yes to the settings of a repository does not outlive the run.
                 await self._approve(asked, scope=ApprovalScope.RUN if asked.reason == "repository" else ApprovalScope.ONCE)
-                return True
-            if self._mode == "deny":
+            else:
                 await self._reject(asked, NOBODY_TO_ASK)
-                return True
-            return await self._from_terminal(asked) if self._out.interactive else False
-        except ConflictError:
-            return True
+        return True
 
     async def _approve(
         self, asked: ApprovalRequest, arguments: dict[str, Any] | None = None, scope: ApprovalScope = ApprovalScope.ONCE
     ) -> None:
-        self.given.add(asked.id)
-        try:
-            await self._atelier.approvals.approve(asked.id, arguments, scope)
-        except AtelierError:
-            self.given.discard(asked.id)
-            raise
+        await self._give(asked, self._approvals.approve(asked.id, arguments, scope))
 
     async def _reject(self, asked: ApprovalRequest, note: str) -> None:
-        self.given.add(asked.id)
-        try:
-            await self._atelier.approvals.reject(asked.id, note)
-        except AtelierError:
-            self.given.discard(asked.id)
-            raise
+        await self._give(asked, self._approvals.reject(asked.id, note))
 
-    async def _from_terminal(self, asked: ApprovalRequest) -> bool:
+    def _in_a_line(self, asked: ApprovalRequest) -> str:
+        who = approval_words.lineage(asked.lineage, asked.agent_name)
+        return _("Approval {id} needed by {agents}: {call}", id=asked.id, agents=who, call=approval_words.asked_for(asked))
+
+    def _show(self, asked: ApprovalRequest) -> None:
         first, *rest = approval_words.described(asked)
         self._out.note(first, "bold")
         for line in rest:
             self._out.note(line, "")
-        words = ", ".join(_(word) for word in CHOICES.values())
-        async with self._counted(asked):
-            while True:
-                typed = ((await self._out.ask(_("Approve it? ({choices}; empty decides later): ", choices=words))) or "").strip()
-                if not typed:
-                    return False
-                try:
-                    await self._do(_choice(typed, words), asked)
-                    return True
-                except ConflictError:
-                    raise
-                except UsageError as error:
-                    self._out.note(error.localized(_), "warn")
 
-    async def _do(self, choice: str, asked: ApprovalRequest) -> None:
-        match choice:
+    async def _by_person(self, asked: ApprovalRequest) -> bool:
+        words = ", ".join(_(word) for word in CHOICES.values())
+        typed = await self._typed(_("Approve it? ({choices}; empty decides later): ", choices=words))
+        if not typed:
+            return False
+        match _choice(typed, words):
             case "yes":
                 await self._approve(asked)
             case "run":
@@ -104,9 +84,10 @@ class Decisions:
                 await self._approve(asked, parse_arguments(typed) if typed.strip() else None)
             case _:
                 await self._reject(asked, (await self._out.ask(_("Reason for rejecting (optional, shown to the agent): "))) or "")
+        return True
 
     @contextlib.asynccontextmanager
-    async def _counted(self, asked: ApprovalRequest) -> AsyncIterator[None]:
+    async def _in_sight(self, asked: ApprovalRequest) -> AsyncIterator[None]:
         """Count the time in which the request stands in the terminal: it can be seen there."""
         ticking = asyncio.create_task(self._tick(asked.id))
         try:
@@ -119,8 +100,8 @@ class Decisions:
     async def _tick(self, approval_id: str) -> None:
         left: float | None = TICK_S
         while left is not None:
-            await self._atelier.clock.sleep(TICK_S)
-            left = await self._atelier.approvals.seen(approval_id, round(TICK_S * 1000))
+            await self._clock.sleep(TICK_S)
+            left = await self._approvals.seen(approval_id, round(TICK_S * 1000))
 
 
 def parse_arguments(text: str) -> dict[str, Any]:
@@ -146,20 +127,3 @@ def _choice(typed: str, words: str) -> str:
         if len(fitting) == 1:
             return fitting[0]
     raise UsageError(N_("{typed} is no answer; type one of: {choices}."), typed=typed, choices=words)
-
-
-async def show_pending(atelier: Atelier, out: Output, workflow_id: str) -> int:
-    """Say which calls of the workflow wait for an approval and how to give it; the number of them."""
-    pending = await atelier.approvals.pending(workflow_id)
-    for asked in pending:
-        who = approval_words.lineage(asked.lineage, asked.agent_name)
-        call = approval_words.asked_for(asked)
-        out.note(_("Approval {id} needed by {agents}: {call}", id=asked.id, agents=who, call=call), "warn")
-    if pending:
-        out.note(
-            _(
-                "Decide with: atelier approvals approve ID, or reject ID; then continue with: atelier resume {workflow}",
-                workflow=workflow_id,
-            )
-        )
-    return len(pending)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
 import logging
+from argparse import Namespace
 from collections.abc import Awaitable, Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from atelier_desk.cli.ids import complete_ids
 from atelier_desk.cli.output import Output
 from atelier_desk.cli.parser import ENGINE, FAILED, OK, TOOLS, USAGE, HelpShown, Usage, parse
+from atelier_desk.cli.result import Result, report
 from atelier_desk.domain.errors import AtelierError, CancelledByUser, UsageError
 from atelier_desk.ending import CANCELLED
 from atelier_desk.i18n import LANGUAGES, _, spoken
@@ -18,10 +19,8 @@ from atelier_desk.i18n import LANGUAGES, _, spoken
 if TYPE_CHECKING:
     from atelier_desk.engine.atelier import Atelier
 
-"""Exit statuses, fixed by the interfaces page."""
-
 log = logging.getLogger(__name__)
-Handler = Callable[[Any, argparse.Namespace, Output], Awaitable[int]]
+Handler = Callable[[Any, Namespace, Output], Awaitable[Result | int]]
 
 
 async def execute(atelier: Atelier, argv: Sequence[str], out: Output) -> int:
@@ -52,14 +51,15 @@ async def _execute(atelier: Atelier, argv: Sequence[str], out: Output) -> int:
     return await perform(atelier, arguments, out)
 
 
-async def perform(atelier: Atelier | None, arguments: argparse.Namespace, out: Output) -> int:
+async def perform(atelier: Atelier | None, arguments: Namespace, out: Output) -> int:
     """Perform a parsed command; errors become one line on standard error and a status. Cancellation goes through."""
     handler = _handler(arguments.handler)
     try:
         if atelier is not None:
             await _prepare(atelier, arguments.needs)
             await complete_ids(atelier, arguments)
-        return await handler(atelier, arguments, out)
+        done = await handler(atelier, arguments, out)
+        return report(out, done) if isinstance(done, Result) else done
     except CancelledByUser as error:
         out.note(error.localized(_), "warn")
         return CANCELLED

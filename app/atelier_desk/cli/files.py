@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,11 @@ async def read_text(out: Output, name: str, most: int = limits.IMPORT_FILE) -> s
         raise UsageError(N_("{path} cannot be read: {reason}"), path=path, reason=error.strerror or error) from None
 
 
+async def text_or_input(out: Output, given: str) -> str:
+    """What was given on the command line; standard input for ``-``."""
+    return await out.read_input() if given == "-" else given
+
+
 def _begin(path: Path, most: int) -> bytes:
     """The file, and of one that is too long one byte more than is allowed."""
     with path.open("rb") as file:
@@ -50,7 +55,7 @@ async def schema_from(out: Output, name: str) -> dict[str, Any] | None:
     return answers.schema_of(await read_text(out, name))
 
 
-def workspace(out: Output, arguments: argparse.Namespace) -> tuple[str, ...]:
+def workspace(out: Output, arguments: Namespace) -> tuple[str, ...]:
     """The folders of ``--workspace``, absolute; each must exist."""
     return folders(out, arguments.workspace)
 

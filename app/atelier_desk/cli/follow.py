@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Iterator, Mapping
+from typing import Any
 
-from atelier_desk.cli import answers as questions
-from atelier_desk.cli import decisions as approvals
-from atelier_desk.cli.answers import Answers
-from atelier_desk.cli.decisions import Decisions
+from atelier_desk.cli.asking import Asker
 from atelier_desk.cli.notices import unfinished
 from atelier_desk.cli.output import Output, ReaderGone
 from atelier_desk.cli.parser import ABANDONED, FAILED, LIMITED, OK, WAITING
+from atelier_desk.cli.people import People
 from atelier_desk.cli.render import Renderer
 from atelier_desk.cli.stepper import Stepper
 from atelier_desk.domain.errors import AtelierError, ConflictError
@@ -52,8 +51,7 @@ class Follower:
         out: Output,
         workflow_id: str,
         renderer: Renderer,
-        answers: Answers,
-        decisions: Decisions,
+        people: People,
         stepper: Stepper | None = None,
         *,
         talking: bool = False,
@@ -63,8 +61,7 @@ class Follower:
         self._out = out
         self._workflow_id = workflow_id
         self._renderer = renderer
-        self._answers = answers
-        self._decisions = decisions
+        self._people = people
         self._stepper = stepper
         self._talking = talking
         self._events: asyncio.Queue[StreamEvent | None] = asyncio.Queue()
@@ -90,13 +87,22 @@ class Follower:
             if task is not None:
                 task.cancel()
 
+    @contextlib.contextmanager
+    def begun(self) -> Iterator[None]:
+        """Around what begins a run: when it fails there is nothing to follow."""
+        try:
+            yield
+        except BaseException:
+            self.close()
+            raise
+
     async def begin(self, run_id: str, going_on: Awaitable[None], *, may_be_over: bool = False) -> None:
         """Let the run go on, which ``follow`` shows. One that is at work already, in the window that holds the data folder, is its own.
 
         Raises:
             ConflictError: it is over, and may not be.
         """
-        try:
+        with self.begun():
             try:
                 await going_on
             except ConflictError:
@@ -106,9 +112,6 @@ class Follower:
                 if not over:
                     self.owns = False
                     self._out.note(_("The run is already running."))
-        except BaseException:
-            self.close()
-            raise
 
     async def follow(self, run_id: str, *, pending: bool = False, after: int | None = None) -> int:
         """Until the run is over or its team waits; gives the exit status. Cancelling this interrupts the run: ``resume`` goes on with it.
@@ -137,10 +140,9 @@ class Follower:
                     finish()
 
     async def _ask_pending(self) -> None:
-        for asked in await self._atelier.questions.pending(self._workflow_id):
-            self._ask(asked.id, self._answer)
-        for request in await self._atelier.approvals.pending(self._workflow_id):
-            self._ask(request.id, self._decide)
+        for asker in (self._people.questions, self._people.approvals):
+            for asked_id in await asker.pending(self._workflow_id):
+                self._ask(asked_id, asker)
 
     async def _until_over(self, run_id: str) -> int:
         self._watch(run_id)
@@ -212,13 +214,13 @@ class Follower:
     def _respond(self, event: StreamEvent) -> None:
         match said := event.payload:
             case payloads.UserQuestionStart():
-                self._ask(said.user_question.question_id, self._answer)
+                self._ask(said.user_question.question_id, self._people.questions)
             case payloads.ValidationRequired():
-                self._ask(said.validation_id, self._decide)
+                self._ask(said.validation_id, self._people.approvals)
             case payloads.UserQuestionComplete():
-                self._answered(said.question_id, self._answers.given)
+                self._answered(said.question_id)
             case payloads.ValidationResponse():
-                self._answered(said.validation_id, self._decisions.given)
+                self._answered(said.validation_id)
 
     def _offer_more(self, finish: str) -> None:
         """How to have a last reply continued that is not whole."""
@@ -269,8 +271,7 @@ class Follower:
 
     async def _show_waiting(self, run: Run, *, limited: bool) -> None:
         """What the team waits for, and what to type; a limit has been told of already."""
-        asked = await questions.show_pending(self._atelier, self._out, self._workflow_id)
-        asked += await approvals.show_pending(self._atelier, self._out, self._workflow_id)
+        asked = await self._people.show_pending(self._workflow_id)
         if limited:
             return
         if run.status is RunStatus.PAUSED:
@@ -282,26 +283,20 @@ class Follower:
 
     # -- questions and decisions ---------------------------------------------------------------------------------------------------
 
-    def _ask(self, asked_id: str, ask: Callable[[str], Awaitable[bool]]) -> None:
+    def _ask(self, asked_id: str, asker: Asker[Any]) -> None:
         if asked_id in self._asking:
             return
-        task = asyncio.create_task(self._in_turn(asked_id, ask))
+        task = asyncio.create_task(self._in_turn(asked_id, asker))
         self._asking[asked_id] = task
         task.add_done_callback(lambda done: self._asked(asked_id, done))
 
-    async def _in_turn(self, asked_id: str, ask: Callable[[str], Awaitable[bool]]) -> bool:
+    async def _in_turn(self, asked_id: str, asker: Asker[Any]) -> bool:
         async with self._terminal:
             try:
-                return await ask(asked_id)
+                return await asker.settle(asked_id)
             except AtelierError as error:
                 self._out.note(_("Error: {problem}", problem=error.localized(_)), "error")
                 return False
-
-    async def _answer(self, question_id: str) -> bool:
-        return await self._answers.answer(await self._atelier.questions.get(question_id))
-
-    async def _decide(self, approval_id: str) -> bool:
-        return await self._decisions.decide(await self._atelier.approvals.get(approval_id))
 
     def _asked(self, asked_id: str, task: asyncio.Task[bool]) -> None:
         self._asking.pop(asked_id, None)
@@ -313,10 +308,10 @@ class Follower:
             self._settled = None
         self._events.put_nowait(None)
 
-    def _answered(self, asked_id: str, given: set[str]) -> None:
+    def _answered(self, asked_id: str) -> None:
         """Stop asking when it was answered from elsewhere or its time ran out; our own answer ends its task by itself."""
         task = self._asking.get(asked_id)
-        if task is not None and asked_id not in given:
+        if task is not None and asked_id not in self._people.given:
             task.cancel()
 
     async def _interrupt(self, run_id: str) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import logging
+from argparse import Namespace
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -26,7 +26,7 @@ from atelier_desk.storage.folder.version import UpgradeStep
 STAY_NOTE_S = 1.0
 
 
-async def hold(root: Path, arguments: argparse.Namespace, argv: Sequence[str], terminal: Terminal, watch: EndWatch) -> int:
+async def hold(root: Path, arguments: Namespace, argv: Sequence[str], terminal: Terminal, watch: EndWatch) -> int:
     """Open the data folder here, perform the command, and stay until what is done for other processes is done too."""
 
     def upgrading(step: UpgradeStep) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.errors import UsageError
@@ -31,7 +32,7 @@ def ids_of(parser: argparse.ArgumentParser) -> dict[str, str]:
     return {action.dest: action.id_of for action in parser._actions if hasattr(action, "id_of")}
 
 
-async def complete_ids(atelier: Atelier, arguments: argparse.Namespace) -> None:
+async def complete_ids(atelier: Atelier, arguments: Namespace) -> None:
     """Replace shortened ids by whole ones. One that begins nothing is left as it is: whoever looks for it says that it is not there.
 
     Raises:

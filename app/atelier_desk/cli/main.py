@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
+from argparse import Namespace
 from collections.abc import Sequence
 
 from atelier_desk.cli.parser import OK, USAGE, HelpShown, Usage, parse
@@ -22,7 +22,7 @@ def early_language(argv: Sequence[str]) -> str:
     return named if named in LANGUAGES else ""
 
 
-def parse_or_exit(argv: Sequence[str]) -> argparse.Namespace | int:
+def parse_or_exit(argv: Sequence[str]) -> Namespace | int:
     """The arguments, or the exit status when help, the version or an error was printed."""
     open_streams()
     set_language(early_language(argv))

@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import fields
 
 from atelier_desk import figures
-from atelier_desk.cli.output import Output, line
+from atelier_desk.cli.result import Note, Shown
 from atelier_desk.engine.services.common.mcp_status import McpHealth, McpStatus
 from atelier_desk.i18n import _, ngettext
 from atelier_desk.mcp.reading.found import FoundServer
 
 
-def tell_found(out: Output, where: str, each: FoundServer) -> None:
+def found_words(where: str, each: FoundServer) -> Iterator[Shown]:
     """The preview of a server: everything that would be run, and what it asks for. Secrets are named, never shown."""
-    line(out, f"{each.name}  ({where})")
+    yield f"{each.name}  ({where})"
     if each.problem is not None or each.config is None:
-        out.note(f"  {each.problem.localized(_) if each.problem else ''}", "error")
+        yield Note(f"  {each.problem.localized(_) if each.problem else ''}", "error")
         return
     if each.told:
-        line(out, f"  {each.told}")
-    line(out, _("  {what}: {place}", what=_("Command") if each.config.transport == "stdio" else _("Address"), place=each.config.place))
+        yield f"  {each.told}"
+    yield _("  {what}: {place}", what=_("Command") if each.config.transport == "stdio" else _("Address"), place=each.config.place)
     hidden = _("(secret)")
     asked = {ask.name for ask in each.open}
     for name, text in {**each.config.env, **each.config.headers}.items():
         if name not in asked:
-            line(out, f"  {name} = {text or hidden}")
+            yield f"  {name} = {text or hidden}"
     for ask in each.open:
-        line(out, _("  asks for {name}: {text}", name=ask.name, text=ask.told or "-"))
+        yield _("  asks for {name}: {text}", name=ask.name, text=ask.told or "-")
     for warning in each.warnings:
-        out.note(f"  {warning.localized(_)}", "warn")
+        yield Note(f"  {warning.localized(_)}", "warn")
 
 
 def preview(where: str, each: FoundServer) -> dict[str, object]:
@@ -78,33 +79,31 @@ def health_of(health: McpHealth) -> dict[str, object]:
     return {each.name: getattr(health, each.name) for each in fields(health) if each.name != "error"}
 
 
-def tell_health(out: Output, name: str, health: McpHealth) -> None:
+def health_words(name: str, health: McpHealth) -> Iterator[Shown]:
     """The verdict in a sentence; on standard error when it is bad."""
     if not health.ok:
-        out.note(health.message, "error")
+        yield Note(health.message, "error")
         return
-    text = ngettext(
+    yield ngettext(
         "{name} answers in {time} and offers {n} tool (protocol {protocol}).",
         "{name} answers in {time} and offers {n} tools (protocol {protocol}).",
         health.tools, name=name, time=figures.duration(health.latency_ms), protocol=health.protocol,
     )  # fmt: skip
-    line(out, text)
     for each in health.left_out:
-        out.note(_("Left out: {what}", what=each), "warn")
+        yield Note(_("Left out: {what}", what=each), "warn")
 
 
-def tell_waiting(out: Output, row: McpStatus) -> None:
+def waits_of(row: McpStatus) -> Iterator[Shown]:
     """What a person has to look at."""
     if row.reason:
-        out.note(row.reason, "error")
+        yield Note(row.reason, "error")
     if row.retry_s:
-        out.note(_("Retrying {name} in {time}.", name=row.name, time=figures.duration(row.retry_s * 1000)), "warn")
+        yield Note(_("Retrying {name} in {time}.", name=row.name, time=figures.duration(row.retry_s * 1000)), "warn")
     if row.missing:
-        out.note(_("{name} needs secrets that are not there: {names}", name=row.name, names=", ".join(row.missing)), "warn")
+        yield Note(_("{name} needs secrets that are not there: {names}", name=row.name, names=", ".join(row.missing)), "warn")
     waiting = row.waiting
     if waiting:
         names = ", ".join((*waiting.new, *waiting.changed, *waiting.gone))
-        out.note(
-            _("{name} changed since you approved it: {names}. Review with: atelier mcp tools {name}", name=row.name, names=names),
-            "warn",
+        yield Note(
+            _("{name} changed since you approved it: {names}. Review with: atelier mcp tools {name}", name=row.name, names=names), "warn"
         )

@@ -5,17 +5,16 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import json
 import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any, Protocol, TextIO, TypeVar
+from typing import Protocol, TextIO, TypeVar
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import LimitError
-from atelier_desk.domain.text import shorten, visible
+from atelier_desk.domain.text import visible
 from atelier_desk.engine.ipc.request import Request
 from atelier_desk.i18n import N_, _
 
@@ -92,38 +91,6 @@ class Output(Protocol):
         ...
 
 
-def line(out: Output, text: str = "") -> None:
-    """One line on standard output."""
-    out.write(text + "\n")
-
-
-def data(out: Output, value: Any) -> None:
-    """One JSON document on standard output: indented for people, on one line when ``--json`` was given."""
-    out.write(json.dumps(value, ensure_ascii=False, indent=None if out.json else 2, default=str) + "\n")
-
-
-def outcome(out: Output, value: Any, text: str) -> None:
-    """What came of a command: as JSON when ``--json`` was given, else in one line."""
-    if out.json:
-        data(out, value)
-    else:
-        line(out, text)
-
-
-def note_bytes_left(out: Output) -> None:
-    """Say after a deletion for good where its text is still."""
-    if not out.json:
-        out.note(_("Its text remains in the database files until you run: atelier backup compact"))
-
-
-def table(out: Output, rows: Sequence[tuple[str, ...]], header: tuple[str, ...]) -> None:
-    """Columns of text; cells are cut at 60 characters and never contain line breaks."""
-    cells = [tuple(_cell(cell) for cell in row) for row in (header, *rows)]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
-    for row in cells:
-        line(out, "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
-
-
 def first(out: Output, found: Sequence[Item], limit: int) -> list[Item]:
     """The first ``limit`` of a list that was asked for one more; where it has that one, a note says so."""
     if len(found) > limit:
@@ -134,11 +101,6 @@ def first(out: Output, found: Sequence[Item], limit: int) -> list[Item]:
 def moment(at: datetime, *, seconds: bool = False) -> str:
     """A point in time as tables show it: by the clock of this machine, to the minute."""
     return at.astimezone().strftime("%Y-%m-%d %H:%M:%S" if seconds else "%Y-%m-%d %H:%M")
-
-
-def _cell(text: str) -> str:
-    flat = visible(" ".join(text.split()))
-    return shorten(flat, 60)
 
 
 def printable(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import builtins
+from argparse import Namespace
 from collections.abc import Sequence
 from importlib import import_module
 from keyword import iskeyword
@@ -78,6 +79,12 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, **options: Any) -> None:
         options.setdefault("allow_abbrev", False)
         super().__init__(**options)
+
+    def add_argument(self, *names: str, **options: Any) -> argparse.Action:
+        """As argparse does; what has no name of its own for people is called by its name in capitals."""
+        if names and not names[0].startswith("-") and "choices" not in options:
+            options.setdefault("metavar", names[0].upper())
+        return super().add_argument(*names, **options)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """As argparse does; the namespace's ``ids`` says which arguments take an id, and of what."""
@@ -166,7 +173,7 @@ def _without_commands() -> tuple[Parser, Adder]:
     return parser, Adder(parser.add_subparsers(dest="command", metavar=_("COMMAND")), common)
 
 
-def parse(argv: Sequence[str]) -> argparse.Namespace:
+def parse(argv: Sequence[str]) -> Namespace:
     """The arguments with the global ones always there.
 
     Raises:
@@ -181,7 +188,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     return _parse(build_parser(argv), argv)
 
 
-def _parse(parser: Parser, argv: Sequence[str]) -> argparse.Namespace:
+def _parse(parser: Parser, argv: Sequence[str]) -> Namespace:
     argv = [
         readable_name(given) if given.startswith("--attach=") or (place and argv[place - 1] == "--attach") else given
         for place, given in enumerate(argv)
@@ -196,6 +203,21 @@ def _parse(parser: Parser, argv: Sequence[str]) -> argparse.Namespace:
         if not hasattr(arguments, name):
             setattr(arguments, name, default)
     return arguments
+
+
+def flag(to: argparse._ActionsContainer, name: str, help: str) -> None:
+    """An option that is given or not."""
+    to.add_argument(name, action="store_true", help=help)
+
+
+def several(to: argparse._ActionsContainer, name: str, metavar: str, help: str) -> None:
+    """An option that can be given more than once; a list, empty without it."""
+    to.add_argument(name, metavar=metavar, action="append", default=[], help=help)
+
+
+def limit(to: argparse._ActionsContainer, default: int, help: str | None = None) -> None:
+    """``--limit``: how many are listed."""
+    to.add_argument("--limit", metavar="N", type=number(int, least=1), default=default, help=help)
 
 
 def number(kind: type, *, least: float) -> Any:

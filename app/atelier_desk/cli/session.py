@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import os
 import sys
 import time
+from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ ONLY_READ = frozenset({"list", "show", "search", "export", "replay", "schema"})
 _redactor: Any = None
 
 
-def run_command(arguments: argparse.Namespace, argv: Sequence[str]) -> int:
+def run_command(arguments: Namespace, argv: Sequence[str]) -> int:
     """Perform a command in this process or, when another one holds the data folder, in that one."""
     utf8_streams()
     watch = EndWatch(CANCELLED)
@@ -49,14 +49,14 @@ def run_command(arguments: argparse.Namespace, argv: Sequence[str]) -> int:
         watch.returned()
 
 
-def data_root(arguments: argparse.Namespace) -> Path:
+def data_root(arguments: Namespace) -> Path:
     """The data folder of this call: ``--data-dir``, ``ATELIER_DATA_DIR`` or the platform's place."""
     if arguments.data_dir:
         return Path(arguments.data_dir).expanduser().absolute()
     return default_data_dir()
 
 
-async def _session(arguments: argparse.Namespace, argv: Sequence[str], watch: EndWatch) -> int:
+async def _session(arguments: Namespace, argv: Sequence[str], watch: EndWatch) -> int:
     terminal = Terminal(json=arguments.json, cwd=str(Path.cwd()))
     terminal.request.language, terminal.request.locale = early_language(argv), system_language()
     with ending_by_signal(terminal, watch):
@@ -70,7 +70,7 @@ async def _session(arguments: argparse.Namespace, argv: Sequence[str], watch: En
             return CANCELLED if arguments.command in TAKEN_UP else FAILED
 
 
-async def _perform_somewhere(arguments: argparse.Namespace, argv: Sequence[str], terminal: Terminal, watch: EndWatch) -> int:
+async def _perform_somewhere(arguments: Namespace, argv: Sequence[str], terminal: Terminal, watch: EndWatch) -> int:
     try:
         root = data_root(arguments)
         start_logging(arguments.log_level)
@@ -92,13 +92,11 @@ async def _perform_somewhere(arguments: argparse.Namespace, argv: Sequence[str],
         return FAILED
 
 
-async def _here_or_there(root: Path, arguments: argparse.Namespace, argv: Sequence[str], terminal: Terminal, watch: EndWatch) -> int:
+async def _here_or_there(root: Path, arguments: Namespace, argv: Sequence[str], terminal: Terminal, watch: EndWatch) -> int:
     """Perform the command in the process that holds the data folder, or become that process; where one ends, with the next.
 
     Between two holders there is a moment at which the one does not answer any more and still has the folder: then it is tried again.
     """
-    from atelier_desk.cli.holding import hold  # the whole engine, which a command that another process performs needs not
-
     since, told = time.monotonic(), False
     while True:
         known = read_note(root)
@@ -108,6 +106,8 @@ async def _here_or_there(root: Path, arguments: argparse.Namespace, argv: Sequen
             if status is not None:
                 return status
             since = time.monotonic()
+        from atelier_desk.cli.holding import hold  # the engine, which a command that another process performs does without
+
         try:
             return await hold(root, arguments, argv, terminal, watch)
         except StorageError as error:
@@ -133,7 +133,7 @@ async def _until_holder(root: Path, known: HolderNote | None) -> None:
             return
 
 
-async def _served(holder: HolderConnection, arguments: argparse.Namespace, argv: Sequence[str], terminal: Terminal) -> int | None:
+async def _served(holder: HolderConnection, arguments: Namespace, argv: Sequence[str], terminal: Terminal) -> int | None:
     """Have the holder perform the command; None when it ended and the command can go on elsewhere.
 
     Raises:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import Namespace
 
 from atelier_desk.cli.files import read_text, schema_from
-from atelier_desk.cli.output import Output, data, outcome, table
+from atelier_desk.cli.output import Output
+from atelier_desk.cli.result import Result, Table
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.engine.atelier import Atelier
@@ -13,24 +14,20 @@ from atelier_desk.engine.services.common import checks
 from atelier_desk.i18n import N_, _
 
 
-async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     agents = await atelier.agents.ensure_builtin()
-    if out.json:
-        data(out, [agent.model_dump(mode="json") for agent in agents])
-        return 0
-    rows = [(agent.name, agent.config.provider, agent.config.model, ", ".join(agent.config.tools)) for agent in agents]
-    table(out, rows, (_("name"), _("provider"), _("model"), _("tools")))
-    return 0
+    rows = ((agent.name, agent.config.provider, agent.config.model, ", ".join(agent.config.tools)) for agent in agents)
+    return Result(agents, Table((_("name"), _("provider"), _("model"), _("tools")), rows))
 
 
-async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def show(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     await atelier.agents.ensure_builtin()
     agent = await atelier.agents.by_name(arguments.name)
     out.write(await atelier.agents.export_json(agent.id) + "\n")
     return 0
 
 
-async def add(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def add(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     if arguments.file == arguments.schema == "-":
         raise UsageError(N_("Standard input is either the agent or the schema."))
     config = checks.parse_json(AgentConfig, await read_text(out, arguments.file), _("agent file"))
@@ -40,19 +37,17 @@ async def add(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
         agent = await atelier.agents.save(config)
     else:
         agent = await atelier.agents.import_config(config, arguments.on_conflict)
-    outcome(out, agent.model_dump(mode="json"), f"{agent.id}  {agent.name}")
-    return 0
+    return Result(agent, f"{agent.id}  {agent.name}")
 
 
-async def edit(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def edit(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     agent = await atelier.agents.by_name(arguments.name)
     schema = None if arguments.no_schema else await schema_from(out, arguments.schema)
     agent = await atelier.agents.save(checks.changed(agent.config, _("agent"), answer_schema=schema), agent.id)
-    outcome(out, agent.model_dump(mode="json"), f"{agent.id}  {agent.name}")
-    return 0
+    return Result(agent, f"{agent.id}  {agent.name}")
 
 
-async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def import_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     """What cannot be taken is said on standard error before anything is stored."""
     text = await read_text(out, arguments.file)
     read = await atelier.agents.read_file(text, "agent.md" if arguments.file == "-" else arguments.file)
@@ -60,18 +55,15 @@ async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
     for note in notes:
         out.note(note, "warn")
     if arguments.dry_run:
-        data(out, {"agent": read.config.model_dump(mode="json"), "notes": notes})
-        return 0
+        return Result({"agent": read.config, "notes": notes})
     if arguments.on_conflict == "error":
         agent = await atelier.agents.save(read.config)
     else:
         agent = await atelier.agents.import_config(read.config, arguments.on_conflict)
-    outcome(out, {**agent.model_dump(mode="json"), "notes": notes}, f"{agent.id}  {agent.name}")
-    return 0
+    return Result({**agent.model_dump(mode="json"), "notes": notes}, f"{agent.id}  {agent.name}")
 
 
-async def remove(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def remove(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     agent = await atelier.agents.by_name(arguments.name)
     await atelier.agents.delete(agent.id)
-    outcome(out, {"removed": agent.name}, _("Removed {name}", name=agent.name))
-    return 0
+    return Result({"removed": agent.name}, _("Removed {name}", name=agent.name))

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
+from argparse import Namespace
 from collections.abc import Coroutine
 from typing import Any
 
 from atelier_desk.cli.agent_options import chosen_agent, chosen_workflow, grant, tell_missing, tell_unread
-from atelier_desk.cli.answers import Answers
 from atelier_desk.cli.attaching import attached_files
-from atelier_desk.cli.decisions import Decisions
 from atelier_desk.cli.files import workspace
 from atelier_desk.cli.follow import Follower, let_go_on
 from atelier_desk.cli.notices import TASK_STATES
 from atelier_desk.cli.output import Output
+from atelier_desk.cli.people import People
 from atelier_desk.cli.render import TextRenderer
 from atelier_desk.cli.stepper import Stepper
 from atelier_desk.domain.errors import AtelierError, UsageError
@@ -25,7 +24,7 @@ from atelier_desk.engine.services.common.naming import name_from
 from atelier_desk.i18n import N_, _
 
 
-async def chat(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def chat(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     """Read a line, send it, show the answer, until the input ends. Commands begin with a slash.
 
     The first Ctrl-C clears the line, or stops the answer; the second in a row ends.
@@ -69,9 +68,7 @@ PROMPT = "› "
 class _Session:
     """The chat. ``pressed_once`` says that Ctrl-C came since the last line was entered, or since the answer began."""
 
-    def __init__(
-        self, atelier: Atelier, arguments: argparse.Namespace, out: Output, workflow: Workflow | None, attached: list[Prepared]
-    ) -> None:
+    def __init__(self, atelier: Atelier, arguments: Namespace, out: Output, workflow: Workflow | None, attached: list[Prepared]) -> None:
         self._attached = attached
         self._atelier = atelier
         self._arguments = arguments
@@ -132,13 +129,10 @@ class _Session:
                 await tell_unread(self._atelier, self._out, folders)
             await tell_missing(self._atelier, self._out, (await self._atelier.workflows.get(self._workflow.id)).workspace)
             follower = await self._follower(self._workflow.id)
-            try:
+            with follower.begun():
                 run_id = await self._atelier.runs.send(
                     self._workflow.id, text, agent=who.config, agent_id=who.agent_id, attachments=self._attached
                 )
-            except BaseException:
-                follower.close()
-                raise
             self._run_id, self._attached = run_id, []
             await follower.follow(run_id)
         except AtelierError as error:
@@ -238,7 +232,7 @@ class _Session:
             self._out.note(_("/attach needs the name of a file."), "warn")
             return
         try:
-            found = await attached_files(self._atelier, argparse.Namespace(**{**vars(self._arguments), "attach": [name]}), self._out)
+            found = await attached_files(self._atelier, Namespace(**{**vars(self._arguments), "attach": [name]}), self._out)
         except AtelierError as error:
             self._out.note(_("Error: {problem}", problem=error.localized(_)), "error")
             return
@@ -246,10 +240,9 @@ class _Session:
         self._out.note(_("{name} will be attached to the next message.", name=found[0].name))
 
     async def _follower(self, workflow_id: str) -> Follower:
-        answers = await Answers.create(self._atelier, self._out, self._arguments.answers)
-        decisions = Decisions(self._atelier, self._out, self._arguments.on_approval)
+        people = await People.create(self._atelier, self._out, self._arguments)
         stepper = Stepper(self._atelier, self._out, free=True)
-        return Follower(self._atelier, self._out, workflow_id, TextRenderer(self._out), answers, decisions, stepper, talking=True)
+        return Follower(self._atelier, self._out, workflow_id, TextRenderer(self._out), people, stepper, talking=True)
 
     async def _tasks(self) -> None:
         tasks = await self._atelier.tasks.list(self._workflow.id) if self._workflow else []

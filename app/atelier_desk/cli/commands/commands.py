@@ -2,50 +2,42 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import Namespace
 
-from atelier_desk.cli.output import Output, data, outcome, table
+from atelier_desk.cli.output import Output
+from atelier_desk.cli.result import Note, Result, Table
 from atelier_desk.domain.command import RunningCommand
 from atelier_desk.domain.errors import NotFoundError, UsageError
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.i18n import N_, _
 
 
-async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     if arguments.workflow:
         await atelier.workflows.get(arguments.workflow)
     found = await atelier.commands.list(arguments.workflow or "")
-    if out.json:
-        data(out, [each.model_dump(mode="json") for each in found])
-        return 0
-    rows = [(each.id, each.workflow_id, each.line, each.output.rpartition("\n")[2]) for each in found]
-    table(out, rows, (_("id"), _("workflow"), _("command"), _("output")))
-    return 0
+    rows = ((each.id, each.workflow_id, each.line, each.output.rpartition("\n")[2]) for each in found)
+    return Result(found, Table((_("id"), _("workflow"), _("command"), _("output")), rows))
 
 
-async def output(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def output(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     running = [each.id for each in await atelier.commands.list()]
     whole = [each for each in running if each.startswith(arguments.command_id)]
     part = await atelier.commands.output(whole[0] if len(whole) == 1 else arguments.command_id, arguments.offset)
-    if out.json:
-        data(out, part.model_dump(mode="json"))
-        return 0
-    out.write(part.text if part.text.endswith("\n") or not part.text else part.text + "\n")
-    if part.next_offset < part.size:
-        out.note(_("There is more: --offset {offset}", offset=part.next_offset))
-    return 0
+    more = Note(_("There is more: --offset {offset}", offset=part.next_offset)) if part.next_offset < part.size else ()
+    return Result(part, part.text or (), more)
 
 
-async def input_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def input_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     command = await _one(atelier, arguments.command_id)
     await atelier.commands.input(command.workflow_id, command.id, arguments.text + "\n")
-    return _said(out, command, _("written to"))
+    return _said(command, _("written to"))
 
 
-async def stop(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def stop(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     command = await _one(atelier, arguments.command_id)
     await atelier.commands.stop(command.workflow_id, command.id)
-    return _said(out, command, _("stopped"))
+    return _said(command, _("stopped"))
 
 
 async def _one(atelier: Atelier, given: str) -> RunningCommand:
@@ -57,6 +49,5 @@ async def _one(atelier: Atelier, given: str) -> RunningCommand:
     return found[0]
 
 
-def _said(out: Output, command: RunningCommand, state: str) -> int:
-    outcome(out, command.model_dump(mode="json"), f"{command.id}  {state}")
-    return 0
+def _said(command: RunningCommand, state: str) -> Result:
+    return Result(command, f"{command.id}  {state}")

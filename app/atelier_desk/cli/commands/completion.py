@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import Namespace
 
 from atelier_desk.cli import completion as scripts
 from atelier_desk.cli.output import Output
 from atelier_desk.cli.parser import build_parser
 
 
-async def completion(atelier: None, arguments: argparse.Namespace, out: Output) -> int:
+async def completion(atelier: None, arguments: Namespace, out: Output) -> int:
     out.write(getattr(scripts, arguments.shell)(scripts.words_of(build_parser())))
     return 0

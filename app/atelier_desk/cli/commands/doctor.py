@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import Namespace
+from collections.abc import Iterator
 
-from atelier_desk.cli.output import Output, data, line
+from atelier_desk.cli.output import Output
+from atelier_desk.cli.parser import FAILED, OK
 from atelier_desk.cli.progress import every_second, noted_when_slow
+from atelier_desk.cli.result import Note, Result, Shown
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.doctor import checks
 from atelier_desk.i18n import _
@@ -13,7 +16,7 @@ from atelier_desk.i18n import _
 MARKS = {"ok": "✓", "warn": "!", "fail": "✗"}
 
 
-async def doctor(atelier: Atelier | None, arguments: argparse.Namespace, out: Output) -> int:
+async def doctor(atelier: Atelier | None, arguments: Namespace, out: Output) -> Result:
     """Status 0 when nothing failed; warnings do not count."""
     if arguments.remove_damaged and atelier is not None:
         for each in await atelier.data.remove_damaged():
@@ -27,13 +30,13 @@ async def doctor(atelier: Atelier | None, arguments: argparse.Namespace, out: Ou
             deep=arguments.deep,
             begin=lambda title: go_on(_("Checking: {title}…", title=title)),
         )
-    if out.json:
-        data(out, [check.model_dump(mode="json") for check in found])
-    else:
+
+    def shown() -> Iterator[Shown]:
         for check in found:
-            line(out, f"{MARKS[check.status]} " + _("{title}: {message}", title=check.title, message=check.message))
+            yield f"{MARKS[check.status]} " + _("{title}: {message}", title=check.title, message=check.message)
             if check.fix:
-                line(out, f"    {check.fix}")
+                yield f"    {check.fix}"
         if not arguments.deep:
-            out.note(_("The window toolkit, the embedder and the built-in model were not loaded. To try them: atelier doctor --deep"))
-    return 1 if any(check.status == "fail" for check in found) else 0
+            yield Note(_("The window toolkit, the embedder and the built-in model were not loaded. To try them: atelier doctor --deep"))
+
+    return Result(found, shown(), status=FAILED if any(check.status == "fail" for check in found) else OK)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import Namespace
+from functools import partial
 
 from atelier_desk import figures
 from atelier_desk.cli.files import folders, path_of
-from atelier_desk.cli.output import Output, data, line, moment, outcome, table
+from atelier_desk.cli.output import Output, moment
+from atelier_desk.cli.parser import FAILED, OK
+from atelier_desk.cli.result import Note, Result, Shown, Table, tell
 from atelier_desk.domain.change import Change, portions
 from atelier_desk.domain.errors import AtelierError, NotFoundError, UsageError
 from atelier_desk.engine.atelier import Atelier
@@ -30,13 +33,10 @@ TOLD_EVERY = 10
 """Portions of an undo between two lines that tell how far it is."""
 
 
-async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     workflow = await atelier.workflows.get(arguments.workflow)
     changes = await atelier.files.list(workflow.id)
-    if out.json:
-        data(out, [change.model_dump(mode="json") for change in changes])
-        return 0
-    rows = [
+    rows = (
         (
             change.id,
             moment(change.at),
@@ -46,33 +46,30 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
             state_words(change),
         )
         for change in changes
-    ]
-    table(out, rows, (_("id"), _("date"), _("action"), _("path"), _("agent"), _("state")))
-    await _tell_missing(atelier, workflow.id, out)
-    return 0
+    )
+    table = Table((_("id"), _("date"), _("action"), _("path"), _("agent"), _("state")), rows)
+    return Result(changes, table, await _missing(atelier, workflow.id))
 
 
-async def _tell_missing(atelier: Atelier, workflow_id: str, out: Output) -> None:
+async def _missing(atelier: Atelier, workflow_id: str) -> list[Shown]:
     """What a list of changes goes without."""
-    for words in (unreadable_words(await atelier.files.unreadable(workflow_id)), lost_words(await atelier.files.lost(workflow_id))):
-        if words:
-            out.note(words, "warn")
+    words = (unreadable_words(await atelier.files.unreadable(workflow_id)), lost_words(await atelier.files.lost(workflow_id)))
+    return [Note(each, "warn") for each in words if each]
 
 
-async def diff(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def diff(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     workflow = await atelier.workflows.get(arguments.workflow)
     changes = await atelier.files.list(workflow.id)
     chosen = _named(changes, arguments.change) if arguments.change else [change for change in changes if change.undoable]
     parts = [await atelier.files.diff(workflow.id, change.id) for change in reversed(chosen)]
-    if out.json:
-        data(out, [part.model_dump(mode="json") for part in parts])
-        return 0
-    for part in parts:
-        out.write((part.diff or f"{_(ACTIONS[part.action])}: {part.path}{f' → {part.moved_to}' if part.moved_to else ''}") + "\n")
-    return 0
+    texts = (
+        part.diff + "\n" if part.diff else f"{_(ACTIONS[part.action])}: {part.path}{f' → {part.moved_to}' if part.moved_to else ''}"
+        for part in parts
+    )
+    return Result(parts, texts)
 
 
-async def undo(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def undo(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     """Status 0 when all was undone, 1 when something was left as it is."""
     workflow = await atelier.workflows.get(arguments.workflow)
     changes = await atelier.files.list(workflow.id)
@@ -93,46 +90,29 @@ async def undo(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
         done += await atelier.files.undo(workflow.id, part, force=arguments.force)
         if number % TOLD_EVERY == 0 and number < len(parts):
             out.note(_("{done} of {total} changes", done=figures.number(len(done)), total=figures.number(len(chosen))))
-    if out.json:
-        data(
-            out,
-            [{"id": each.change.id, "path": each.change.path, "error": in_words(each.problem) if each.problem else ""} for each in done],
-        )
-    else:
-        for each in done:
-            if each.problem is None:
-                line(out, _("Undone: {path}", path=each.change.path))
+    undone = [each.change for each in done if each.problem is None]
+    left = [in_words(each.problem) for each in done if each.problem is not None]
+    stays = undo_words(undone) if done else ""
+    return Result(
+        [{"id": each.change.id, "path": each.change.path, "error": in_words(each.problem) if each.problem else ""} for each in done],
+        (_("Undone: {path}", path=change.path) for change in undone),
         # What is in the way of all of them is said once.
-        for reason in dict.fromkeys(in_words(each.problem) for each in done if each.problem is not None):
-            out.note(_("Left: {reason}", reason=reason), "warn")
-        await _tell_missing(atelier, workflow.id, out)
-        if not done:
-            line(out, _("There is nothing to undo."))
-        elif stays := undo_words(each.change for each in done if each.problem is None):
-            out.note(stays)
-    return int(any(each.problem is not None for each in done))
+        (Note(_("Left: {reason}", reason=reason), "warn") for reason in dict.fromkeys(left)),
+        await _missing(atelier, workflow.id),
+        () if done else _("There is nothing to undo."),
+        Note(stays) if stays else (),
+        status=FAILED if left else OK,
+    )
 
 
-async def held(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def held(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     workflow = await atelier.workflows.get(arguments.workflow)
     files = await atelier.files.held(workflow.id)
-    if out.json:
-        data(out, [each.model_dump(mode="json") for each in files])
-        return 0
-    rows = [(each.id, moment(each.at), held_words(each), each.author or each.agent_name) for each in files]
-    table(out, rows, (_("id"), _("date"), _("path"), _("agent")))
-    return 0
+    rows = ((each.id, moment(each.at), held_words(each), each.author or each.agent_name) for each in files)
+    return Result(files, Table((_("id"), _("date"), _("path"), _("agent")), rows))
 
 
-async def keep(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    return await _answer(atelier, arguments, out, kept=True)
-
-
-async def discard(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    return await _answer(atelier, arguments, out, kept=False)
-
-
-async def _answer(atelier: Atelier, arguments: argparse.Namespace, out: Output, *, kept: bool) -> int:
+async def _answer(atelier: Atelier, arguments: Namespace, out: Output, *, kept: bool) -> Result:
     """Status 0 when all was done, 1 when something else stands where a file belongs."""
     workflow = await atelier.workflows.get(arguments.workflow)
     files = await atelier.files.held(workflow.id)
@@ -144,8 +124,7 @@ async def _answer(atelier: Atelier, arguments: argparse.Namespace, out: Output, 
         if not fitting or (len(fitting) > 1 and any(each.path != name for each in fitting)):
             raise NotFoundError(N_("There is no held file {id}: it was kept or discarded already."), id=name)
         chosen += fitting[-1:]  # of two versions the newest
-    failed = []
-    done = []
+    failed, done = [], []
     for each in chosen:
         try:
             await (atelier.files.keep if kept else atelier.files.discard)(workflow.id, each.id)
@@ -153,108 +132,86 @@ async def _answer(atelier: Atelier, arguments: argparse.Namespace, out: Output, 
             failed.append({"id": each.id, "path": each.path, "error": in_words(error)})
             continue
         done.append({"id": each.id, "path": each.path, "error": ""})
-        if not out.json:
-            line(out, _("Kept: {path}", path=each.path) if kept else _("Discarded: {path}", path=each.path))
-    if out.json:
-        data(out, [*done, *failed])
-    else:
-        for problem in failed:
-            out.note(_("Left: {reason}", reason=problem["error"]), "warn")
-    return int(bool(failed))
+        tell(out, _("Kept: {path}", path=each.path) if kept else _("Discarded: {path}", path=each.path))
+    problems = (Note(_("Left: {reason}", reason=each["error"]), "warn") for each in failed)
+    return Result([*done, *failed], problems, status=FAILED if failed else OK)
 
 
-async def marked(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+keep = partial(_answer, kept=True)
+discard = partial(_answer, kept=False)
+
+
+async def marked(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     found = await atelier.files.marked(folders(out, arguments.folder) if arguments.folder else None)
-    if out.json:
-        data(out, [{"path": mark.path, "folder": mark.folder, "sources": list(mark.sources)} for mark in found])
-        return 0
-    rows = [(f"{mark.path}/" if mark.folder else mark.path, mark_words(mark.sources)) for mark in found]
-    table(out, rows, (_("path"), _("why")))
-    return 0
+    rows = ((f"{mark.path}/" if mark.folder else mark.path, mark_words(mark.sources)) for mark in found)
+    return Result(
+        [{"path": mark.path, "folder": mark.folder, "sources": list(mark.sources)} for mark in found], Table((_("path"), _("why")), rows)
+    )
 
 
-async def mark_read(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def mark_read(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     """Status 1 when one of the paths stays marked, as a part of a folder that is marked as a whole."""
     paths = [str(path_of(out, path)) for path in arguments.path]
     gone = await atelier.files.mark_read(paths)
     left = await atelier.files.within_marked(paths)
-    if out.json:
-        data(out, {"read": gone, "marked": left})
-        return int(bool(left))
-    for path in gone:
-        line(out, _("Marked as read: {path}", path=path))
-    for path in left:
-        out.note(_("{path} is part of a folder that is marked as a whole: atelier files marked", path=path), "warn")
-    if not gone and not left:
-        line(out, _("None of them is marked."))
-    return int(bool(left))
+    part = N_("{path} is part of a folder that is marked as a whole: atelier files marked")
+    return Result(
+        {"read": gone, "marked": left},
+        (_("Marked as read: {path}", path=path) for path in gone),
+        (Note(_(part, path=path), "warn") for path in left),
+        () if gone or left else _("None of them is marked."),
+        status=FAILED if left else OK,
+    )
 
 
-async def kept(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def kept(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     found = await atelier.files.kept()
-    if out.json:
-        oldest = found.oldest.isoformat() if found.oldest else None
-        data(out, {"bytes": found.size, "changes": found.changes, "oldest": oldest})
-    else:
-        line(out, kept_words(found))
-    return 0
+    oldest = found.oldest.isoformat() if found.oldest else None
+    return Result({"bytes": found.size, "changes": found.changes, "oldest": oldest}, kept_words(found))
 
 
-async def clean(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def clean(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     done = await atelier.files.clean()
-    outcome(out, {"freed_bytes": done.freed, "given_up": done.given_up}, cleaned_words(done))
-    return 0
+    return Result({"freed_bytes": done.freed, "given_up": done.given_up}, cleaned_words(done))
 
 
-async def leftovers(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def leftovers(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     found = await atelier.files.leftovers()
-    if out.json:
-        data(
-            out,
-            [
-                {
-                    "id": each.key,
-                    "kind": each.kind,
-                    "bytes": each.size,
-                    "changes": each.changes,
-                    "reason": each.reason,
-                    "until": each.until.isoformat() if each.until else None,
-                }
-                for each in found
-            ],
-        )
-        return 0
-    table(out, [(each.key, leftover_name(each), leftover_facts(each)) for each in found], (_("id"), _("what"), _("why")))
-    return 0
+    return Result(
+        [
+            {
+                "id": each.key,
+                "kind": each.kind,
+                "bytes": each.size,
+                "changes": each.changes,
+                "reason": each.reason,
+                "until": each.until.isoformat() if each.until else None,
+            }
+            for each in found
+        ],
+        Table((_("id"), _("what"), _("why")), [(each.key, leftover_name(each), leftover_facts(each)) for each in found]),
+    )
 
 
-async def delete_leftovers(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def delete_leftovers(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     if bool(arguments.leftover) == arguments.all:
         raise UsageError(N_("Say which leftovers: ids as the list shows them, or --all."))
     keys = [each.key for each in await atelier.files.leftovers()] if arguments.all else list(dict.fromkeys(arguments.leftover))
     freed = await atelier.files.delete_leftovers(keys)
-    outcome(out, {"deleted": keys, "freed_bytes": freed}, _("{size} freed.", size=figures.size(freed)))
-    return 0
+    return Result({"deleted": keys, "freed_bytes": freed}, _("{size} freed.", size=figures.size(freed)))
 
 
-async def trust(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    return await _decide(atelier, arguments, out, trusted=True)
-
-
-async def distrust(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    return await _decide(atelier, arguments, out, trusted=False)
-
-
-async def _decide(atelier: Atelier, arguments: argparse.Namespace, out: Output, *, trusted: bool) -> int:
+async def _decide(atelier: Atelier, arguments: Namespace, out: Output, *, trusted: bool) -> Result:
     found = folders(out, arguments.folder)
+    words = N_("{folder} is trusted: agents follow its instructions.") if trusted else N_("{folder} is not trusted.")
     for folder in found:
         await atelier.files.trust(folder, trusted)
-        if not out.json:
-            words = N_("{folder} is trusted: agents follow its instructions.") if trusted else N_("{folder} is not trusted.")
-            line(out, _(words, folder=folder))
-    if out.json:
-        data(out, [{"folder": folder, "trusted": trusted} for folder in found])
-    return 0
+        tell(out, _(words, folder=folder))
+    return Result([{"folder": folder, "trusted": trusted} for folder in found], ())
+
+
+trust = partial(_decide, trusted=True)
+distrust = partial(_decide, trusted=False)
 
 
 def _named(changes: list[Change], ids: list[str]) -> list[Change]:

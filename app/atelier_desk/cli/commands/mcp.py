@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import os
-from dataclasses import asdict
+from argparse import Namespace
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import mcp.server.mcpserver  # noqa: F401
@@ -12,33 +13,32 @@ import mcp.server.mcpserver  # noqa: F401
 from atelier_desk import __version__, figures
 from atelier_desk.cli.files import path_of
 from atelier_desk.cli.header_options import headers_of, name_and_value, need_mcp_keyring
-from atelier_desk.cli.mcp_output import described, health_of, tell_health, tell_waiting
-from atelier_desk.cli.output import Output, data, line, moment, outcome, table
+from atelier_desk.cli.mcp_output import described, health_of, health_words, waits_of
+from atelier_desk.cli.output import Output, moment
+from atelier_desk.cli.parser import FAILED, OK
+from atelier_desk.cli.result import Note, Result, Shown, Table, tell
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.mcp import McpServer, McpState
 from atelier_desk.engine import offering
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.mcp_rules import checked
+from atelier_desk.engine.services.common.mcp_status import McpHealth
 from atelier_desk.i18n import N_, _
 from atelier_desk.mcp.reading.found import is_secret
 from atelier_desk.mcp_words import STATES, TOOL_STATES, why_words
 from atelier_desk.threads import in_tool_thread
 
 
-async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     rows = await atelier.mcp.list()
-    if out.json:
-        data(out, [described(row) for row in rows])
-        return 0
-    lines = [(row.name, _(STATES[row.state]), str(row.tools), _time(row.ping_ms or row.latency_ms), row.config.place) for row in rows]
-    table(out, lines, (_("name"), _("state"), _("tools"), _("latency"), _("place")))
-    for row in rows:
-        tell_waiting(out, row)
-    return 0
+    cells = ((row.name, _(STATES[row.state]), str(row.tools), _time(row.ping_ms or row.latency_ms), row.config.place) for row in rows)
+    return Result(
+        list(map(described, rows)), Table((_("name"), _("state"), _("tools"), _("latency"), _("place")), cells), map(waits_of, rows)
+    )
 
 
-async def add(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def add(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     secrets: dict[str, str] = {}
     env: dict[str, str] = {}
     for given, hidden in [*((each, False) for each in arguments.env or ()), *((each, True) for each in arguments.secret or ())]:
@@ -71,16 +71,13 @@ async def add(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
     await atelier.mcp.save(config, secrets, new=True)
     for agent in agents:
         await atelier.mcp.give(config.name, agent.id, True)
-    if not out.json:
-        line(out, _("Added {name}.", name=config.name))
+    tell(out, _("Added {name}.", name=config.name))
     health = None if arguments.no_test else await atelier.mcp.test(config.name)
-    if out.json:
-        data(out, {**described(await atelier.mcp.get(config.name)), "test": health_of(health) if health is not None else None})
-    elif health is not None:
-        tell_health(out, config.name, health)
-    if not agents and not out.json:
-        out.note(_("No agent has its tools yet. To give them: atelier mcp give {name} AGENT", name=config.name))
-    return 0
+    return Result(
+        {**described(await atelier.mcp.get(config.name)), "test": health_of(health) if health is not None else None},
+        health_words(config.name, health) if health is not None else (),
+        () if agents else Note(_("No agent has its tools yet. To give them: atelier mcp give {name} AGENT", name=config.name)),
+    )
 
 
 def _from_here(word: str, out: Output, *, first: bool) -> str:
@@ -98,57 +95,49 @@ def _from_here(word: str, out: Output, *, first: bool) -> str:
     return str(there)
 
 
-async def remove(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def remove(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     await atelier.mcp.remove(arguments.name)
-    outcome(out, {"removed": arguments.name}, _("Removed {name}", name=arguments.name))
-    return 0
+    return Result({"removed": arguments.name}, _("Removed {name}", name=arguments.name))
 
 
-async def test(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def test(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     """Status 0 when the server answers, 1 when not."""
     health = await atelier.mcp.test(arguments.name)
-    if out.json:
-        data(out, health_of(health))
-    else:
-        tell_health(out, arguments.name, health)
-        if health.ok:
-            tell_waiting(out, await atelier.mcp.get(arguments.name))
-        for each in await atelier.mcp.log(arguments.name) if arguments.log else ():
-            line(out, " ".join(filter(None, (f"{each.time:%H:%M:%S}", each.level, each.logger, each.text))))
-    return 0 if health.ok else 1
+    waits = waits_of(await atelier.mcp.get(arguments.name)) if health.ok else ()
+    log = await atelier.mcp.log(arguments.name) if arguments.log else ()
+    lines = (" ".join(filter(None, (f"{each.time:%H:%M:%S}", each.level, each.logger, each.text))) for each in log)
+    return _verdict(arguments.name, health, waits, lines)
 
 
-async def status(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+def _verdict(name: str, health: McpHealth, *more: Shown) -> Result:
+    return Result(health_of(health), health_words(name, health), *more, status=OK if health.ok else FAILED)
+
+
+async def status(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     """Status 0 when none of them has failed, 1 when one has. None is started."""
     rows = await atelier.mcp.check(arguments.names)
     failed = any(row.state in (McpState.FAILED, McpState.SIGN_IN) for row in rows)
-    if out.json:
-        data(out, [described(row) for row in rows])
-        return 1 if failed else 0
-    lines = [
+    cells = (
         (row.name, _(STATES[row.state]), _time(row.latency_ms), _time(row.ping_ms), str(row.failures), str(row.pid or "-")) for row in rows
-    ]
-    table(out, lines, (_("name"), _("state"), _("started in"), _("answers in"), _("failures"), _("process")))
-    for row in rows:
-        tell_waiting(out, row)
-    return 1 if failed else 0
+    )
+    return Result(
+        list(map(described, rows)),
+        Table((_("name"), _("state"), _("started in"), _("answers in"), _("failures"), _("process")), cells),
+        map(waits_of, rows),
+        status=FAILED if failed else OK,
+    )
 
 
 def _time(milliseconds: int) -> str:
     return figures.duration(milliseconds) if milliseconds else "-"
 
 
-async def restart(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def restart(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     """Status 0 when the server answers, 1 when not."""
-    health = await atelier.mcp.restart(arguments.name)
-    if out.json:
-        data(out, health_of(health))
-    else:
-        tell_health(out, arguments.name, health)
-    return 0 if health.ok else 1
+    return _verdict(arguments.name, await atelier.mcp.restart(arguments.name))
 
 
-async def roots(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def roots(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     """Show, add and remove the folders a server may be told of."""
 
     def whole(folder: str) -> str:
@@ -163,140 +152,107 @@ async def roots(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
     folders += [each for each in map(whole, arguments.add) if each not in folders]
     if arguments.add or arguments.remove:
         row = await atelier.mcp.let_know(arguments.name, folders)
-    if out.json:
-        data(out, list(row.config.roots))
-        return 0
-    for each in row.config.roots:
-        line(out, each)
-    if not row.config.roots:
-        out.note(_("No folders are shared with it."))
-    return 0
+    return Result(row.config.roots, row.config.roots or Note(_("No folders are shared with it.")))
 
 
-async def tools(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def tools(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     for names, on in ((arguments.on, True), (arguments.off, False)):
         for name in names or ():
             await atelier.mcp.switch_tool(arguments.name, name, on)
     if arguments.approve is not None:
         await atelier.mcp.approve(arguments.name, arguments.approve or None)
     rows = await atelier.mcp.tools(arguments.name)
-    if out.json:
-        data(out, [asdict(row) for row in rows])
-        return 0
-    lines = [
-        (row.tool, _(TOOL_STATES[row.state]) if row.on else _("off"), row.name or "-", " ".join(row.told.split())[:100]) for row in rows
-    ]
-    table(out, lines, (_("tool"), _("state"), _("name for agents"), _("description")))
-    for row in rows:
-        if row.problem:
-            out.note(f"{row.tool}: {why_words(row.problem)}", "warn")
-        if row.approved_told:
-            out.note(_("{name} said before: {text}", name=row.tool, text=" ".join(row.approved_told.split())[:300]), "warn")
-    if not rows:
-        out.note(_("None listed yet. To see them: atelier mcp test {name}", name=arguments.name))
-    return 0
+
+    def shown() -> Iterator[Shown]:
+        cells = ((row.tool, _(TOOL_STATES[row.state]) if row.on else _("off"), row.name or "-", row.told) for row in rows)
+        yield Table((_("tool"), _("state"), _("name for agents"), _("description")), cells)
+        for row in rows:
+            if row.problem:
+                yield Note(f"{row.tool}: {why_words(row.problem)}", "warn")
+            if row.approved_told:
+                yield Note(_("{name} said before: {text}", name=row.tool, text=" ".join(row.approved_told.split())[:300]), "warn")
+        if not rows:
+            yield _none_listed(arguments.name)
+
+    return Result(rows, shown())
 
 
-async def calls(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+def _none_listed(name: str) -> Note:
+    return Note(_("None listed yet. To see them: atelier mcp test {name}", name=name))
+
+
+async def calls(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     rows = await atelier.mcp.calls(arguments.name, arguments.limit)
-    if out.json:
-        data(out, [row.model_dump(mode="json", exclude={"parts", "presentation"}) for row in rows])
-        return 0
-    lines = [
+    lines = (
         (moment(row.started_at, seconds=True), row.tool, row.agent_name, row.status, figures.duration(row.duration_ms), row.error)
         for row in rows
-    ]
-    table(out, lines, (_("time"), _("tool"), _("agent"), _("status"), _("duration"), _("error")))
-    return 0
+    )
+    return Result(
+        [row.model_dump(mode="json", exclude={"parts", "presentation"}) for row in rows],
+        Table((_("time"), _("tool"), _("agent"), _("status"), _("duration"), _("error")), lines),
+    )
 
 
-async def resources(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def resources(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     """As it listed them last; nothing is started."""
     known = (await atelier.mcp.get(arguments.name)).known
-    if out.json:
-        data(out, {"resources": list(known.listed), "templates": [each.model_dump(mode="json") for each in known.templates]})
-        return 0
-    lines = [(each["uri"], each["name"], each["media_type"] or "-") for each in known.listed]
-    lines += [(each.uri, each.name, each.media_type or "-") for each in known.templates]
-    table(out, lines, (_("address"), _("name"), _("type")))
-    if not lines:
-        out.note(_("None listed yet. To see them: atelier mcp test {name}", name=arguments.name))
-    return 0
+    cells = [(each["uri"], each["name"], each["media_type"] or "-") for each in known.listed]
+    cells += [(each.uri, each.name, each.media_type or "-") for each in known.templates]
+    value = {"resources": known.listed, "templates": known.templates}
+    return Result(value, Table((_("address"), _("name"), _("type")), cells), () if cells else _none_listed(arguments.name))
 
 
-async def read(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def read(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     uri = arguments.uri
     if arguments.value or any(each.uri == uri for each in (await atelier.mcp.get(arguments.name)).known.templates):
         uri = await atelier.mcp.fill(arguments.name, uri, dict(map(name_and_value, arguments.value or ())))
     text, content, kind = await atelier.mcp.resource(arguments.name, uri)
-    if out.json:
-        data(out, {"uri": uri, "media_type": kind, "text": text, "bytes": len(content)})
-    elif content:
+    if content and not out.json:
         raise UsageError(N_("{uri} is no text ({kind}): attach it to a message in the window."), uri=uri, kind=kind or "-")
-    else:
-        out.write(text if text.endswith("\n") else text + "\n")
-    return 0
+    return Result({"uri": uri, "media_type": kind, "text": text, "bytes": len(content)}, text)
 
 
-async def on(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    return await _switch(atelier, arguments, out, True)
-
-
-async def off(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    return await _switch(atelier, arguments, out, False)
-
-
-async def _switch(atelier: Atelier, arguments: argparse.Namespace, out: Output, wanted: bool) -> int:
+async def _switch(atelier: Atelier, arguments: Namespace, out: Output, *, wanted: bool) -> Result:
     await atelier.mcp.switch(arguments.name, wanted)
-    outcome(
-        out,
+    return Result(
         {"name": arguments.name, "on": wanted},
         _("{name} enabled.", name=arguments.name) if wanted else _("{name} disabled.", name=arguments.name),
     )
-    return 0
 
 
-async def login(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+on = partial(_switch, wanted=True)
+off = partial(_switch, wanted=False)
+
+
+async def login(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     """Status 0 when it is connected then."""
 
     def told(url: str) -> None:
         out.note(_("Sign in in your browser. If it does not open: {url}", url=url))
 
-    health = await atelier.mcp.sign_in(arguments.name, told)
-    if out.json:
-        data(out, health_of(health))
-    else:
-        tell_health(out, arguments.name, health)
-    return 0 if health.ok else 1
+    return _verdict(arguments.name, await atelier.mcp.sign_in(arguments.name, told))
 
 
-async def logout(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def logout(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     await atelier.mcp.sign_out(arguments.name)
-    outcome(out, {"signed_out": arguments.name}, _("Signed out of {name}.", name=arguments.name))
-    return 0
+    return Result({"signed_out": arguments.name}, _("Signed out of {name}.", name=arguments.name))
 
 
-async def give(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    return await _give(atelier, arguments, out, True)
-
-
-async def take(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    return await _give(atelier, arguments, out, False)
-
-
-async def _give(atelier: Atelier, arguments: argparse.Namespace, out: Output, wanted: bool) -> int:
+async def _give(atelier: Atelier, arguments: Namespace, out: Output, *, wanted: bool) -> Result:
     agent = await atelier.agents.by_name(arguments.agent)
     await atelier.mcp.give(arguments.name, agent.id, wanted)
     servers = (await atelier.agents.get(agent.id)).config.mcp_servers
-    outcome(
-        out,
+    return Result(
         {"agent": agent.name, "mcp_servers": list(servers)},
         _("MCP servers of {agent}: {names}", agent=agent.name, names=", ".join(servers) or _("none")),
     )
-    return 0
 
 
-async def serve(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+give = partial(_give, wanted=True)
+take = partial(_give, wanted=False)
+
+
+async def serve(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     """Until standard input ends. Standard output carries the protocol alone."""
     await in_tool_thread(_load_server)
     await offering.serve(offering.offered(atelier, __version__), lambda: out.ask(""), out.write)

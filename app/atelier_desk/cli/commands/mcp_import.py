@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import Namespace
 
 from atelier_desk.cli.files import folders, path_of, read_text
 from atelier_desk.cli.header_options import name_and_value, need_mcp_keyring
-from atelier_desk.cli.mcp_output import described, preview, tell_found
-from atelier_desk.cli.output import Output, data, line
+from atelier_desk.cli.mcp_output import described, found_words, preview
+from atelier_desk.cli.output import Output
+from atelier_desk.cli.result import Note, Result, tell
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.services.mcp_import import completed
@@ -16,7 +17,7 @@ from atelier_desk.mcp.reading.bundle import SUFFIXES
 from atelier_desk.mcp.reading.found import FoundServer
 
 
-async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def import_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     """Without ``--add`` nothing is stored: it is a preview."""
     found: list[tuple[str, FoundServer]] = []
     bundle = ""
@@ -36,18 +37,13 @@ async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
         )
     if not found:
         out.note(_("No MCP servers were found."))
-    if out.json and wanted is None:
-        data(out, [preview(where, each) for where, each in found])
-        return 0
     added, values = [], dict(map(name_and_value, arguments.value or ()))
     asked = {ask.name for _where, each in found for ask in each.asks}
     if strange := ", ".join(sorted(values.keys() - asked)):
         wants = ", ".join(sorted(asked)) or _("none")
         raise UsageError(N_("No server of these asks for {unknown}. What is asked for: {names}."), unknown=strange, names=wants)
-    for where, each in found:
-        if wanted is None:
-            tell_found(out, where, each)
-        elif not wanted or each.name in wanted:
+    for _where, each in found:
+        if wanted is not None and (not wanted or each.name in wanted):
             answers = {ask.key: values[ask.name] for ask in each.asks if ask.name in values}
             missing = [ask.name for ask in each.open if ask.key not in answers]
             if missing:
@@ -56,13 +52,11 @@ async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
             await need_mcp_keyring(atelier, completed(each, answers)[1])
             status = await atelier.mcp_import.add(each, answers, bundle_file=bundle)
             added.append(described(status))
-            if not out.json:
-                line(out, _("Added {name}.", name=status.name))
-    if wanted is None and found:
-        out.note(_("Nothing was added yet. To add: the same with --add [NAME …]"))
-    elif out.json:
-        data(out, added)
-    return 0
+            tell(out, _("Added {name}.", name=status.name))
+    if wanted is not None or not found:
+        return Result(added, ())
+    more = Note(_("Nothing was added yet. To add: the same with --add [NAME …]"))
+    return Result([preview(where, each) for where, each in found], (found_words(where, each) for where, each in found), more)
 
 
 async def _read(atelier: Atelier, source: str, out: Output) -> tuple[list[FoundServer], str, str]:

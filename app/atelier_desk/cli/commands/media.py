@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import Namespace
 from typing import Any
 
-from atelier_desk.cli.output import Output, data, outcome, table
+from atelier_desk.cli.output import Output
+from atelier_desk.cli.parser import FAILED, OK
+from atelier_desk.cli.result import Result, Table
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.services.common import checks
 from atelier_desk.i18n import _
@@ -13,12 +15,9 @@ from atelier_desk.trial_words import trial_words
 from atelier_desk.web.making import SERVICES as KNOWN
 
 
-async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     state = await atelier.media.state()
     said = state.settings
-    if out.json:
-        data(out, {**said.model_dump(mode="json"), "keys": list(state.keys)})
-        return 0
 
     def key(variable: str, service: str) -> str:
         return variable or (_("saved") if service in state.keys else "-")
@@ -34,47 +33,46 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
             key(said.models_key_env, said.models),
         ),
     ]
-    table(out, rows, (_("for"), _("by"), _("address"), _("key")))
-    return 0
+    value = {**said.model_dump(mode="json"), "keys": state.keys}
+    return Result(value, Table((_("for"), _("by"), _("address"), _("key")), rows))
 
 
-async def _changed(atelier: Atelier, arguments: argparse.Namespace, out: Output, **fields: Any) -> int:
+async def _changed(atelier: Atelier, arguments: Namespace, out: Output, **fields: Any) -> Result:
     await atelier.media.use(checks.changed((await atelier.media.state()).settings, _("settings"), **fields))
     return await list_(atelier, arguments, out)
 
 
-async def describe(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def describe(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     return await _changed(atelier, arguments, out, sees=arguments.model)
 
 
-async def images(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def images(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     address = arguments.address.rstrip("/")
     return await _changed(atelier, arguments, out, images=address, images_model=arguments.model, images_key_env=arguments.api_key_env)
 
 
-async def models(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def models(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     address = arguments.address.rstrip("/")
     return await _changed(atelier, arguments, out, models=arguments.service, models_address=address, models_key_env=arguments.api_key_env)
 
 
-async def test(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def test(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     found = await atelier.media.test(arguments.what)
-    outcome(
-        out,
+    return Result(
         {"answers": True, "model_listed": found.known, "balance": found.balance},
         trial_words(arguments.what, (await atelier.media.state()).settings.images_model, found),
+        status=FAILED if found.known is False else OK,
     )
-    return 1 if found.known is False else 0
 
 
-async def remove(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def remove(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     service = {"images": "images", "models": (await atelier.media.state()).settings.models}.get(arguments.what, "")
     fields = {
         "describe": {"sees": ""},
         "images": {"images": "", "images_model": "", "images_key_env": ""},
         "models": {"models": "off", "models_address": "", "models_key_env": ""},
     }[arguments.what]
-    status = await _changed(atelier, arguments, out, **fields)
+    left = await _changed(atelier, arguments, out, **fields)
     if service not in ("", "off"):
         await atelier.media.forget_key(service)
-    return status
+    return left

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
+from argparse import Namespace
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 
 from atelier_desk import figures
-from atelier_desk.cli.files import read_text
-from atelier_desk.cli.output import Output, data, first, moment, note_bytes_left, outcome, table
+from atelier_desk.cli.files import read_text, text_or_input
+from atelier_desk.cli.output import Output, first, moment
+from atelier_desk.cli.result import Note, Result, Table, bytes_left
 from atelier_desk.domain import limits
 from atelier_desk.domain.base import utc_now
 from atelier_desk.domain.errors import NotFoundError, UsageError
@@ -27,179 +28,150 @@ REEMBED_WORDS = {
 """By the state of ``MemoryService.reembed_state``."""
 
 
-async def add(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    content = await out.read_input() if arguments.content == "-" else arguments.content
-    memory = await atelier.memories.add(
-        content, type=arguments.type, workflow_id=arguments.workflow, tags=tuple(arguments.tags), importance=arguments.importance
-    )
-    _print(out, memory)
-    return 0
+async def add(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
+    return _shown(
+        await atelier.memories.add(
+            await text_or_input(out, arguments.content),
+            type=arguments.type, workflow_id=arguments.workflow, tags=tuple(arguments.tags), importance=arguments.importance,
+        )
+    )  # fmt: skip
 
 
-async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     found = await atelier.memories.list(
         workflow_id=arguments.workflow, scope=arguments.scope, type=arguments.type, tags=tuple(arguments.tags),
         limit=arguments.limit + 1, offset=arguments.offset,
     )  # fmt: skip
     memories = first(out, found, arguments.limit)
-    if out.json:
-        data(out, [memory.model_dump(mode="json") for memory in memories])
-        return 0
-    table(out, [(each.id, each.type.value, ", ".join(each.tags), each.content) for each in memories],
-          (_("id"), _("type"), _("tags"), _("text")))  # fmt: skip
-    return 0
+    return Result(
+        memories,
+        Table(
+            (_("id"), _("type"), _("tags"), _("text")),
+            [(each.id, each.type.value, ", ".join(each.tags), each.content) for each in memories],
+        ),
+    )
 
 
-async def search(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def search(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     await atelier.embedder_tried()
     found = await atelier.memories.search(
         arguments.query, workflow_id=arguments.workflow, scope=arguments.scope, type=arguments.type, tags=tuple(arguments.tags),
         limit=arguments.limit, threshold=arguments.threshold,
     )  # fmt: skip
-    if out.json:
-        data(out, {"search_type": found.search_type, "results": [hit.model_dump(mode="json") for hit in found.hits]})
-        return 0
-    table(out, [(figures.number(hit.score, 2, trim=True), hit.memory.id, hit.memory.type.value, hit.memory.content) for hit in found.hits],
-          (_("score"), _("id"), _("type"), _("text")))  # fmt: skip
-    return 0
+    return Result(
+        {"search_type": found.search_type, "results": found.hits},
+        Table(
+            (_("score"), _("id"), _("type"), _("text")),
+            [(figures.number(hit.score, 2, trim=True), hit.memory.id, hit.memory.type.value, hit.memory.content) for hit in found.hits],
+        ),
+    )
 
 
-async def proposed(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def proposed(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     found = await atelier.memories.proposed(arguments.workflow, arguments.limit + 1)
-    return _proposals(out, first(out, found, arguments.limit))
+    return _proposals(first(out, found, arguments.limit))
 
 
-async def ask(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def ask(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     found = await atelier.memories.ask(arguments.workflow)
-    if not found and not out.json:
-        out.note(_("Nothing new to remember."))
-        return 0
-    return _proposals(out, found)
+    return _proposals(found) if found else Result(found, Note(_("Nothing new to remember.")))
 
 
-def _proposals(out: Output, found: Sequence[Memory]) -> int:
-    if out.json:
-        data(out, [memory.model_dump(mode="json") for memory in found])
-        return 0
-    table(out, [(each.id, each.type.value, each.agent_source, each.content) for each in found],
-          (_("id"), _("type"), _("agent"), _("text")))  # fmt: skip
-    return 0
+def _proposals(found: Sequence[Memory]) -> Result:
+    return Result(
+        found,
+        Table((_("id"), _("type"), _("agent"), _("text")), [(each.id, each.type.value, each.agent_source, each.content) for each in found]),
+    )
 
 
-async def keep(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def keep(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     if not arguments.undo:
-        _print(out, await atelier.memories.keep(arguments.id, everywhere=not arguments.here))
-        return 0
+        return _shown(await atelier.memories.keep(arguments.id, everywhere=not arguments.here))
     home = arguments.workflow or (await atelier.memories.get(arguments.id)).workflow_id
     if home is None:
         raise UsageError(_("Name the workflow to keep it in: --workflow ID."))
-    _print(out, await atelier.memories.propose_again(arguments.id, home))
-    return 0
+    return _shown(await atelier.memories.propose_again(arguments.id, home))
 
 
-async def edit(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-
+async def edit(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     given = {"type": arguments.type, "tags": arguments.tags, "importance": arguments.importance}
     fields = {name: value for name, value in given.items() if value is not None}
     if arguments.text is not None:
-        fields["content"] = await out.read_input() if arguments.text == "-" else arguments.text
+        fields["content"] = await text_or_input(out, arguments.text)
     if arguments.expires is not None:
         fields["expires_at"] = utc_now() + timedelta(days=arguments.expires) if arguments.expires else None
     if not fields:
         raise UsageError(_("Say what to change: --text, --type, --tags, --importance or --expires."))
-    _print(out, await atelier.memories.update(arguments.id, **fields))
-    return 0
+    return _shown(await atelier.memories.update(arguments.id, **fields))
 
 
-async def pairs(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def pairs(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     await atelier.embedder_tried()
     found = await atelier.memories.pairs(arguments.workflow, arguments.limit)
-    if out.json:
-        data(out, [pair.model_dump(mode="json") for pair in found])
-        return 0
     words = {"same": _("duplicate"), "against": _("contradiction")}
-    rows = []
-    for pair in found:
-        rows.append((words[pair.kind], pair.first.id, pair.first.content))
-        rows.append(("", pair.second.id, pair.second.content))
-    table(out, rows, (_("pair"), _("id"), _("text")))
-    return 0
+    rows = ((kind, one.id, one.content) for pair in found for kind, one in ((words[pair.kind], pair.first), ("", pair.second)))
+    return Result(found, Table((_("pair"), _("id"), _("text")), rows))
 
 
-async def merge(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    _print(out, await atelier.memories.merge(arguments.keep, arguments.other))
-    return 0
+async def merge(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
+    return _shown(await atelier.memories.merge(arguments.keep, arguments.other))
 
 
-async def both(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def both(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     await atelier.memories.keep_both(arguments.first, arguments.second, not arguments.undo)
     return 0
 
 
-async def pin(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    _print(out, await atelier.memories.pin(arguments.id, not arguments.off))
-    return 0
+async def pin(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
+    return _shown(await atelier.memories.pin(arguments.id, not arguments.off))
 
 
-async def switch(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def switch(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     if arguments.state:
         await atelier.memories.set_on(arguments.workflow, arguments.state == "on")
     on = await atelier.memories.is_on(arguments.workflow)
-    outcome(out, {"on": on}, _("on") if on else _("off"))
-    return 0
+    return Result({"on": on}, _("on") if on else _("off"))
 
 
-async def delete(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def delete(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     memories = atelier.memories
     if not arguments.for_good:
         gone = await memories.delete(arguments.id)
-        outcome(
-            out,
-            gone.model_dump(mode="json"),
-            _(
-                "Deleted: “{text}”. To restore it within {n} days: atelier memory restore {memory}",
-                text=_short(gone),
-                n=limits.DELETED_DAYS,
-                memory=gone.id,
-            ),
+        told = _(
+            "Deleted: “{text}”. To restore it within {n} days: atelier memory restore {memory}",
+            text=_short(gone),
+            n=limits.DELETED_DAYS,
+            memory=gone.id,
         )
-        return 0
+        return Result(gone, told)
     with contextlib.suppress(NotFoundError):  # it may have been deleted before
         await memories.delete(arguments.id)
     await memories.purge(arguments.id)
-    outcome(out, {"deleted": arguments.id}, _("Permanently deleted: {name}", name=arguments.id))
-    note_bytes_left(out)
-    return 0
+    return Result({"deleted": arguments.id}, _("Permanently deleted: {name}", name=arguments.id), bytes_left())
 
 
-async def deleted(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def deleted(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     found = first(out, await atelier.memories.deleted(arguments.limit + 1), arguments.limit)
-    if out.json:
-        data(out, [memory.model_dump(mode="json") for memory in found])
-        return 0
-    rows = [(each.id, moment(each.deleted_at), _("merged") if each.merged else "", each.content) for each in found]
-    table(out, rows, (_("id"), _("deleted"), _("why"), _("text")))
-    return 0
+    rows = ((each.id, moment(each.deleted_at), _("merged") if each.merged else "", each.content) for each in found)
+    return Result(found, Table((_("id"), _("deleted"), _("why"), _("text")), rows))
 
 
-async def restore(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    _print(out, await atelier.memories.undo_delete(arguments.id))
-    return 0
+async def restore(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
+    return _shown(await atelier.memories.undo_delete(arguments.id))
 
 
-async def export(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def export(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     out.write(await atelier.memories.export(arguments.workflow) + "\n")
     return 0
 
 
-async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def import_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     text = await read_text(out, arguments.file, limits.MEMORY_FILE)
     counts = await atelier.memories.import_(text, arguments.on_conflict, _progress(out))
-    outcome(out, counts, _("{added} added, {overwritten} overwritten, {skipped} skipped", **counts))
-    return 0
+    return Result(counts, _("{added} added, {overwritten} overwritten, {skipped} skipped", **counts))
 
 
-async def reembed(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def reembed(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     if arguments.pause:
         await atelier.memories.pause_reembed()
     if arguments.resume:
@@ -208,11 +180,9 @@ async def reembed(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
         await atelier.embedder_tried()
         state = await atelier.memories.reembed_state()
         left = ngettext("{n} memory left", "{n} memories left", state["left"])
-        outcome(out, state, f"{_(REEMBED_WORDS[state['state']])}  {state['embedder']}  {left}")
-        return 0
+        return Result(state, f"{_(REEMBED_WORDS[state['state']])}  {state['embedder']}  {left}")
     done = await atelier.memories.reembed(_progress(out))
-    outcome(out, {"embedded": done}, ngettext("{n} memory embedded", "{n} memories embedded", done))
-    return 0
+    return Result({"embedded": done}, ngettext("{n} memory embedded", "{n} memories embedded", done))
 
 
 def _progress(out: Output) -> Callable[[int, int], None]:
@@ -235,5 +205,5 @@ def _short(memory: Memory) -> str:
     return " ".join(memory.content.split())[:80]
 
 
-def _print(out: Output, memory: Memory) -> None:
-    outcome(out, memory.model_dump(mode="json"), f"{memory.id}  {memory.type.value}  {_short(memory)}")
+def _shown(memory: Memory) -> Result:
+    return Result(memory, f"{memory.id}  {memory.type.value}  {_short(memory)}")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import Namespace
 
 from atelier_desk import figures
-from atelier_desk.cli.output import Output, data, line, table
+from atelier_desk.cli.output import Output
+from atelier_desk.cli.parser import FAILED, OK
+from atelier_desk.cli.result import Result, Table
 from atelier_desk.domain.errors import ProviderError, UsageError
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.engine.atelier import Atelier
@@ -18,7 +20,7 @@ EDITED = (
 """The fields ``edit`` can change; those of the settings window."""
 
 
-async def edit(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def edit(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     given = {name: getattr(arguments, name) for name in EDITED if getattr(arguments, name) is not None}
     changes = {name: value == "yes" if name.startswith("supports_") else value for name, value in given.items()}
     if not changes and not arguments.reset:
@@ -27,11 +29,10 @@ async def edit(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
         info = await atelier.models.reset(arguments.provider, arguments.model)
     if changes:
         info = await atelier.models.edit(arguments.provider, arguments.model, **changes)
-    print_models(out, [info])
-    return 0
+    return models_table([info])
 
 
-async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     """Providers that do not answer are named on standard error; the others' models are listed."""
     names = [arguments.provider] if arguments.provider else [each.name for each in await atelier.providers.list() if each.enabled]
     models: list[ModelInfo] = []
@@ -42,39 +43,33 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
         except ProviderError as error:
             failed += 1
             out.note(_("{provider}: {problem}", provider=name, problem=error.localized(_)), "warn")
-    print_models(out, models)
     state = await atelier.models.list_state()
     if state.old:
         say = N_("The list of hosted models is {days} days old: newer models and prices may be missing. atelier models refresh fetches it.")
         out.note(_(say, days=state.age), "warn")
-    return 1 if arguments.provider and failed else 0
+    return models_table(models, FAILED if arguments.provider and failed else OK)
 
 
-async def refresh(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def refresh(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     """Ctrl-C leaves the old list in use."""
     state = await atelier.models.refresh_list()
-    if out.json:
-        data(out, {"day": state.day.isoformat(), "models": state.models, "services": state.services})
-        return 0
     text = ngettext(
         "The list of hosted models is of {day} now: {n} model of {services} services.",
         "The list of hosted models is of {day} now: {n} models of {services} services.",
-        state.models, day=state.day.isoformat(), services=state.services,
-    )  # fmt: skip
-    line(out, text)
-    return 0
+        state.models,
+        day=state.day.isoformat(),
+        services=state.services,
+    )
+    return Result({"day": state.day.isoformat(), "models": state.models, "services": state.services}, text)
 
 
-def print_models(out: Output, models: list[ModelInfo]) -> None:
-    """The models as JSON or as a table."""
-    if out.json:
-        data(out, [model.model_dump(mode="json") for model in models])
-        return
-    rows = [
+def models_table(models: list[ModelInfo], status: int = OK) -> Result:
+    rows = (
         (each.provider, each.name, _window(each.context_window), _price(each.price_input), _price(each.price_output), each.label)
         for each in models
-    ]
-    table(out, rows, (_("provider"), _("name"), _("context"), _("$/M input"), _("$/M output"), _("label")))
+    )
+    header = (_("provider"), _("name"), _("context"), _("$/M input"), _("$/M output"), _("label"))
+    return Result(models, Table(header, rows), status=status)
 
 
 def _window(tokens: int | None) -> str:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Mapping
+from argparse import Namespace
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk.audit_words import acted, columns, decision, ground, why
 from atelier_desk.cli.decisions import parse_arguments
 from atelier_desk.cli.files import folders, path_of
 from atelier_desk.cli.grammar.permissions import AUDITED
-from atelier_desk.cli.output import Output, data, first, line, moment, table
+from atelier_desk.cli.output import Output, first, moment
+from atelier_desk.cli.result import Note, Result, Shown, Table, report
 from atelier_desk.domain import limits
 from atelier_desk.domain.audit import AuditDecision, AuditFilter, AuditLine, as_csv
 from atelier_desk.domain.call import Words
 from atelier_desk.domain.errors import LimitError, NotFoundError, UsageError
-from atelier_desk.domain.permission import PermissionRule, RuleScope, Verdict, by_last_use
+from atelier_desk.domain.permission import PermissionRule, RuleScope, by_last_use
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.services.common import checks
 from atelier_desk.i18n import N_, _
@@ -28,27 +29,25 @@ if TYPE_CHECKING:
     from atelier_desk.engine.run.verdicts import Replayed
 
 
-async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     found = by_last_use(await atelier.permissions.rules())
     if found:
         await atelier.load_tools()  # only with those of servers and own files it is known what can never match
     never = await atelier.permissions.unmatchable([rule.text for rule in found])
-    if out.json:
-        more = [{"unused": atelier.permissions.unused(rule), "never": _never(never, rule.text)} for rule in found]
-        data(out, [rule.model_dump(mode="json") | said for rule, said in zip(found, more, strict=True)])
-        return 0
-    rows = []
-    for rule in found:
-        last = f"{rule.last_matched_at:%Y-%m-%d}" if rule.last_matched_at else "–"
+
+    def last(rule: PermissionRule) -> str:
         if rule.held:
-            last = _("disabled: from another installation's backup")
-        elif atelier.permissions.unused(rule):
-            last = _("{date}, unused", date=last)
-        rows.append((rule.id, rule.action.value, rule.text, rule.scope.value, rule.scope_id, last))
-    table(out, rows, (_("id"), _("action"), _("rule"), _("scope"), _("of"), _("last used")))
-    for rule in found:
-        _warned(never, rule.text, out)
-    return 0
+            return _("disabled: from another installation's backup")
+        date = f"{rule.last_matched_at:%Y-%m-%d}" if rule.last_matched_at else "–"
+        return _("{date}, unused", date=date) if atelier.permissions.unused(rule) else date
+
+    more = [{"unused": atelier.permissions.unused(rule), "never": _never(never, rule.text)} for rule in found]
+    rows = ((rule.id, rule.action.value, rule.text, rule.scope.value, rule.scope_id, last(rule)) for rule in found)
+    return Result(
+        [rule.model_dump(mode="json") | said for rule, said in zip(found, more, strict=True)],
+        Table((_("id"), _("action"), _("rule"), _("scope"), _("of"), _("last used")), rows),
+        (Note(_never_matches(rule.text, why), "warn") for rule in found if (why := _never(never, rule.text))),
+    )
 
 
 def _never(never: Mapping[str, Words], text: str) -> str:
@@ -56,12 +55,11 @@ def _never(never: Mapping[str, Words], text: str) -> str:
     return never[text].localized(_) if text in never else ""
 
 
-def _warned(never: Mapping[str, Words], text: str, out: Output) -> None:
-    if said := _never(never, text):
-        out.note(_("The rule “{rule}” never matches: {reason}.", rule=text, reason=said), "warn")
+def _never_matches(text: str, why: str) -> str:
+    return _("The rule “{rule}” never matches: {reason}.", rule=text, reason=why)
 
 
-async def add(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def add(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     pattern.parse(arguments.rule)
     if len(arguments.rule) > limits.RULE_TEXT:
         raise LimitError(N_("A rule has at most {most} characters, not {length}."), most=limits.RULE_TEXT, length=len(arguments.rule))
@@ -70,31 +68,25 @@ async def add(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
         not_match=tuple(arguments.not_match), **await _scope(atelier, arguments, out),
     )  # fmt: skip
     away = await atelier.permissions.missing(rule.text)
-    _told(out, await atelier.permissions.add(rule))
+    status = report(out, _rules(await atelier.permissions.add(rule)))
     if away:
         out.note(_("There is no server {name} with such a tool yet; the rule applies as soon as there is one.", name=away), "warn")
-    else:
-        _warned(await atelier.permissions.unmatchable([rule.text]), rule.text, out)
-    return 0
+    elif said := _never(await atelier.permissions.unmatchable([rule.text]), rule.text):
+        out.note(_never_matches(rule.text, said), "warn")
+    return status
 
 
-async def remove(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def remove(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     removed = [await atelier.permissions.remove(rule.id) for rule in await _chosen(atelier, arguments)]
-    if out.json:
-        data(out, {"removed": [rule.model_dump(mode="json") for rule in removed]})
-        return 0
-    for rule in removed:
-        line(out, _("Removed: {rule}", rule=f"{rule.action.value} {rule.text}"))
-    return 0
+    return Result({"removed": removed}, (_("Removed: {rule}", rule=f"{rule.action.value} {rule.text}") for rule in removed))
 
 
-async def confirm(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def confirm(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     chosen = await _chosen(atelier, arguments)
-    _told(out, await atelier.permissions.confirm(*(rule.id for rule in chosen)))
-    return 0
+    return _rules(await atelier.permissions.confirm(*(rule.id for rule in chosen)))
 
 
-async def _chosen(atelier: Atelier, arguments: argparse.Namespace) -> list[PermissionRule]:
+async def _chosen(atelier: Atelier, arguments: Namespace) -> list[PermissionRule]:
     """The rules that ids, whole or shortened, name."""
     kept = await atelier.permissions.rules()
     chosen = []
@@ -108,7 +100,7 @@ async def _chosen(atelier: Atelier, arguments: argparse.Namespace) -> list[Permi
     return chosen
 
 
-async def test(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def test(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     mode = mode_of(arguments.profile)
     said = await atelier.permissions.test(
         arguments.tool,
@@ -118,72 +110,66 @@ async def test(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
         agent=arguments.agent,
         mode=mode,
     )
-    if out.json:
-        data(out, said.model_dump(mode="json"))
-        return 0
-    line(out, verdict_words(said, mode))
-    return 0
+    return Result(said, verdict_words(said, mode))
 
 
-async def replay(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def replay(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     found = await atelier.permissions.replay(arguments.workflow)
-    if out.json:
-        data(out, [_replayed(one) for one in found])
-        return 0
+    return Result(list(map(_replayed, found)), _compared(found, arguments.all))
+
+
+def _compared(found: list[Replayed], every: bool) -> Iterator[Shown]:
     # A call that a person was asked about is decided about again when it runs; it counts once.
     once = [one for one in found if not one.answered]
     rows = []
     for one in once:
-        if one.differs or arguments.all:
+        if one.differs or every:
             today = f"{acted(one.today)} ({ground(one.today)})" if one.today is not None else _("not known")
             when = moment(one.time, seconds=True)
             rows.append((when, one.agent_name, f"{one.tool}  {one.detail}", f"{acted(one.said)} ({ground(one.said)})", today))
     if rows:
-        table(out, rows, (_("when"), _("agent"), _("call"), _("then"), _("today")))
+        yield Table((_("when"), _("agent"), _("call"), _("then"), _("today")), rows)
     different, unknown = sum(one.differs for one in once), sum(one.again is None for one in once)
-    line(out, _("Decisions: {count}; different under today's rules: {different}", count=len(once), different=different))
+    yield _("Decisions: {count}; different under today's rules: {different}", count=len(once), different=different)
     if unknown:
-        out.note(_("Cannot be compared (decided by an older version): {count}", count=unknown))
+        yield Note(_("Cannot be compared (decided by an older version): {count}", count=unknown))
     if lost := sum(one.again is not None and not one.same for one in found):
-        out.note(_("Could not be reproduced from the journal (please report this): {count}", count=lost))
-    return 0
+        yield Note(_("Could not be reproduced from the journal (please report this): {count}", count=lost))
 
 
-async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def import_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     file = path_of(out, arguments.file)
     lines = await atelier.permissions.preview(file)
     scope = await _scope(atelier, arguments, out)
-    kept = () if arguments.dry_run else await atelier.permissions.import_(file, **scope)
-    if out.json:
-        read = [
-            {"line": each.source, "rules": [f"{rule.action.value} {rule.text}" for rule in each.rules],
-             "problem": each.problem.localized(_) if each.problem else "", "never": each.warning.localized(_) if each.warning else ""}
-            for each in lines
-        ]  # fmt: skip
-        data(out, {"read": read, "added": [rule.model_dump(mode="json") for rule in kept]})
-        return 0
-    for each in lines:
-        becomes = ", ".join(f"{rule.action.value} {rule.text}" for rule in each.rules)
-        line(out, f"{each.source}  →  {becomes or (each.problem.localized(_) if each.problem else '–')}")
-        if each.warning:
-            out.note(_("This never matches: {reason}.", reason=each.warning.localized(_)), "warn")
-    if not arguments.dry_run:
-        line(out, _("Rules added: {count}", count=len(kept)))
-    return 0
+    added = () if arguments.dry_run else await atelier.permissions.import_(file, **scope)
+    read = [
+        {"line": each.source, "rules": [f"{rule.action.value} {rule.text}" for rule in each.rules],
+         "problem": each.problem.localized(_) if each.problem else "", "never": each.warning.localized(_) if each.warning else ""}
+        for each in lines
+    ]  # fmt: skip
+
+    def shown() -> Iterator[Shown]:
+        for each in read:
+            yield f"{each['line']}  →  {', '.join(each['rules']) or each['problem'] or '–'}"
+            if each["never"]:
+                yield Note(_("This never matches: {reason}.", reason=each["never"]), "warn")
+        if not arguments.dry_run:
+            yield _("Rules added: {count}", count=len(added))
+
+    return Result({"read": read, "added": added}, shown())
 
 
-async def commands(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def commands(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     words = [word.casefold() for word in arguments.words]
     found = [each for each in safe_commands() if all(word in f"{each.name} {each.does} {_(each.about)}".casefold() for word in words)]
-    if out.json:
-        data(out, [{"command": each.name, "does": each.does.value, "about": each.about, "options": each.options} for each in found])
-        return 0
-    rows = [(each.name, each.does.value, _(each.about), each.options) for each in found]
-    table(out, rows, (_("command"), _("files"), _("does"), _("options")))
-    return 0
+    rows = ((each.name, each.does.value, _(each.about), each.options) for each in found)
+    return Result(
+        [{"command": each.name, "does": each.does.value, "about": each.about, "options": each.options} for each in found],
+        Table((_("command"), _("files"), _("does"), _("options")), rows),
+    )
 
 
-async def audit(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def audit(atelier: Atelier, arguments: Namespace, out: Output) -> Result | int:
     if arguments.workflow:
         await atelier.workflows.get(arguments.workflow)
     wanted = AuditFilter(
@@ -194,19 +180,16 @@ async def audit(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
         return await _export(atelier, wanted, arguments, out)
     limit = arguments.limit or AUDITED
     found = first(out, await atelier.audit.newest(wanted, limit + 1), limit)
-    if out.json:
-        data(out, [_plain(line) for line in found])
-        return 0
-    rows = []
-    for each in found:
-        one = each.entry
-        when, call = moment(one.created_at, seconds=True), f"{one.tool}  {one.detail}"
-        rows.append((when, each.workflow, one.agent_name, call, decision(one), why(one)))
-    table(out, rows, (_("when"), _("workflow"), _("agent"), _("call"), _("decision"), _("reason")))
-    return 0
+    rows = (
+        (moment(one.created_at, seconds=True), each.workflow, one.agent_name, f"{one.tool}  {one.detail}", decision(one), why(one))
+        for each in found
+        for one in (each.entry,)
+    )
+    header = (_("when"), _("workflow"), _("agent"), _("call"), _("decision"), _("reason"))
+    return Result(list(map(_plain, found)), Table(header, rows))
 
 
-async def _export(atelier: Atelier, wanted: AuditFilter, arguments: argparse.Namespace, out: Output) -> int:
+async def _export(atelier: Atelier, wanted: AuditFilter, arguments: Namespace, out: Output) -> int:
     if arguments.csv == "-":
         out.write(as_csv(await atelier.audit.newest(wanted, arguments.limit), columns).replace("\r\n", "\n"))
         return 0
@@ -217,12 +200,9 @@ async def _export(atelier: Atelier, wanted: AuditFilter, arguments: argparse.Nam
 
 
 def _replayed(one: Replayed) -> dict[str, Any]:
-    def plain(verdict: Verdict | None) -> dict[str, Any] | None:
-        return verdict.model_dump(mode="json") if verdict is not None else None
-
     return {
         "time": one.time.isoformat(), "run_id": one.run_id, "call_id": one.call_id, "agent": one.agent_name, "tool": one.tool,
-        "call": one.detail, "then": plain(one.said), "again": plain(one.again), "today": plain(one.today), "same": one.same,
+        "call": one.detail, "then": one.said, "again": one.again, "today": one.today, "same": one.same,
         "differs": one.differs, "answered": one.answered,
     }  # fmt: skip
 
@@ -231,7 +211,7 @@ def _plain(line: AuditLine) -> dict[str, Any]:
     return line.entry.model_dump(mode="json") | {"workflow": line.workflow, "in_bin": line.in_bin}
 
 
-async def _scope(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> dict[str, Any]:
+async def _scope(atelier: Atelier, arguments: Namespace, out: Output) -> dict[str, Any]:
     """``scope`` and ``scope_id`` of a rule; raises UsageError when they do not belong together."""
     scope = RuleScope(arguments.scope)
     if bool(arguments.workflow) is not (scope is RuleScope.WORKFLOW):
@@ -246,9 +226,5 @@ async def _scope(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
     return {"scope": scope, "scope_id": scope_id}
 
 
-def _told(out: Output, rules: tuple[PermissionRule, ...]) -> None:
-    if out.json:
-        data(out, [rule.model_dump(mode="json") for rule in rules])
-        return
-    for rule in rules:
-        line(out, f"{rule.id}  {rule.action.value} {rule.text}")
+def _rules(rules: tuple[PermissionRule, ...]) -> Result:
+    return Result(rules, (f"{rule.id}  {rule.action.value} {rule.text}" for rule in rules))

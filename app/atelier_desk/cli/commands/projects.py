@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import os
+from argparse import Namespace
+from collections.abc import Iterator
 from pathlib import Path
 
 from atelier_desk import figures
-from atelier_desk.cli.output import Output, data, line, moment, outcome, table
+from atelier_desk.cli.output import Output, moment
+from atelier_desk.cli.parser import FAILED, OK
+from atelier_desk.cli.result import Note, Result, Shown, Table, report
 from atelier_desk.domain.errors import NotFoundError
-from atelier_desk.domain.project import Direction, EntityKind, IngestState, Project, RelationKind, free_name, is_address
+from atelier_desk.domain.project import Direction, EntityKind, IngestState, Neighbour, Project, RelationKind, free_name, is_address
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.i18n import N_, _, ngettext
 from atelier_desk.project_words import (
@@ -33,27 +36,19 @@ SAID_S = 1.0
 """Seconds between two lines about how far it is."""
 
 
-async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     projects = await atelier.repos.projects.list()
-    if out.json:
-        data(out, [each.model_dump(mode="json") for each in projects])
-        return 0
-    rows = [(each.name, _("yes") if each.loaded else _("no"), _when(each), each.root) for each in projects]
-    table(out, rows, (_("name"), _("loaded"), _("read"), _("folder")))
-    return 0
+    rows = ((each.name, _("yes") if each.loaded else _("no"), _when(each), each.root) for each in projects)
+    return Result(projects, Table((_("name"), _("loaded"), _("read"), _("folder")), rows))
 
 
-async def create(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def create(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     folder = _path(out, arguments.folder) if arguments.folder else ""
-    made = await atelier.projects.create(
-        arguments.name, folder, embedded=not arguments.no_vectors, watched=bool(folder) and not arguments.no_watch
-    )
-    _print(out, made)
-    return 0
+    watched = bool(folder) and not arguments.no_watch
+    return _made(await atelier.projects.create(arguments.name, folder, embedded=not arguments.no_vectors, watched=watched))
 
 
-async def ingest(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-
+async def ingest(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     path = _path(out, arguments.path)
     project = await _of_path(atelier, path)
     if project is None:
@@ -68,59 +63,50 @@ async def ingest(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
         raise
     if not (state.error or state.changed or state.unchanged or state.removed) and not _exists(path):
         raise NotFoundError(N_("There is nothing at {path}, and nothing was read of it."), path=path)
-    if out.json:
-        data(out, {"project": project.model_dump(mode="json"), "state": state.model_dump(mode="json")})
-    elif state.error:
-        out.note(state.error, "error")
+    shown: list[Shown] = []
+    if state.error:
+        shown.append(Note(state.error, "error"))
     elif state.stage.value == "paused":  # by somebody else: in the window, or with another command
-        out.note(_("Paused. Run the same command to continue."))
+        shown.append(Note(_("Paused. Run the same command to continue.")))
     else:
         problems = (await atelier.projects.statistics(project.id)).problems  # also of files that are as they were
-        line(out, _("{project}: {changed} indexed, {unchanged} unchanged, {removed} removed, {problems} with problems",
-                    project=project.name, changed=figures.number(state.changed), unchanged=figures.number(state.unchanged),
-                    removed=figures.number(state.removed), problems=figures.number(problems)))  # fmt: skip
-        if state.cut:
-            out.note(cut_word(state.cut), "warn")
-    return 0 if state.stage.value == "done" else 1
+        counts = {"changed": state.changed, "unchanged": state.unchanged, "removed": state.removed, "problems": problems}
+        counted = {name: figures.number(count) for name, count in counts.items()}
+        words = _("{project}: {changed} indexed, {unchanged} unchanged, {removed} removed, {problems} with problems",
+                  project=project.name, **counted)  # fmt: skip
+        shown += [words, Note(cut_word(state.cut), "warn") if state.cut else ()]
+    return Result({"project": project, "state": state}, shown, status=OK if state.stage.value == "done" else FAILED)
 
 
-async def search(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def search(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     ids = [(await atelier.projects.get(name)).id for name in arguments.project]
     found = await atelier.projects.find(
         arguments.query, project_ids=ids, kinds=[EntityKind(kind) for kind in arguments.kind], limit=arguments.limit,
         threshold=arguments.threshold,
     )  # fmt: skip
-    if out.json:
-        data(out, [each.model_dump(mode="json") for each in found])
-        return 0
-    rows = [
+    rows = (
         (figures.number(each.score, 2, trim=True), each.entity.id, title_word(each.entity), each.project, place_word(each.entity))
         for each in found
-    ]
-    table(out, rows, (_("score"), _("id"), _("name"), _("project"), _("place")))
-    return 0
+    )
+    return Result(found, Table((_("score"), _("id"), _("name"), _("project"), _("place")), rows))
 
 
-async def explore(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def explore(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     found = await atelier.projects.explore(
         await _entity_id(atelier, arguments.entity), relations=[RelationKind(each) for each in arguments.relation],
         direction=Direction(arguments.direction), depth=arguments.depth, limit=arguments.limit,
     )  # fmt: skip
-    if out.json:
-        data(out, found.model_dump(mode="json"))
-        return 0
     names = {each.id: title_word(each) for each in (found.start, *(near.entity for near in found.neighbours))}
-    rows = []
-    for each in found.neighbours:
-        by = f"{names.get(each.by.source, '?')} {_(RELATION_WORDS[each.by.kind])} {names.get(each.by.target, '?')}"
-        rows.append((str(each.depth), each.entity.id, title_word(each.entity), by, place_word(each.entity)))
-    table(out, rows, (_("depth"), _("id"), _("name"), _("relation"), _("place")))
-    if found.cut:
-        out.note(_("More results: --limit N."))
-    return 0
+
+    def row(near: Neighbour) -> tuple[str, ...]:
+        by = f"{names.get(near.by.source, '?')} {_(RELATION_WORDS[near.by.kind])} {names.get(near.by.target, '?')}"
+        return (str(near.depth), near.entity.id, title_word(near.entity), by, place_word(near.entity))
+
+    header = (_("depth"), _("id"), _("name"), _("relation"), _("place"))
+    return Result(found, Table(header, map(row, found.neighbours)), Note(_("More results: --limit N.")) if found.cut else ())
 
 
-async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def show(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     try:
         project = await atelier.projects.get(arguments.what)
     except NotFoundError:
@@ -129,95 +115,80 @@ async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
         except NotFoundError as error:
             names = ", ".join(each.name for each in await atelier.projects.list()) or _("none")
             raise NotFoundError(N_("{error} Projects: {names}."), error=error, names=names) from error
-        if out.json:
-            data(out, entity.model_dump(mode="json"))
-        else:
-            out.note(f"{title_word(entity)}  {place_word(entity)}")
-            out.write(entity.text.rstrip("\n") + "\n")
-        return 0
+        return Result(entity, Note(f"{title_word(entity)}  {place_word(entity)}"), entity.text.rstrip("\n"))
     statistics = await atelier.projects.statistics(project.id)
     problems = await atelier.projects.problems(project.id, limit=50)
-    if out.json:
-        shown = {name: each.model_dump(mode="json") for name, each in (("project", project), ("statistics", statistics))}
-        data(out, {**shown, "problems": [{**each.model_dump(exclude={"values"}), "reason": each.localized(_)} for each in problems]})
-        return 0
-    line(out, f"{project.name}  {folder_word(project)}  {_when(project)}")
-    counted = (
-        (_("Contains"), {_(KIND_WORDS[kind]): count for kind, count in statistics.entities.items()}),
-        (_("Relations"), {_(RELATION_WORDS[kind]): count for kind, count in statistics.relations.items()}),
-        (_("Languages"), {language_word(language): count for language, count in statistics.languages.items()}),
-    )
-    for title, counts in counted:
-        line(out, _("{type}: {number}", type=title, number=", ".join(f"{name} {figures.number(n)}" for name, n in counts.items())))
-    vectors = _("embeddings: {done} of {total}", done=figures.number(statistics.vectors), total=figures.number(statistics.texts))
-    line(out, ngettext("{n} file", "{n} files", statistics.files) + f", {vectors}")
-    if project.cut:
-        line(out, cut_word(project.cut))
-    for problem in problems:
-        line(out, f"  {problem.path}: {problem.localized(_)}")
-    for path in project.readable:
-        line(out, f"  {path}: " + _("Indexed although it looks like a secret."))
-    return 0
+
+    def shown() -> Iterator[Shown]:
+        yield f"{project.name}  {folder_word(project)}  {_when(project)}"
+        counted = (
+            (_("Contains"), {_(KIND_WORDS[kind]): count for kind, count in statistics.entities.items()}),
+            (_("Relations"), {_(RELATION_WORDS[kind]): count for kind, count in statistics.relations.items()}),
+            (_("Languages"), {language_word(language): count for language, count in statistics.languages.items()}),
+        )
+        for title, counts in counted:
+            yield _("{type}: {number}", type=title, number=", ".join(f"{name} {figures.number(n)}" for name, n in counts.items()))
+        vectors = _("embeddings: {done} of {total}", done=figures.number(statistics.vectors), total=figures.number(statistics.texts))
+        yield ngettext("{n} file", "{n} files", statistics.files) + f", {vectors}"
+        if project.cut:
+            yield cut_word(project.cut)
+        for problem in problems:
+            yield f"  {problem.path}: {problem.localized(_)}"
+        for path in project.readable:
+            yield f"  {path}: " + _("Indexed although it looks like a secret.")
+
+    told = [{**each.model_dump(exclude={"values"}), "reason": each.localized(_)} for each in problems]
+    return Result({"project": project, "statistics": statistics, "problems": told}, shown())
 
 
-async def allow(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def allow(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     path = _path(out, arguments.path)
-    project = await _of_path(atelier, path)
-    if project is None:
-        raise NotFoundError(N_("{path} is not in any project."), path=path)
+    project = await _holding(atelier, path)
     project = await atelier.projects.allow(project.id, path, yes=not arguments.undo)
     state = await _followed(atelier, project, out)
     words = _("{path} is excluded again.", path=path) if arguments.undo else _("{path} is indexed from now on.", path=path)
-    outcome(out, {"project": project.name, "readable": list(project.readable)}, words)
-    return 0 if state.stage.value == "done" else 1
+    return Result({"project": project.name, "readable": project.readable}, words, status=OK if state.stage.value == "done" else FAILED)
 
 
-async def forget(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def forget(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     path = arguments.path if is_address(arguments.path) else _path(out, arguments.path)
-    project = await _of_path(atelier, path)
-    if project is None:
-        raise NotFoundError(N_("{path} is not in any project."), path=path)
+    project = await _holding(atelier, path)
     count = await atelier.projects.forget_path(project.id, path)
     if not count:
         raise NotFoundError(N_("Nothing of {path} is in the project {name}."), path=path, name=project.name)
-    outcome(out, {"project": project.name, "files": count}, ngettext("{n} file removed", "{n} files removed", count))
+    done = Result({"project": project.name, "files": count}, ngettext("{n} file removed", "{n} files removed", count))
+    status = report(out, done)
     if project.root and not is_address(path):
         out.note(_("Indexing again adds existing files back; a line in .gitignore excludes them."))
-    return 0
+    return status
 
 
-async def delete(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def delete(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     project = await atelier.projects.get(arguments.name)
     rows = await atelier.projects.delete(project.id)
-    outcome(out, {"deleted": project.name, "rows": rows}, _("Deleted the project {name}.", name=project.name))
-    return 0
+    return Result({"deleted": project.name, "rows": rows}, _("Deleted the project {name}.", name=project.name))
 
 
-async def pause(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def pause(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     project = await atelier.projects.get(arguments.name)
     state = (await atelier.projects.states()).get(project.id)
     await atelier.projects.stop(project.id)
     reading = state is not None and state.stage in RUNNING
     paused = _("Indexing of {name} is paused; indexing it again continues.", name=project.name)
-    outcome(out, project.model_dump(mode="json"), paused if reading else _("{name} is not being indexed.", name=project.name))
-    return 0
+    return Result(project, paused if reading else _("{name} is not being indexed.", name=project.name))
 
 
-async def offers(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def offers(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     found = await atelier.projects.offers()
-    if out.json:
-        data(out, [each.model_dump() for each in found])
-    else:
-        table(out, [(each.name, each.folder) for each in found], (_("name"), _("folder")))
-    return 0
+    return Result(found, Table((_("name"), _("folder")), ((each.name, each.folder) for each in found)))
 
 
-async def answer(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def answer(atelier: Atelier, arguments: Namespace, out: Output) -> Result | int:
     project = await atelier.projects.answer(_path(out, arguments.folder), arguments.said == "yes")
-    if project is not None:
-        await _followed(atelier, project, out)
-        _print(out, await atelier.projects.get(project.id))
-    return 0
+    if project is None:
+        return OK
+    await _followed(atelier, project, out)
+    return _made(await atelier.projects.get(project.id))
 
 
 async def _followed(atelier: Atelier, project: Project, out: Output) -> IngestState:
@@ -283,5 +254,13 @@ def _when(project: Project) -> str:
     return moment(project.ingested_at) if project.ingested_at is not None else _("not yet")
 
 
-def _print(out: Output, project: Project) -> None:
-    outcome(out, project.model_dump(mode="json"), f"{project.name}  {project.root}")
+def _made(project: Project) -> Result:
+    return Result(project, f"{project.name}  {project.root}")
+
+
+async def _holding(atelier: Atelier, path: str) -> Project:
+    """The project that a path lies in; NotFoundError for none."""
+    project = await _of_path(atelier, path)
+    if project is None:
+        raise NotFoundError(N_("{path} is not in any project."), path=path)
+    return project

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import Namespace
 
-from atelier_desk.cli.files import path_of, read_text
-from atelier_desk.cli.output import Output, data, line, outcome, table
+from atelier_desk.cli.files import path_of, read_text, text_or_input
+from atelier_desk.cli.output import Output
+from atelier_desk.cli.result import Note, Result, Table, tell
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.prompt import Prompt, PromptDraft
 from atelier_desk.engine.atelier import Atelier
@@ -13,55 +14,48 @@ from atelier_desk.i18n import N_, _
 from atelier_desk.workspace.skills.arguments import variables
 
 
-async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     wanted = arguments.search.casefold().split()
     rows = [each for each in await atelier.prompts.list() if all(word in each.searched for word in wanted)]
-    if out.json:
-        data(out, [described(prompt) for prompt in rows])
-        return 0
-    lines = [(f"/{each.name}", each.description, ", ".join(one.name for one in variables(each.content))) for each in rows]
-    table(out, lines, (_("name"), _("description"), _("variables")))
-    files = await atelier.skills.files_by_name((out.cwd,))
-    for each in rows:
-        if each.name in files:
-            out.note(_("In this folder /{name} calls {file}, not the prompt.", name=each.name, file=files[each.name]), "warn")
-    return 0
+    files = {} if out.json else await atelier.skills.files_by_name((out.cwd,))
+    said = N_("In this folder /{name} calls {file}, not the prompt.")
+    cells = ((f"/{each.name}", each.description, ", ".join(one.name for one in variables(each.content))) for each in rows)
+    return Result(
+        list(map(described, rows)),
+        Table((_("name"), _("description"), _("variables")), cells),
+        (Note(_(said, name=each.name, file=files[each.name]), "warn") for each in rows if each.name in files),
+    )
 
 
-async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def show(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     prompt = await atelier.prompts.by_name(arguments.name)
-    if out.json:
-        data(out, described(prompt))
-    else:
-        out.write(await atelier.prompts.export_text(prompt.id))
     for source in prompt.tainted:
         out.note(_("No person here has read it yet: it comes from {source}.", source=source), "warn")
-    return 0
+    return Result(described(prompt), await atelier.prompts.export_text(prompt.id))
 
 
-async def add(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    text = await _text(arguments.text, out)
+async def add(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
+    text = await text_or_input(out, arguments.text)
     draft = PromptDraft(name=arguments.name, description=arguments.description or "", content=text)
-    return _stored(await atelier.prompts.save(draft), out)
+    return _stored(await atelier.prompts.save(draft))
 
 
-async def edit(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def edit(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     prompt = await atelier.prompts.by_name(arguments.name)
-    text = None if arguments.text is None else await _text(arguments.text, out)
+    text = None if arguments.text is None else await text_or_input(out, arguments.text)
     given = {"name": arguments.rename, "description": arguments.description, "content": text}
     changed = {field: value for field, value in given.items() if value is not None}
     if not changed:
         raise UsageError(N_("Nothing to change: give --text, --description or --rename."))
-    return _stored(await atelier.prompts.save(prompt.draft.model_copy(update=changed), prompt.id), out)
+    return _stored(await atelier.prompts.save(prompt.draft.model_copy(update=changed), prompt.id))
 
 
-async def remove(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def remove(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     prompt = await atelier.prompts.delete((await atelier.prompts.by_name(arguments.name)).id)
-    outcome(out, {"removed": described(prompt)}, _("Removed {name}", name=prompt.name))
-    return 0
+    return Result({"removed": described(prompt)}, _("Removed {name}", name=prompt.name))
 
 
-async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def import_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     """What cannot be taken over is said on standard error."""
     stored = []
     for file in arguments.files:
@@ -71,20 +65,16 @@ async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
         stored.append(described(done.prompt))
         if done.ignored:
             out.note(_("{file}: not taken over: {fields}", file=file, fields=", ".join(done.ignored)), "warn")
-        if not out.json:
-            line(out, f"/{done.prompt.name}")
-    if out.json:
-        data(out, stored)
-    return 0
+        tell(out, f"/{done.prompt.name}")
+    return Result(stored, ())
 
 
 async def _text(given: str, out: Output) -> str:
     return await out.read_input() if given == "-" else given
 
 
-def _stored(prompt: Prompt, out: Output) -> int:
-    outcome(out, described(prompt), f"/{prompt.name}")
-    return 0
+def _stored(prompt: Prompt) -> Result:
+    return Result(described(prompt), f"/{prompt.name}")
 
 
 def described(prompt: Prompt) -> dict[str, object]:

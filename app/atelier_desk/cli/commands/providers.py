@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import Namespace
 from typing import Any
 
 from atelier_desk import figures
-from atelier_desk.cli.commands.models import print_models
+from atelier_desk.cli.commands.models import models_table
 from atelier_desk.cli.files import path_of
 from atelier_desk.cli.header_options import headers_of, need_keyring
-from atelier_desk.cli.output import Output, data, line, outcome, table
+from atelier_desk.cli.output import Output
+from atelier_desk.cli.parser import FAILED
+from atelier_desk.cli.result import Note, Result, Table, report, tell
 from atelier_desk.domain.errors import NotFoundError, UsageError
 from atelier_desk.domain.provider import NO_KEYRING, KeyPlace, ProviderConfig, ProviderHealth
 from atelier_desk.engine.atelier import Atelier
@@ -22,7 +24,7 @@ from atelier_desk.llm.registry import provider_type
 EDITABLE = ("base_url", "api_key_env", "enabled")
 
 
-def connection_fields(arguments: argparse.Namespace, out: Output) -> tuple[dict[str, Any], dict[str, str]]:
+def connection_fields(arguments: Namespace, out: Output) -> tuple[dict[str, Any], dict[str, str]]:
     """Fields of a ``ProviderConfig`` that the options of ``connection_options`` give, and the values of headers for the keyring.
 
     Raises:
@@ -41,32 +43,27 @@ def connection_fields(arguments: argparse.Namespace, out: Output) -> tuple[dict[
     return fields, secrets
 
 
-async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     providers = await atelier.providers.list()
-    if out.json:
-        data(out, [provider.model_dump(mode="json") for provider in providers])
-        return 0
     states = await atelier.keys.states()
-    rows = [(each.name, each.kind, each.base_url or "-", key_words(states[each.name], each.api_key_env) or "-") for each in providers]
-    table(out, rows, (_("name"), _("kind"), _("address"), _("key")))
-    return 0
+    rows = ((each.name, each.kind, each.base_url or "-", key_words(states[each.name], each.api_key_env) or "-") for each in providers)
+    return Result(providers, Table((_("name"), _("kind"), _("address"), _("key")), rows))
 
 
 def _need_keyring(atelier: Atelier, secrets: dict[str, str]) -> None:
     need_keyring(atelier.vault.persistent, secrets, NO_KEYRING)
 
 
-async def presets(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def presets(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     """What ``add --preset`` takes, by its id."""
     wanted = arguments.search.casefold().split()
     found = [each for each in PRESETS if all(word in f"{each.id} {each.title} {each.words}".casefold() for word in wanted)]
-    if out.json:
-        facts = ("id", "title", "kind", "url", "keys", "env", "needs_key")
-        data(out, [{name: getattr(each, name) for name in facts} for each in found])
-        return 0
-    rows = [(each.id, each.title, _(each.needs), each.keys or "-", each.env or "-") for each in found]
-    table(out, rows, (_("name"), _("service"), _("needs"), _("keys"), _("default variable")))
-    return 0
+    facts = ("id", "title", "kind", "url", "keys", "env", "needs_key")
+    rows = ((each.id, each.title, _(each.needs), each.keys or "-", each.env or "-") for each in found)
+    return Result(
+        [{name: getattr(each, name) for name in facts} for each in found],
+        Table((_("name"), _("service"), _("needs"), _("keys"), _("default variable")), rows),
+    )
 
 
 def _preset(name: str) -> Preset:
@@ -76,7 +73,7 @@ def _preset(name: str) -> Preset:
     return found
 
 
-async def add(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def add(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     if arguments.preset:
         preset = _preset(arguments.preset)
         arguments.kind, arguments.base_url = arguments.kind or preset.kind, arguments.base_url or preset.url
@@ -100,13 +97,17 @@ async def add(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
     config = await atelier.providers.save(config, new=True)
     if secrets:
         await atelier.providers.set_headers(config.name, secrets)
-    outcome(out, config.model_dump(mode="json"), _("Added {name}.", name=config.name))
+    status = report(out, Result(config, _("Added {name}.", name=config.name)))
     if not arguments.no_test:
-        tell_health(out, config.name, await atelier.providers.test(config.name))
-    return 0
+        health = await atelier.providers.test(config.name)
+        if not health.ok:
+            out.note(_verdict(config.name, health), "error")
+        else:
+            tell(out, _verdict(config.name, health))
+    return status
 
 
-async def edit(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def edit(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     old = await atelier.providers.get(arguments.name)
     fields, secrets = connection_fields(arguments, out)
     _need_keyring(atelier, secrets)
@@ -120,60 +121,47 @@ async def edit(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
     config = await atelier.providers.save(checks.changed(old, _("provider"), **changes))
     if secrets:
         await atelier.providers.set_headers(config.name, secrets)
-    outcome(out, config.model_dump(mode="json"), _("Changed {name}", name=config.name))
-    return 0
+    return Result(config, _("Changed {name}", name=config.name))
 
 
-async def rename(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def rename(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     config = await atelier.providers.rename(arguments.name, arguments.to)
-    outcome(out, config.model_dump(mode="json"), _("Renamed {name} to {to}.", name=arguments.name, to=config.name))
-    return 0
+    return Result(config, _("Renamed {name} to {to}.", name=arguments.name, to=config.name))
 
 
-async def remove(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def remove(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     await atelier.providers.delete(arguments.name)
-    outcome(out, {"removed": arguments.name}, _("Removed {name}", name=arguments.name))
-    return 0
+    return Result({"removed": arguments.name}, _("Removed {name}", name=arguments.name))
 
 
-async def test(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def test(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     """Status 0 when the server answers, 1 when not."""
     health = await atelier.providers.test(arguments.name)
-    if out.json:
-        data(out, health.model_dump(mode="json"))
-    else:
-        tell_health(out, arguments.name, health)
-    return 0 if health.ok else 1
+    said = _verdict(arguments.name, health)
+    return Result(health, said) if health.ok else Result(health, Note(said, "error"), status=FAILED)
 
 
-def tell_health(out: Output, name: str, health: ProviderHealth) -> None:
-    """The verdict on a server in one sentence, the same when it is added and when it is tested; on standard error when it is bad."""
+def _verdict(name: str, health: ProviderHealth) -> str:
+    """The verdict on a server in one sentence, the same when it is added and when it is tested."""
     if not health.ok:
-        out.note(_("{name} cannot be used: {problem}", name=name, problem=health.message), "error")
-    elif out.json:
-        return
-    elif not health.models:
-        line(out, _("{name} answers in {time}. {note}", name=name, time=figures.duration(health.latency_ms), note=health.message))
-    else:
-        text = ngettext(
-            "{name} answers in {time} and offers {n} model.",
-            "{name} answers in {time} and offers {n} models.",
-            health.models,
-            name=name,
-            time=figures.duration(health.latency_ms),
-        )
-        line(out, text)
+        return _("{name} cannot be used: {problem}", name=name, problem=health.message)
+    time = figures.duration(health.latency_ms)
+    if not health.models:
+        return _("{name} answers in {time}. {note}", name=name, time=time, note=health.message)
+    return ngettext(
+        "{name} answers in {time} and offers {n} model.", "{name} answers in {time} and offers {n} models.", health.models,
+        name=name, time=time,
+    )  # fmt: skip
 
 
-async def models(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def models(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     offered = await atelier.providers.models(arguments.name)
     if not offered:
         out.note(_("{name} has no list of models; enter the name of the model yourself.", name=arguments.name), "warn")
-    print_models(out, offered)
-    return 0
+    return models_table(offered)
 
 
-async def key_file(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def key_file(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     """Where keys are kept, after switching the file on or off when that is asked for."""
     store = await (atelier.keys.use_file(arguments.on == "on") if arguments.on else atelier.keys.store())
     said = {
@@ -182,5 +170,4 @@ async def key_file(atelier: Atelier, arguments: argparse.Namespace, out: Output)
         KeyPlace.MEMORY: N_("No system keyring found, and no file of keys: keys are lost when Atelier closes."),
     }
     path = store.file if store.place is KeyPlace.FILE else None
-    outcome(out, {"place": store.place.value, "file": path}, _(said[store.place], path=store.file))
-    return 0
+    return Result({"place": store.place.value, "file": path}, _(said[store.place], path=store.file))

@@ -2,56 +2,52 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import Namespace
 
 from atelier_desk import form_words
 from atelier_desk.cli.answers import server_lines
-from atelier_desk.cli.output import Output, data, line, outcome, table
+from atelier_desk.cli.output import Output
+from atelier_desk.cli.result import Result, Table, report
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.question import ACCEPT, DECLINE, UserQuestion, form_text
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.i18n import N_, _
 
 
-async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     if arguments.workflow:
         await atelier.workflows.get(arguments.workflow)
     pending = await atelier.questions.pending(arguments.workflow)
-    if out.json:
-        data(out, [asked.model_dump(mode="json") for asked in pending])
-        return 0
-    rows = [
+    rows = (
         (asked.id, asked.spec.question_type.value, asked.spec.question, ", ".join(option.id for option in asked.spec.options))
         for asked in pending
-    ]
-    table(out, rows, (_("id"), _("type"), _("question"), _("options")))
-    for asked in pending:
-        if asked.spec.asker is not None:
-            line(out, "")
-            for each in (asked.id, *server_lines(asked)):
-                line(out, each)
-    return 0
+    )
+    return Result(
+        pending,
+        Table((_("id"), _("type"), _("question"), _("options")), rows),
+        (("", asked.id, *server_lines(asked)) for asked in pending if asked.spec.asker is not None),
+    )
 
 
-async def answer(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def answer(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     options, text = arguments.options, arguments.text
     asked = await atelier.questions.get(arguments.id)
     if arguments.set or arguments.accept or arguments.decline:
         options, text = _for_server(asked, arguments)
     answered = await atelier.questions.answer_with(arguments.id, options, text, go_on=_goes_on(asked, arguments))
-    _done(out, answered, _("answered"))
+    status = report(out, _closed(answered, _("answered")))
     if answered.spec.url and "accept" in answered.selected_options:
         # Only told: a program that is not looked at opens nothing.
         out.note(_("Open this page in your browser: {url}", url=answered.spec.url))
-    return 0
+    return status
 
 
-def _goes_on(asked: UserQuestion, arguments: argparse.Namespace) -> bool:
+def _goes_on(asked: UserQuestion, arguments: Namespace) -> bool:
     """Whether the run goes on in this process: a command that is over at once must not begin a call to a server that it then cuts off."""
     return asked.spec.asker is None or bool(getattr(arguments, "holder", False))
 
 
-def _for_server(asked: UserQuestion, arguments: argparse.Namespace) -> tuple[list[str], str]:
+def _for_server(asked: UserQuestion, arguments: Namespace) -> tuple[list[str], str]:
     """The answer to what a server asks."""
     if asked.spec.asker is None:
         raise UsageError(N_("--set, --accept and --decline are for what servers ask; this question has --options and --text."))
@@ -74,11 +70,10 @@ def _for_server(asked: UserQuestion, arguments: argparse.Namespace) -> tuple[lis
     return [ACCEPT], form_text(values)
 
 
-async def skip(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def skip(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     asked = await atelier.questions.get(arguments.id)
-    _done(out, await atelier.questions.skip(arguments.id, go_on=_goes_on(asked, arguments)), _("skipped"))
-    return 0
+    return _closed(await atelier.questions.skip(arguments.id, go_on=_goes_on(asked, arguments)), _("skipped"))
 
 
-def _done(out: Output, asked: UserQuestion, state: str) -> None:
-    outcome(out, asked.model_dump(mode="json"), f"{asked.id}  {state}")
+def _closed(asked: UserQuestion, state: str) -> Result:
+    return Result(asked, f"{asked.id}  {state}")

@@ -2,61 +2,58 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import Namespace
 
-from atelier_desk.cli.answers import Answers
-from atelier_desk.cli.decisions import Decisions
 from atelier_desk.cli.follow import Follower
-from atelier_desk.cli.output import Output, data, table
+from atelier_desk.cli.output import Output
+from atelier_desk.cli.people import People
 from atelier_desk.cli.render import renderer_for
+from atelier_desk.cli.result import Result, Table
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.events.run import UserMessage
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.i18n import N_, _
 
 
-async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     waiting = await atelier.runs.queued(arguments.workflow)
-    if out.json:
-        fields = [{"id": each.message_id, "content": each.content, "images": len(each.images)} for each in waiting]
-        data(out, [{**each, "files": [file.name for file in kept.files]} for each, kept in zip(fields, waiting, strict=True)])
-        return 0
-    table(out, [(str(place), " ".join(each.content.split())) for place, each in enumerate(waiting, 1)], (_("place"), _("message")))
-    return 0
+    return Result(
+        [
+            {"id": each.message_id, "content": each.content, "images": len(each.images), "files": [file.name for file in each.files]}
+            for each in waiting
+        ],
+        Table((_("place"), _("message")), ((str(place), each.content) for place, each in enumerate(waiting, 1))),
+    )
 
 
-async def edit(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def edit(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     message = await _named(atelier, arguments)
     await atelier.runs.edit_queued(arguments.workflow, message.message_id, arguments.text)
     return await list_(atelier, arguments, out)
 
 
-async def move(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def move(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     message = await _named(atelier, arguments)
     await atelier.runs.move_queued(arguments.workflow, message.message_id, arguments.to - 1)
     return await list_(atelier, arguments, out)
 
 
-async def remove(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def remove(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     message = await _named(atelier, arguments)
     await atelier.runs.take_back_queued(arguments.workflow, message.message_id)
     return await list_(atelier, arguments, out)
 
 
-async def send(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def send(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     """Send it and follow the turn to its end, as ``run`` does without questions."""
     message = await _named(atelier, arguments)
-    answers = await Answers.create(atelier, out, "ask")
-    follower = Follower(atelier, out, arguments.workflow, renderer_for(out), answers, Decisions(atelier, out, "ask"), None)
-    try:
+    follower = Follower(atelier, out, arguments.workflow, renderer_for(out), await People.create(atelier, out))
+    with follower.begun():
         run_id = await atelier.runs.send_queued(arguments.workflow, message.message_id)
-    except BaseException:
-        follower.close()
-        raise
     return await follower.follow(run_id)
 
 
-async def _named(atelier: Atelier, arguments: argparse.Namespace) -> UserMessage:
+async def _named(atelier: Atelier, arguments: Namespace) -> UserMessage:
     """The message at this place.
 
     Raises:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import Namespace
 
 from atelier_desk.cli.agent_options import tell_missing
-from atelier_desk.cli.answers import Answers
-from atelier_desk.cli.decisions import Decisions
 from atelier_desk.cli.follow import Follower, let_go_on
 from atelier_desk.cli.grammar.resume import LIMITS
 from atelier_desk.cli.output import Output
 from atelier_desk.cli.parser import ABANDONED, FAILED, LIMITED, WAITING
+from atelier_desk.cli.people import People
 from atelier_desk.cli.render import renderer_for
 from atelier_desk.cli.stepper import Stepper
 from atelier_desk.domain.errors import UsageError
@@ -25,7 +24,7 @@ WORST_FIRST = (CANCELLED, FAILED, WAITING, LIMITED, ABANDONED)
 """Which exit status stands for several runs."""
 
 
-async def resume(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def resume(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     if arguments.workflow and arguments.all:
         raise UsageError(N_("Give a workflow or --all, not both."))
     raised = _amounts(arguments.raised)
@@ -35,8 +34,7 @@ async def resume(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
         statuses.append(await take_up(atelier, arguments, out, await atelier.repos.runs.get(begun), given))
         if not arguments.all:
             return statuses[0]
-    answers = await Answers.create(atelier, out, arguments.answers)
-    decisions = Decisions(atelier, out, arguments.on_approval)
+    people = await People.create(atelier, out, arguments)
     workflow = await atelier.workflows.get(arguments.workflow) if arguments.workflow else None
     alive = [run for run in await atelier.repos.runs.alive() if run.parent_run_id is None and run.id != begun]
     if workflow is not None:
@@ -49,7 +47,7 @@ async def resume(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
         return 0
     for id in dict.fromkeys(run.workflow_id for run in chosen):
         await tell_missing(atelier, out, (await atelier.workflows.get(id)).workspace)
-    statuses += [await _resume_one(atelier, out, run, answers, decisions, arguments, raised) for run in chosen]
+    statuses += [await _resume_one(atelier, out, run, people, arguments, raised) for run in chosen]
     return next((status for status in WORST_FIRST if status in statuses), 0)
 
 
@@ -58,18 +56,15 @@ async def _nothing_since(atelier: Atelier, request: Request) -> bool:
     return (await atelier.workflows.get(request.workflow_id)).stream_seq == request.since
 
 
-async def take_up(
-    atelier: Atelier, arguments: argparse.Namespace, out: Output, run: Run, resuming: argparse.Namespace | None = None
-) -> int:
+async def take_up(atelier: Atelier, arguments: Namespace, out: Output, run: Run, resuming: Namespace | None = None) -> int:
     """Go on with a run that this command began in a process that has ended, and with its stream where that stopped.
 
     ``resuming`` are the arguments of a ``resume`` that has not done yet what it was asked for.
     """
-    answers = await Answers.create(atelier, out, arguments.answers)
-    decisions = Decisions(atelier, out, arguments.on_approval)
-    given = resuming or argparse.Namespace(step=arguments.step, finish=False, quiet=getattr(arguments, "quiet", False))
+    people = await People.create(atelier, out, arguments)
+    given = resuming or Namespace(step=arguments.step, finish=False, quiet=getattr(arguments, "quiet", False))
     raised = _amounts(resuming.raised) if resuming else {}
-    return await _resume_one(atelier, out, run, answers, decisions, given, raised, after=out.request.seq)
+    return await _resume_one(atelier, out, run, people, given, raised, after=out.request.seq)
 
 
 def _amounts(given: list[str]) -> dict[str, float]:
@@ -105,9 +100,8 @@ async def _resume_one(
     atelier: Atelier,
     out: Output,
     run: Run,
-    answers: Answers,
-    decisions: Decisions,
-    arguments: argparse.Namespace,
+    people: People,
+    arguments: Namespace,
     raised: dict[str, float],
     after: int | None = None,
 ) -> int:
@@ -119,12 +113,12 @@ async def _resume_one(
         out.note(_("Resuming {name} ({id})", name=workflow.name, id=workflow.id))
     stepper = Stepper(atelier, out, free=not arguments.step)
     renderer = renderer_for(out, quiet=getattr(arguments, "quiet", False))
-    follower = Follower(atelier, out, workflow.id, renderer, answers, decisions, stepper)
+    follower = Follower(atelier, out, workflow.id, renderer, people, stepper)
     await follower.begin(run.id, _go_on(atelier, run, arguments, raised), may_be_over=after is not None)
     return await follower.follow(run.id, pending=True, after=after)
 
 
-async def _go_on(atelier: Atelier, run: Run, arguments: argparse.Namespace, raised: dict[str, float]) -> None:
+async def _go_on(atelier: Atelier, run: Run, arguments: Namespace, raised: dict[str, float]) -> None:
     """Let the run go on; with ``--step`` it stands before its next step, which the follower takes."""
     amounts = {LimitKind(name): amount for name, amount in raised.items()}
     if not arguments.step:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import Namespace
 from contextlib import suppress
 
 from atelier_desk.cli.agent_options import Chosen, chosen_agent, chosen_workflow, tell_missing, tell_unread
-from atelier_desk.cli.answers import Answers
 from atelier_desk.cli.attaching import attachments
 from atelier_desk.cli.commands.resume import take_up
-from atelier_desk.cli.decisions import Decisions
 from atelier_desk.cli.files import schema_from, workspace
 from atelier_desk.cli.follow import Follower
 from atelier_desk.cli.output import Output
+from atelier_desk.cli.people import People
 from atelier_desk.cli.render import renderer_for
 from atelier_desk.cli.stepper import Stepper
 from atelier_desk.domain import limits
@@ -24,7 +23,7 @@ from atelier_desk.file_words import changed_words, path_words
 from atelier_desk.i18n import N_, _, ngettext
 
 
-async def run(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def run(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     begun = await _begun(atelier, out)
     if begun is not None:
         return await take_up(atelier, arguments, out, begun)
@@ -34,7 +33,7 @@ async def run(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
     prompt = await _prompt(atelier, arguments, out)
     existing = await chosen_workflow(atelier, arguments)
     attached = await attachments(atelier, arguments, out, existing)
-    answers = await Answers.create(atelier, out, arguments.answers)
+    people = await People.create(atelier, out, arguments)
     who = await chosen_agent(atelier, arguments, existing, schema)
     folders = workspace(out, arguments)
     workflow = existing or await _new_workflow(atelier, out, name_from(prompt), who, folders)
@@ -46,9 +45,8 @@ async def run(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
     await tell_missing(atelier, out, granted)
     if not out.json and not arguments.quiet:
         await tell_unread(atelier, out, granted)
-    decisions = Decisions(atelier, out, arguments.on_approval)
     stepper = Stepper(atelier, out) if arguments.step else None
-    follower = Follower(atelier, out, workflow.id, renderer_for(out, quiet=arguments.quiet), answers, decisions, stepper)
+    follower = Follower(atelier, out, workflow.id, renderer_for(out, quiet=arguments.quiet), people, stepper)
     mode = RunMode.STEPPING if arguments.step else RunMode.AUTO
     try:
         run_id = await atelier.runs.send(
@@ -106,7 +104,7 @@ async def _new_workflow(atelier: Atelier, out: Output, name: str, who: Chosen, f
 NEEDS = N_("The prompt {name} needs values for: {missing}. Give them as in: {example}")
 
 
-async def _prompt(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> str:
+async def _prompt(atelier: Atelier, arguments: Namespace, out: Output) -> str:
     given: str | None = arguments.prompt
     if given is None:
         try:

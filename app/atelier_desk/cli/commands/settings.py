@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import json
+from argparse import Namespace
 from collections.abc import Iterator
 from typing import Any
 
 from pydantic import BaseModel
 
-from atelier_desk.cli.output import Output, data, outcome, table
+from atelier_desk.cli.output import Output
+from atelier_desk.cli.result import Result, Table
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.i18n import N_, _
@@ -18,22 +19,17 @@ ELSEWHERE = frozenset({"first_start_done", "confirmed_tools", "window", "approva
 """What has a command of its own (``tools own confirm``, ``approvals``, ``files trust``), or is the window's own memory."""
 
 
-async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     found = dict(_flat(await atelier.settings.get()))
-    if out.json:
-        data(out, found)
-        return 0
-    table(out, [(key, _told(value)) for key, value in found.items()], (_("setting"), _("value")))
-    return 0
+    return Result(found, Table((_("setting"), _("value")), [(key, _told(value)) for key, value in found.items()]))
 
 
-async def get(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def get(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     value = _known(dict(_flat(await atelier.settings.get())), arguments.key)
-    outcome(out, value, _told(value))
-    return 0
+    return Result(value, _told(value))
 
 
-async def set_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def set_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     _known(dict(_flat(await atelier.settings.get())), arguments.key)
     try:
         value = json.loads(arguments.value)

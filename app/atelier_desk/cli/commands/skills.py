@@ -2,103 +2,88 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import Namespace
+from collections.abc import Iterator
+from functools import partial
 
 from atelier_desk.cli.files import folders, path_of
-from atelier_desk.cli.output import Output, data, line, table
+from atelier_desk.cli.output import Output
+from atelier_desk.cli.result import Note, Result, Shown, Table, tell
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.services.skills import Listed
-from atelier_desk.i18n import _
+from atelier_desk.i18n import N_, _
 from atelier_desk.skill_words import KINDS, STATES, called_by, remarks, state, where
 from atelier_desk.workspace.skills.find import Found
 
 
-def _folders(arguments: argparse.Namespace, out: Output) -> tuple[str, ...]:
+def _folders(arguments: Namespace, out: Output) -> tuple[str, ...]:
     return tuple(folders(out, arguments.workspace or ["."]))
 
 
-async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     rows = await atelier.skills.list(_folders(arguments, out))
-    if out.json:
-        data(out, [described(row) for row in rows])
-        return 0
-    lines = [(row.name, _(KINDS[row.found.kind]), _(STATES[state(row)]), where(row)) for row in rows]
-    table(out, lines, (_("name"), _("kind"), _("state"), _("file")))
-    for row in rows:
-        for remark in _problems(row):
-            out.note(f"{row.name}: {remark}", "warn")
+    cells = ((row.name, _(KINDS[row.found.kind]), _(STATES[state(row)]), where(row)) for row in rows)
     undecided = dict.fromkeys(row.found.root for row in rows if row.trusted is None)
-    for folder in undecided:
-        out.note(_("The skills of {folder} are not used. To use them: atelier skills trust {folder}", folder=folder))
-    return 0
+    unused = N_("The skills of {folder} are not used. To use them: atelier skills trust {folder}")
+    return Result(
+        list(map(described, rows)),
+        Table((_("name"), _("kind"), _("state"), _("file")), cells),
+        (Note(f"{row.name}: {remark}", "warn") for row in rows for remark in _problems(row)),
+        (Note(_(unused, folder=folder)) for folder in undecided),
+    )
 
 
-async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    shown = await atelier.skills.show(arguments.name, _folders(arguments, out))
-    row = shown.listed
-    if out.json:
-        data(out, {**described(row), "body": shown.body, "files": list(shown.files)})
-        return 0
-    said = row.found.text
-    line(out, f"{row.name}  ({_(STATES[state(row)])})  {where(row)}")
-    if said is not None:
-        line(out, said.description)
-        line(out, _("Called by: {who}", who=called_by(row)))
-    for remark in remarks(row):
-        out.note(remark, "warn")
-    if shown.files:
-        line(out, _("Files: {names}", names=", ".join(shown.files)))
-    if shown.body:
-        line(out, "")
-        line(out, shown.body)
-    return 0
+async def show(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
+    found = await atelier.skills.show(arguments.name, _folders(arguments, out))
+    row = found.listed
+
+    def shown() -> Iterator[Shown]:
+        said = row.found.text
+        yield f"{row.name}  ({_(STATES[state(row)])})  {where(row)}"
+        if said is not None:
+            yield said.description
+            yield _("Called by: {who}", who=called_by(row))
+        for remark in remarks(row):
+            yield Note(remark, "warn")
+        if found.files:
+            yield _("Files: {names}", names=", ".join(found.files))
+        if found.body:
+            yield from ("", found.body)
+
+    return Result({**described(row), "body": found.body, "files": found.files}, shown())
 
 
-async def on(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    return await _switch(atelier, arguments, out, True)
-
-
-async def off(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    return await _switch(atelier, arguments, out, False)
-
-
-async def _switch(atelier: Atelier, arguments: argparse.Namespace, out: Output, wanted: bool) -> int:
+async def _switch(atelier: Atelier, arguments: Namespace, out: Output, *, wanted: bool) -> Result:
     folders = _folders(arguments, out)
     rows = [row for row in await atelier.skills.list(folders) if arguments.name in (row.name, row.found.file)]
     # Of several with one name: the one that is used, or for "on" the first that was switched off.
     chosen = next((row for row in rows if (not row.on if wanted else row.usable)), None)
     row = chosen or (await atelier.skills.show(arguments.name, folders)).listed
     await atelier.skills.switch(row.found.file, wanted)
-    if out.json:
-        data(out, {"name": row.name, "file": row.found.file, "on": wanted})
-    elif wanted:
-        line(out, _("{name} enabled: {file}", name=row.name, file=where(row)))
-    else:
-        line(out, _("{name} disabled: {file}", name=row.name, file=where(row)))
-    return 0
+    words = N_("{name} enabled: {file}") if wanted else N_("{name} disabled: {file}")
+    return Result({"name": row.name, "file": row.found.file, "on": wanted}, _(words, name=row.name, file=where(row)))
 
 
-async def trust(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+on = partial(_switch, wanted=True)
+off = partial(_switch, wanted=False)
+
+
+async def trust(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     found = folders(out, arguments.folder)
     for folder in found:
         await atelier.files.trust(folder, True)
-        if not out.json:
-            line(out, _("{folder} is trusted: its skills are used, and agents read its instructions.", folder=folder))
-    if out.json:
-        data(out, {"trusted": list(found)})
-    return 0
+        tell(out, _("{folder} is trusted: its skills are used, and agents read its instructions.", folder=folder))
+    return Result({"trusted": found}, ())
 
 
-async def add(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def add(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     added: Found = await atelier.skills.add(str(path_of(out, arguments.folder)))
-    if out.json:
-        data(out, {"name": added.name, "file": added.file})
-        return 0
-    line(out, _("Added {name}: {file}", name=added.name, file=added.file))
-    if added.text is not None:
-        for warning in added.text.warnings:
-            out.note(warning.localized(_), "warn")
-    return 0
+    warnings = added.text.warnings if added.text is not None else ()
+    return Result(
+        {"name": added.name, "file": added.file},
+        _("Added {name}: {file}", name=added.name, file=added.file),
+        (Note(warning.localized(_), "warn") for warning in warnings),
+    )
 
 
 def described(row: Listed) -> dict[str, object]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import Namespace
 
 from atelier_desk.cli.notices import TASK_STATES
-from atelier_desk.cli.output import Output, data, first, table
+from atelier_desk.cli.output import Output, first
+from atelier_desk.cli.result import Result, Table
 from atelier_desk.domain.task import TaskStatus
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.i18n import _
 
 
-async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     status = TaskStatus(arguments.status) if arguments.status else None
     if arguments.workflow:
         workflow = await atelier.workflows.get(arguments.workflow)
@@ -19,10 +20,7 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
     else:
         found = await atelier.tasks.across(status, arguments.limit + 1, arguments.offset)
     tasks = first(out, found, arguments.limit)
-    if out.json:
-        data(out, [task.model_dump(mode="json") for task in tasks])
-        return 0
-    names = {key: (await atelier.workflows.get(key)).name for key in dict.fromkeys(task.workflow_id for task in tasks)}
-    rows = [(task.id, _(TASK_STATES[task.status.value]), str(task.priority), task.name, names[task.workflow_id]) for task in tasks]
-    table(out, rows, (_("id"), _("status"), _("priority"), _("name"), _("workflow")))
-    return 0
+    of = () if out.json else dict.fromkeys(task.workflow_id for task in tasks)
+    names = {key: (await atelier.workflows.get(key)).name for key in of}
+    rows = ((task.id, _(TASK_STATES[task.status.value]), str(task.priority), task.name, names[task.workflow_id]) for task in tasks)
+    return Result(tasks, Table((_("id"), _("status"), _("priority"), _("name"), _("workflow")), rows))

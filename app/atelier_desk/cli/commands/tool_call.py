@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import Namespace
 
-from atelier_desk.cli.answers import Answers
 from atelier_desk.cli.commands.tools import tool_named
-from atelier_desk.cli.decisions import Decisions, parse_arguments
+from atelier_desk.cli.decisions import parse_arguments
 from atelier_desk.cli.files import workspace
 from atelier_desk.cli.follow import Follower
-from atelier_desk.cli.output import Output, data
+from atelier_desk.cli.output import Output
+from atelier_desk.cli.parser import FAILED, OK
+from atelier_desk.cli.people import People
+from atelier_desk.cli.result import Result
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.engine.atelier import Atelier
@@ -17,12 +19,11 @@ from atelier_desk.engine.gateways.direct_call import direct_agent, direct_messag
 from atelier_desk.i18n import _
 
 
-async def call(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def call(atelier: Atelier, arguments: Namespace, out: Output) -> Result | int:
     """Status 0 when the tool succeeded, 1 when it failed, 5 when it asks, or needs an approval, and nobody answers here."""
     tool = tool_named(atelier, arguments.name)
     given = parse_arguments(await out.read_input() if arguments.arguments == "-" else arguments.arguments)
-    answers = await Answers.create(atelier, out, arguments.answers)
-    decisions = Decisions(atelier, out, arguments.on_approval)
+    people = await People.create(atelier, out, arguments)
     folders = workspace(out, arguments)
     if arguments.workflow:
         workflow = await atelier.workflows.get(arguments.workflow)
@@ -31,14 +32,11 @@ async def call(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
     names = atelier.registry.get_all_tool_names() if tool.hands_on else []
     others = tuple(name for name in names if name != tool.name)
     renderer = _Result(tool.name)
-    follower = Follower(atelier, out, workflow.id, renderer, answers, decisions)
-    try:
+    follower = Follower(atelier, out, workflow.id, renderer, people)
+    with follower.begun():
         run_id = await atelier.runs.send(workflow.id, direct_message(tool.name, given), agent=direct_agent(tool.name, others))
-    except BaseException:
-        follower.close()
-        raise
     status = await follower.follow(run_id)
-    return _show(renderer, status, out)
+    return _shown(renderer, status, out)
 
 
 class _Result:
@@ -57,10 +55,9 @@ class _Result:
                 self.error = message
 
 
-def _show(renderer: _Result, status: int, out: Output) -> int:
+def _shown(renderer: _Result, status: int, out: Output) -> Result | int:
     if renderer.end is None:
         if renderer.error:
             out.note(_("Error: {problem}", problem=renderer.error), "error")
         return status
-    data(out, renderer.end.result)
-    return status if status else (0 if renderer.end.success else 1)
+    return Result(renderer.end.result, status=status or (OK if renderer.end.success else FAILED))

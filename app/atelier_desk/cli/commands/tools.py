@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import Namespace
 from typing import Any
 
-from atelier_desk.cli.output import Output, data, table
+from atelier_desk.cli.output import Output
+from atelier_desk.cli.result import Result, Table
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.i18n import N_, _
@@ -14,22 +15,21 @@ from atelier_desk.tools.base import Tool
 RISKS = {"low": N_("low"), "medium": N_("medium"), "high": N_("high")}
 
 
-async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     registry = atelier.registry
     tools = (
         registry.get_tools_by_section(arguments.section)
         if arguments.section
         else [tool for name in registry.get_all_tool_names() if (tool := registry.get_tool(name)) is not None]
     )
-    if out.json:
-        data(out, [_described(tool) for tool in tools])
-        return 0
-    rows = [
+    rows = (
         (tool.name, tool.category.value, tool.section or "-", tool.effect.value, _(RISKS[tool.risk.value]), _(tool.purpose))
         for tool in tools
-    ]
-    table(out, rows, (_("name"), _("category"), _("section"), _("effect"), _("risk"), _("what it does")))
-    return 0
+    )
+    return Result(
+        [_described(tool) for tool in tools],
+        Table((_("name"), _("category"), _("section"), _("effect"), _("risk"), _("what it does")), rows),
+    )
 
 
 def _described(tool: Tool) -> dict[str, Any]:
@@ -48,9 +48,8 @@ def _described(tool: Tool) -> dict[str, Any]:
     }
 
 
-async def schema(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    data(out, tool_named(atelier, arguments.name).definition().model_dump(mode="json"))
-    return 0
+async def schema(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
+    return Result(tool_named(atelier, arguments.name).definition())
 
 
 def tool_named(atelier: Atelier, name: str) -> Tool:

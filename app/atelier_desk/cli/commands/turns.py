@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import Namespace
 
-from atelier_desk.cli.output import Output, data, line, moment, outcome, table
+from atelier_desk.cli.output import Output, moment
 from atelier_desk.cli.render import TextRenderer, renderer_for
+from atelier_desk.cli.result import Result, Table
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.workflow import QUEUED, MessageRole
 from atelier_desk.engine.again_words import CHANGES, changed_words, repeated_words
@@ -14,56 +15,36 @@ from atelier_desk.engine.services.workflow.file import to_markdown
 from atelier_desk.i18n import _
 
 
-async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def show(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     workflow = await atelier.workflows.get(arguments.id)
     entries = await atelier.workflows.transcript(workflow.id, limit=arguments.limit)
     tasks = await atelier.tasks.list(workflow.id)
-    if not out.json:
-        out.write(to_markdown(workflow, entries, tasks))
-        return 0
-    turns = [
-        {
-            "message": entry.message.model_dump(mode="json"),
-            "calls": [call.model_dump(mode="json") for call in entry.calls],
-            "questions": [asked.model_dump(mode="json") for asked in entry.questions],
-        }
-        for entry in entries
-    ]
-    data(
-        out, {"workflow": workflow.model_dump(mode="json"), "transcript": turns, "tasks": [task.model_dump(mode="json") for task in tasks]}
-    )
-    return 0
+    turns = [{"message": entry.message, "calls": entry.calls, "questions": entry.questions} for entry in entries]
+    return Result({"workflow": workflow, "transcript": turns, "tasks": tasks}, to_markdown(workflow, entries, tasks))
 
 
-async def fork(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def fork(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     forked = await atelier.runs.fork(arguments.id, arguments.at)
-    outcome(out, forked.model_dump(mode="json"), f"{forked.id}  {forked.name}")
-    return 0
+    return Result(forked, f"{forked.id}  {forked.name}")
 
 
-async def pins(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def pins(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     found = await atelier.messages.pinned(arguments.id)
-    if out.json:
-        data(out, [message.model_dump(mode="json") for message in found])
-        return 0
-    rows = [(each.id, moment(each.created_at), each.agent_name or _("You"), " ".join(each.content.split())[:80]) for each in found]
-    table(out, rows, (_("id"), _("time"), _("who"), _("text")))
-    return 0
+    rows = ((each.id, moment(each.created_at), each.agent_name or _("You"), " ".join(each.content.split())[:80]) for each in found)
+    return Result(found, Table((_("id"), _("time"), _("who"), _("text")), rows))
 
 
-async def pin(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def pin(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     message = await atelier.messages.set_pinned(arguments.message, not arguments.off)
-    outcome(out, message.model_dump(mode="json"), _("Pinned") if message.pinned else _("Unpinned"))
-    return 0
+    return Result(message, _("Pinned") if message.pinned else _("Unpinned"))
 
 
-async def branch(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def branch(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     made = await atelier.messages.branch_here(arguments.message)
-    outcome(out, made.model_dump(mode="json"), f"{made.id}  {made.name}")
-    return 0
+    return Result(made, f"{made.id}  {made.name}")
 
 
-async def regenerate(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def regenerate(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     if bool(arguments.model) != bool(arguments.provider):
         raise UsageError(_("--provider and --model go together."))
     workflow = await atelier.workflows.get(arguments.id)
@@ -72,22 +53,17 @@ async def regenerate(atelier: Atelier, arguments: argparse.Namespace, out: Outpu
         await _tell_again(atelier, turn, out)
     run_id = await atelier.runs.regenerate(workflow.id, turn, provider=arguments.provider, model=arguments.model)
     run = await atelier.runs.wait(run_id)
-    if out.json:
-        data(out, run.model_dump(mode="json"))
-        return 0
     said = [entry.message for entry in await atelier.workflows.transcript(workflow.id) if entry.message.run_id == run_id]
-    line(out, said[-1].content if said and said[-1].role.value != "user" else "")
-    return 0
+    return Result(run, said[-1].content if said and said[-1].role.value != "user" else "")
 
 
-async def delete_branch(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def delete_branch(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     act = atelier.workflows.undo_delete_branch if arguments.undo else atelier.workflows.delete_branch
     workflow = await act(arguments.id, arguments.run)
-    outcome(out, workflow.model_dump(mode="json"), _("Branch restored") if arguments.undo else _("Branch deleted"))
-    return 0
+    return Result(workflow, _("Branch restored") if arguments.undo else _("Branch deleted"))
 
 
-async def replay(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def replay(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     renderer = renderer_for(out)
     workflow = await atelier.workflows.get(arguments.id)
     try:

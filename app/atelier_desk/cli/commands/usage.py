@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import Namespace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from atelier_desk.cli.files import path_of
 from atelier_desk.cli.grammar.usage import BY
-from atelier_desk.cli.output import Output, data, in_thread, line, table
+from atelier_desk.cli.output import Output, in_thread
+from atelier_desk.cli.result import Result, Table
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.usage import UsageBy, UsageSum, as_csv, grouped, summed
 from atelier_desk.engine.atelier import Atelier
@@ -18,31 +20,21 @@ from atelier_desk.i18n import N_, _
 from atelier_desk.usage_words import cost_words, saved_words
 
 
-async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def show(atelier: Atelier, arguments: Namespace, out: Output) -> Result | int:
     rows = await atelier.usage.rows(arguments.days)
     if arguments.csv:
         return await _write(as_csv(rows), arguments.csv, out)
-    groups = grouped(rows, UsageBy(arguments.by))
-    if out.json:
-        data(
-            out,
-            {
-                "by": arguments.by,
-                "rows": [{"key": g.key, "name": g.name, **_plain(g.total)} for g in groups],
-                "total": _plain(summed(rows)),
-            },
-        )
-        return 0
+    groups, total = grouped(rows, UsageBy(arguments.by)), summed(rows)
     header = (_("day"), _("model"), _("agent"), _("workflow"))[BY.index(arguments.by)]
-    cells = [(group.name or group.key or _("unknown"), *_cells(group.total)) for group in groups]
-    table(
-        out,
-        [*cells, (_("Total"), *_cells(summed(rows)))],
-        (header, _("requests"), _("sent"), _("cached"), _("received"), _("cost"), _("time")),
+    cells = ((group.name or group.key or _("unknown"), *_cells(group.total)) for group in groups)
+    return Result(
+        {"by": arguments.by, "rows": [{"key": g.key, "name": g.name, **_plain(g.total)} for g in groups], "total": _plain(total)},
+        Table(
+            (header, _("requests"), _("sent"), _("cached"), _("received"), _("cost"), _("time")),
+            chain(cells, [(_("Total"), *_cells(total))]),
+        ),
+        saved_words(total) or (),
     )
-    if saved := saved_words(summed(rows)):
-        line(out, saved)
-    return 0
 
 
 async def _write(text: str, name: str, out: Output) -> int:

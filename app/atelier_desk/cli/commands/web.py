@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import Namespace
 
-from atelier_desk.cli.output import Output, data, line, outcome, table
+from atelier_desk.cli.output import Output
+from atelier_desk.cli.result import Result, Table
 from atelier_desk.domain.settings import WebSettings
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.services.common import checks
@@ -14,22 +15,18 @@ from atelier_desk.i18n import _, ngettext
 from atelier_desk.web.search import ENGINES
 
 
-async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def show(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     state = await atelier.web.state()
-    if out.json:
-        settings = state.settings.model_dump(mode="json")
-        data(out, {**settings, "keys": list(state.keys), "found_browser": state.program, "pages": state.pages, "bytes": state.size})
-        return 0
-    key = state.settings.key_env or (_("saved") if state.settings.search in state.keys else "-")
+    settings, engine = state.settings, ENGINES[state.settings.search]
     rows = [
-        (_("search"), _(ENGINES[state.settings.search].title)),
-        (_("address"), state.settings.address or ENGINES[state.settings.search].address or "-"),
-        (_("key"), key),
+        (_("search"), _(engine.title)),
+        (_("address"), settings.address or engine.address or "-"),
+        (_("key"), settings.key_env or (_("saved") if settings.search in state.keys else "-")),
         (_("pages that need JavaScript"), _shown_by(state)),
         (_("cached pages"), number(state.pages)),
     ]
-    table(out, rows, (_("setting"), _("value")))
-    return 0
+    more = {"keys": state.keys, "found_browser": state.program, "pages": state.pages, "bytes": state.size}
+    return Result({**settings.model_dump(mode="json"), **more}, Table((_("setting"), _("value")), rows))
 
 
 def _shown_by(state: WebState) -> str:
@@ -38,7 +35,7 @@ def _shown_by(state: WebState) -> str:
     return f"{state.browser} ({state.program})" if state.browser else _("no browser was found")
 
 
-async def use(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def use(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     kept = (await atelier.web.state()).settings.model_dump(include={"scripts", "browser"})
     settings = checks.build(
         WebSettings, _("web"), search=arguments.service, address=arguments.address, key_env=arguments.api_key_env, **kept
@@ -47,27 +44,21 @@ async def use(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
     return await show(atelier, arguments, out)
 
 
-async def scripts(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def scripts(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     kept = (await atelier.web.state()).settings
     await atelier.web.use(checks.changed(kept, _("web"), scripts=arguments.how, browser=arguments.browser))
     return await show(atelier, arguments, out)
 
 
-async def search(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def search(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     hits = await atelier.web.search(arguments.query, arguments.limit)
-    if out.json:
-        data(out, [{"title": hit.title, "url": hit.url, "excerpt": hit.excerpt, "date": hit.date} for hit in hits])
-        return 0
-    for hit in hits:
-        line(out, hit.title + (f"  ({hit.date})" if hit.date else ""))
-        line(out, f"  {hit.url}")
-        line(out, f"  {hit.excerpt}")
-    if not hits:
-        line(out, _("Nothing was found."))
-    return 0
+    return Result(
+        [{"title": hit.title, "url": hit.url, "excerpt": hit.excerpt, "date": hit.date} for hit in hits],
+        ((hit.title + (f"  ({hit.date})" if hit.date else ""), f"  {hit.url}", f"  {hit.excerpt}") for hit in hits),
+        () if hits else _("Nothing was found."),
+    )
 
 
-async def clear(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def clear(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     count = await atelier.web.clear_cache()
-    outcome(out, {"removed": count}, ngettext("{count} page was removed.", "{count} pages were removed.", count, count=count))
-    return 0
+    return Result({"removed": count}, ngettext("{count} page was removed.", "{count} pages were removed.", count, count=count))

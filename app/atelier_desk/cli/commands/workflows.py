@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import Namespace
 from typing import Any
 
 from atelier_desk.cli.agent_options import chosen_model, grant
 from atelier_desk.cli.files import read_text, workspace
-from atelier_desk.cli.output import Output, data, first, line, moment, note_bytes_left, outcome, table
+from atelier_desk.cli.output import Output, first, moment
+from atelier_desk.cli.parser import FAILED, OK
 from atelier_desk.cli.progress import noted_when_slow
+from atelier_desk.cli.result import Note, Result, Table, bytes_left
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import Choices
 from atelier_desk.domain.errors import NotFoundError
@@ -35,29 +37,23 @@ FOUND = 60
 """Characters of what a call did in a table."""
 
 
-async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     only = {"archived": arguments.archived, "collection": arguments.folder}
     found = await atelier.workflows.list(arguments.search, arguments.limit + 1, arguments.offset, **only)
     workflows = first(out, found, arguments.limit)
-    if out.json:
-        data(out, [workflow.model_dump(mode="json") for workflow in workflows])
-        return 0
-    rows = [(each.id, _(STATES[each.status.value]), moment(each.updated_at), each.name) for each in workflows]
-    table(out, rows, (_("id"), _("status"), _("changed"), _("name")))
-    return 0
+    rows = ((each.id, _(STATES[each.status.value]), moment(each.updated_at), each.name) for each in workflows)
+    return Result(workflows, Table((_("id"), _("status"), _("changed"), _("name")), rows))
 
 
-async def search(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def search(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     hits = await atelier.workflows.search(arguments.text, arguments.limit)
-    if out.json:
-        fields = ("kind", "workflow_id", "workflow_name", "row_id", "seq", "excerpt", "run_id", "message_id", "who", "tool")
-        data(out, [{**{name: getattr(hit, name) for name in fields}, "at": hit.at.isoformat()} for hit in hits])
-        return 0
-    if not hits:
-        out.note(_("No results in messages, tool calls, reports and memories"))
-    rows = [(_found(hit), hit.workflow_id or "", hit.workflow_name or "", " ".join(hit.excerpt.split())) for hit in hits]
-    table(out, rows, (_("what"), _("workflow"), _("name"), _("text")))
-    return 0
+    fields = ("kind", "workflow_id", "workflow_name", "row_id", "seq", "excerpt", "run_id", "message_id", "who", "tool")
+    rows = ((_found(hit), hit.workflow_id or "", hit.workflow_name or "", hit.excerpt) for hit in hits)
+    return Result(
+        [{**{name: getattr(hit, name) for name in fields}, "at": hit.at.isoformat()} for hit in hits],
+        () if hits else Note(_("No results in messages, tool calls, reports and memories")),
+        Table((_("what"), _("workflow"), _("name"), _("text")), rows),
+    )
 
 
 def _found(hit: SearchHit) -> str:
@@ -72,41 +68,36 @@ def _found(hit: SearchHit) -> str:
     }.get(hit.kind, hit.kind)
 
 
-async def title(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def title(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     workflow_id, text = arguments.id, arguments.text
     service = atelier.workflows
-    return _changed(await (service.rename(workflow_id, text) if text else service.suggest_title(workflow_id)), out)
+    return _changed(await (service.rename(workflow_id, text) if text else service.suggest_title(workflow_id)))
 
 
-async def move(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    return _changed(await atelier.workflows.move(arguments.id, arguments.folder), out)
+async def move(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
+    return _changed(await atelier.workflows.move(arguments.id, arguments.folder))
 
 
-async def archive(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    return _changed(await atelier.workflows.set_archived(arguments.id, not arguments.undo), out)
+async def archive(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
+    return _changed(await atelier.workflows.set_archived(arguments.id, not arguments.undo))
 
 
-def _changed(workflow: Workflow, out: Output) -> int:
-    if out.json:
-        data(out, workflow.model_dump(mode="json"))
-    else:
-        place = _("archive") if workflow.archived else workflow.collection
-        line(out, f"{workflow.id}  {workflow.name}" + (f"  ({place})" if place else ""))
-    return 0
+def _changed(workflow: Workflow) -> Result:
+    place = _("archive") if workflow.archived else workflow.collection
+    return Result(workflow, f"{workflow.id}  {workflow.name}" + (f"  ({place})" if place else ""))
 
 
-async def stop(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def stop(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     workflow = await atelier.workflows.get(arguments.id)
     run_id = await atelier.workflows.active(workflow.id)
     await atelier.workflows.stop(workflow.id)
     told = (
         _("Stopped: {name}", name=workflow.name) if run_id else _("Nothing to stop: the last turn of {name} has ended.", name=workflow.name)
     )
-    outcome(out, {"workflow": workflow.id, "stopped": run_id}, told)
-    return 0
+    return Result({"workflow": workflow.id, "stopped": run_id}, told)
 
 
-async def export(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def export(atelier: Atelier, arguments: Namespace, out: Output) -> Result | int:
     """Status 1 also when rows of the workflow are damaged: all else is written."""
     text = await atelier.workflows.export(arguments.id, arguments.format)
     if arguments.format == "json":
@@ -125,15 +116,14 @@ async def export(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
         out.note(each.error().localized(_), "warn")
     if damaged:
         out.note(_(LEFT_OUT), "warn")
-    status = 1 if damaged else 0
-    if out.json and arguments.format == "md":
-        data(out, {"format": "md", "content": text})
-        return status
+    status = FAILED if damaged else OK
+    if arguments.format == "md":
+        return Result({"format": "md", "content": text}, text, status=status)
     out.write(text if text.endswith("\n") else text + "\n")
     return status
 
 
-async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def import_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     text = await read_text(out, arguments.file)
     steps = {"checking": _("Checking the file…"), "storing": _("Storing the workflow; this cannot be interrupted…")}
     async with noted_when_slow(out, steps["checking"]) as say:
@@ -142,50 +132,44 @@ async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
         out.note(
             _("The folder {folder} is not granted: a file cannot grant one. To grant it, run with --workspace.", folder=folder), "warn"
         )
-    if out.json:
-        data(out, {"action": imported.action, "workflow": imported.workflow.model_dump(mode="json")})
-        return 0
     labels = {"created": _("imported"), "overwritten": _("overwritten"), "renamed": _("imported as a copy"), "skipped": _("skipped")}
-    line(out, f"{imported.workflow.id}  {imported.workflow.name}  ({labels[imported.action]})")
-    return 0
+    return Result(
+        {"action": imported.action, "workflow": imported.workflow},
+        f"{imported.workflow.id}  {imported.workflow.name}  ({labels[imported.action]})",
+    )
 
 
-async def delete(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def delete(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     workflow = await atelier.workflows.get(arguments.id)
     if arguments.for_good:
         removed = await atelier.workflows.purge(workflow.id)
-        outcome(out, {"deleted": workflow.id, "rows": removed}, _("Permanently deleted: {name}", name=workflow.name))
-        note_bytes_left(out)
-    else:
-        await atelier.workflows.delete(workflow.id)
-        told = _(
-            "Deleted {name}. To restore it within {n} days: atelier workflows restore {workflow}",
-            name=workflow.name,
-            n=limits.DELETED_DAYS,
-            workflow=workflow.id,
-        )
-        outcome(out, {"deleted": workflow.id}, told)
-    return 0
-
-
-async def deleted(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    found = first(out, await atelier.workflows.list(limit=arguments.limit + 1, deleted=True), arguments.limit)
-    if out.json:
-        data(out, [workflow.model_dump(mode="json") for workflow in found])
-        return 0
-    table(
-        out,
-        [(each.id, moment(each.deleted_at) if each.deleted_at else "", each.name) for each in found],
-        (_("id"), _("deleted"), _("name")),
+        done = _("Permanently deleted: {name}", name=workflow.name)
+        return Result({"deleted": workflow.id, "rows": removed}, done, bytes_left())
+    await atelier.workflows.delete(workflow.id)
+    told = _(
+        "Deleted {name}. To restore it within {n} days: atelier workflows restore {workflow}",
+        name=workflow.name,
+        n=limits.DELETED_DAYS,
+        workflow=workflow.id,
     )
-    return 0
+    return Result({"deleted": workflow.id}, told)
 
 
-async def restore(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    return _changed(await atelier.workflows.undo_delete(arguments.id), out)
+async def deleted(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
+    found = first(out, await atelier.workflows.list(limit=arguments.limit + 1, deleted=True), arguments.limit)
+    return Result(
+        found,
+        Table(
+            (_("id"), _("deleted"), _("name")), [(each.id, moment(each.deleted_at) if each.deleted_at else "", each.name) for each in found]
+        ),
+    )
 
 
-async def choose(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+async def restore(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
+    return _changed(await atelier.workflows.undo_delete(arguments.id))
+
+
+async def choose(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     workflow = await atelier.workflows.get(arguments.id)
     await grant(atelier, out, workflow, workspace(out, arguments))
     if arguments.reset:
@@ -205,5 +189,4 @@ async def choose(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
     if caps:
         changes["budget"] = choices.budget.model_copy(update=caps)
     workflow = await atelier.workflows.choose(workflow.id, checks.changed(choices, _("workflow"), **changes), agent_id=agent.id)
-    outcome(out, workflow.model_dump(mode="json"), f"{workflow.name}: {agent.name}, {workflow.choices.model or agent.config.model}")
-    return 0
+    return Result(workflow, f"{workflow.name}: {agent.name}, {workflow.choices.model or agent.config.model}")

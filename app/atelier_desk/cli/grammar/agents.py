@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atelier_desk.cli.grammar.options import add_schema_option
-from atelier_desk.cli.parser import DATABASE, Adder
+from atelier_desk.cli.parser import DATABASE, Adder, flag
 from atelier_desk.i18n import _
 
 
@@ -11,19 +11,19 @@ def register(add: Adder) -> None:
     group = add.group("agents")
     group.command("list", _("all agents"), needs=DATABASE)
     show = group.command("show", _("an agent's file"), needs=DATABASE)
-    show.add_argument("name", metavar="NAME")
+    show.add_argument("name")
     added = group.command("add", _("store the agent of a file"))
-    added.add_argument("file", metavar="FILE", help=_("JSON of the agent; - reads standard input"))
+    added.add_argument("file", help=_("JSON of the agent; - reads standard input"))
     added.add_argument("--on-conflict", choices=("error", "skip", "overwrite", "rename"), default="error")
     add_schema_option(added)
     edit = group.command("edit", _("set the answer schema of an agent"))
-    edit.add_argument("name", metavar="NAME")
+    edit.add_argument("name")
     form = edit.add_mutually_exclusive_group(required=True)
     add_schema_option(form)
-    form.add_argument("--no-schema", action="store_true", help=_("remove the answer schema"))
+    flag(form, "--no-schema", _("remove the answer schema"))
     imported = group.command("import", _("store an agent of another program's file: Claude Code, opencode, Codex, Cursor…"))
-    imported.add_argument("file", metavar="FILE", help=_("Markdown, YAML or TOML; - reads standard input as Markdown"))
+    imported.add_argument("file", help=_("Markdown, YAML or TOML; - reads standard input as Markdown"))
     imported.add_argument("--on-conflict", choices=("error", "skip", "overwrite", "rename"), default="error")
-    imported.add_argument("--dry-run", action="store_true", help=_("preview without saving"))
+    flag(imported, "--dry-run", _("preview without saving"))
     remove = group.command("remove", _("remove an agent"))
-    remove.add_argument("name", metavar="NAME")
+    remove.add_argument("name")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atelier_desk.cli.ids import add_id
-from atelier_desk.cli.parser import DATABASE, Adder
+from atelier_desk.cli.parser import DATABASE, Adder, flag, several
 from atelier_desk.i18n import _
 
 SCOPES = ("once", "run", "always")
@@ -13,7 +13,7 @@ def register(add: Adder) -> None:
     group = add.group("approvals")
     listing = group.command("list", _("calls that wait, the oldest first"), needs=DATABASE)
     add_id(listing, "--workflow", "workflow", help=_("of this workflow only"))
-    listing.add_argument("--all", action="store_true", help=_("with --workflow: decided ones too"))
+    flag(listing, "--all", _("with --workflow: decided ones too"))
     show = group.command("show", _("a call with all its arguments, and what was decided"), needs=DATABASE)
     add_id(show, "id", "approval")
     approve = group.command("approve", _("approve a call"))
@@ -25,13 +25,7 @@ def register(add: Adder) -> None:
         default="once",
         help=_("once: this call; run: the tool in this run and its sub-agents; always: what is like this call, from now on, in its folder"),
     )
-    approve.add_argument(
-        "--rule",
-        metavar="RULE",
-        action="append",
-        default=[],
-        help=_("with --scope run or always: what is allowed, for example 'tool(git log:*)' (repeatable)"),
-    )
+    several(approve, "--rule", "RULE", _("with --scope run or always: what is allowed, for example 'tool(git log:*)' (repeatable)"))
     reject = group.command("reject", _("reject a call"))
     add_id(reject, "id", "approval")
     reject.add_argument("--reason", metavar="T", default="", help=_("why; the agent reads it"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atelier_desk.cli.parser import DATABASE, Adder
+from atelier_desk.cli.parser import DATABASE, Adder, flag
 from atelier_desk.i18n import _
 
 
@@ -12,19 +12,19 @@ def register(add: Adder) -> None:
         "create",
         _("write a backup and check it by opening it; downloaded models, logs, exports and keys are not part of it"),
     )
-    create.add_argument("file", metavar="FILE")
+    create.add_argument("file")
     verify = group.command("verify", _("compare every byte of a backup with its checksums, open it and count what is in it"))
-    verify.add_argument("file", metavar="FILE")
+    verify.add_argument("file")
     verify.set_defaults(offline=True)
     restore = group.command(
         "restore",
         _("restore a backup; the current data is kept in the folder backups"),
     )
-    restore.add_argument("file", metavar="FILE")
-    restore.add_argument(
+    restore.add_argument("file")
+    flag(
+        restore,
         "--from-elsewhere",
-        action="store_true",
-        help=_(
+        _(
             "also accept a backup of another installation or one that was changed: its permission rules, tools, "
             "MCP servers, folders and service addresses stay disabled until you confirm each"
         ),
@@ -38,6 +38,6 @@ def register(add: Adder) -> None:
     confirm = group.command("confirm", _("confirm entries of a backup from another installation"))
     which = confirm.add_mutually_exclusive_group(required=True)
     which.add_argument("grants", metavar="ID", nargs="*", default=[], help=_("ids from the first column of atelier backup held"))
-    which.add_argument("--all", action="store_true", help=_("all pending entries"))
+    flag(which, "--all", _("all pending entries"))
     compact = group.command("compact", _("rewrite the database to remove permanently deleted data from the disk"))
     compact.set_defaults(offline=True)

@@ -17,4 +17,4 @@ def register(add: Adder) -> None:
     stop = group.command("stop", _("stop a command and its child processes"))
     for command in (output, given, stop):
         command.add_argument("command_id", metavar="COMMAND", help=_("its id, which can be abbreviated"))
-    given.add_argument("text", metavar="TEXT")
+    given.add_argument("text")

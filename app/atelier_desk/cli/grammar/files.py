@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atelier_desk.cli.ids import add_id
-from atelier_desk.cli.parser import Adder
+from atelier_desk.cli.parser import Adder, flag
 from atelier_desk.i18n import _
 
 
@@ -14,28 +14,26 @@ def register(add: Adder) -> None:
     undo = group.command("undo", _("undo changes; files changed by others since are left as they are"))
     for command in (listing, diff, undo):
         add_id(command, "workflow", "workflow")
-    diff.add_argument("change", metavar="CHANGE", nargs="*", help=_("ids of changes, which can be abbreviated; none: all current changes"))
-    undo.add_argument(
-        "change", metavar="CHANGE", nargs="*", help=_("ids of changes, which can be abbreviated; or one of the options below")
-    )
+    diff.add_argument("change", nargs="*", help=_("ids of changes, which can be abbreviated; none: all current changes"))
+    undo.add_argument("change", nargs="*", help=_("ids of changes, which can be abbreviated; or one of the options below"))
     held = group.command("held", _("held files: protected names that programs created"))
     keep = group.command("keep", _("move held files to their place"))
     discard = group.command("discard", _("delete held files permanently"))
     for command in (held, keep, discard):
         add_id(command, "workflow", "workflow")
     for command in (keep, discard):
-        command.add_argument("file", metavar="FILE", nargs="*", help=_("ids, which can be shortened, or paths as the list shows them"))
-        command.add_argument("--all", action="store_true", help=_("all held files of the workflow"))
+        command.add_argument("file", nargs="*", help=_("ids, which can be shortened, or paths as the list shows them"))
+        flag(command, "--all", _("all held files of the workflow"))
     marked = group.command("marked", _("files written after reading untrusted content"))
     marked.add_argument("folder", metavar="DIR", nargs="*", help=_("only those in these folders"))
     read = group.command("mark-read", _("mark such files as read, or all in folders"))
-    read.add_argument("path", metavar="PATH", nargs="+", help=_("a file or folder on this computer"))
+    read.add_argument("path", nargs="+", help=_("a file or folder on this computer"))
     group.command("kept", _("size of the undo data"))
     group.command("clean", _("delete undo data beyond the settings checkpoint_days and checkpoint_mb"))
     group.command("leftovers", _("list undo data that is unreadable or whose workflow is not in this database"))
     delete = group.command("delete-leftovers", _("delete such undo data permanently"))
-    delete.add_argument("leftover", metavar="LEFTOVER", nargs="*", help=_("ids as the list of leftovers shows them"))
-    delete.add_argument("--all", action="store_true", help=_("all leftovers"))
+    delete.add_argument("leftover", nargs="*", help=_("ids as the list of leftovers shows them"))
+    flag(delete, "--all", _("all leftovers"))
     for name, words in (
         ("trust", _("trust folders: add their AGENTS.md to the agents' prompts")),
         ("distrust", _("stop trusting folders: leave out their AGENTS.md")),
@@ -43,5 +41,5 @@ def register(add: Adder) -> None:
         group.command(name, words).add_argument("folder", metavar="DIR", nargs="+", help=_("a folder on this computer"))
     undo.add_argument("--run", metavar="RUN", default="", help=_("all changes of this run"))
     undo.add_argument("--since", metavar="MESSAGE", default="", help=_("all changes since this message"))
-    undo.add_argument("--all", action="store_true", help=_("all changes of the workflow"))
-    undo.add_argument("--force", action="store_true", help=_("also overwrite later changes by others; these are saved as a change"))
+    flag(undo, "--all", _("all changes of the workflow"))
+    flag(undo, "--force", _("also overwrite later changes by others; these are saved as a change"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from atelier_desk.cli.grammar import mcp_import
-from atelier_desk.cli.parser import DATABASE, ENGINE, TOOLS, Adder, number
+from atelier_desk.cli.parser import DATABASE, ENGINE, TOOLS, Adder, flag, limit, number, several
 from atelier_desk.i18n import _
 
 
@@ -15,43 +15,43 @@ def register(add: Adder) -> None:
     def of_one(name: str, help: str, needs: str = ENGINE) -> argparse.ArgumentParser:
         """A command whose first argument names a server."""
         command = group.command(name, help, needs=needs)
-        command.add_argument("name", metavar="NAME")
+        command.add_argument("name")
         return command
 
     group.command("list", _("all servers"), needs=TOOLS)
     _register_add(group)
     of_one("remove", _("remove a server and its secrets"))
     test_ = of_one("test", _("start a server, and compare its tools with what was approved"))
-    test_.add_argument("--log", action="store_true", help=_("show what the server logs meanwhile"))
+    flag(test_, "--log", _("show what the server logs meanwhile"))
     state = group.command("status", _("status of the servers; running ones are pinged"), needs=TOOLS)
     state.add_argument("names", metavar="NAME", nargs="*", help=_("only these; default: all"))
     of_one("restart", _("restart a server"))
     folders = of_one("roots", _("folders shared with a server (roots)"))
-    folders.add_argument("--add", metavar="DIR", action="append", default=[], help=_("share a folder (repeatable)"))
-    folders.add_argument("--remove", metavar="DIR", action="append", default=[], help=_("stop sharing a folder (repeatable)"))
+    several(folders, "--add", "DIR", _("share a folder (repeatable)"))
+    several(folders, "--remove", "DIR", _("stop sharing a folder (repeatable)"))
     offered = of_one("tools", _("list a server's tools and changes since approval"), TOOLS)
     offered.add_argument("--approve", metavar="TOOL", nargs="*", help=_("approve the current version of these; without names, all"))
     offered.add_argument("--on", metavar="TOOL", action="append", help=_("enable a tool (repeatable)"))
     offered.add_argument("--off", metavar="TOOL", action="append", help=_("disable a tool (repeatable)"))
     made = of_one("calls", _("the newest calls of a server's tools"), DATABASE)
-    made.add_argument("--limit", metavar="N", type=number(int, least=1), default=20, help=_("how many (20)"))
+    limit(made, 20, _("how many (20)"))
     of_one("resources", _("list a server's resources and resource templates"), TOOLS)
     content = of_one("read", _("read a resource of a server"))
-    content.add_argument("uri", metavar="URI", help=_("its address; one with parts in braces gets them by --value"))
+    content.add_argument("uri", help=_("its address; one with parts in braces gets them by --value"))
     content.add_argument("--value", metavar="NAME=VALUE", action="append", help=_("a part of the address (repeatable)"))
     of_one("on", _("enable a server"))
     of_one("off", _("disable a server"))
     of_one("login", _("sign in to a server in the browser"))
     of_one("logout", _("sign out of a server"))
-    of_one("give", _("give all tools of a server to an agent")).add_argument("agent", metavar="AGENT")
-    of_one("take", _("take a server's tools from an agent")).add_argument("agent", metavar="AGENT")
+    of_one("give", _("give all tools of a server to an agent")).add_argument("agent")
+    of_one("take", _("take a server's tools from an agent")).add_argument("agent")
     group.command("serve", _("run as an MCP server over standard input and output"))
     mcp_import.register(group)
 
 
 def _register_add(group: Adder) -> None:
     added = group.command("add", _("configure a server, and start it to see its tools"))
-    added.add_argument("name", metavar="NAME")
+    added.add_argument("name")
     how = added.add_mutually_exclusive_group(required=True)
     how.add_argument(
         "--command",
@@ -78,10 +78,8 @@ def _register_add(group: Adder) -> None:
     added.add_argument("--client-secret", metavar="SECRET", default="", help=_("the secret of that client; it goes to the keyring"))
     added.add_argument("--scopes", metavar="'A B'", default="", help=_("what is asked for at sign-in; what the server names without it"))
     added.add_argument("--folder", metavar="DIR", default="", help=_("where the program starts; your home without it"))
-    added.add_argument("--sandbox", action="store_true", help=_("let it write only in its folder, and read no secrets"))
-    added.add_argument(
-        "--older-protocol", action="store_true", help=_("talk to it in a protocol revision before 2026-07-28, whatever it offers")
-    )
+    flag(added, "--sandbox", _("let it write only in its folder, and read no secrets"))
+    flag(added, "--older-protocol", _("talk to it in a protocol revision before 2026-07-28, whatever it offers"))
     added.add_argument("--timeout", metavar="S", type=number(float, least=1), default=30.0, help=_("seconds a call may take (30)"))
     added.add_argument("--agent", metavar="NAME", action="append", help=_("give its tools to this agent (repeatable)"))
-    added.add_argument("--no-test", action="store_true", help=_("do not start it"))
+    flag(added, "--no-test", _("do not start it"))

@@ -18,7 +18,7 @@ def register(add: Adder) -> None:
     images.add_argument(
         "address", metavar="U", help=_("the address of an images endpoint in OpenAI's form, such as https://api.openai.com/v1")
     )
-    images.add_argument("model", metavar="MODEL", help=_("the model that is asked there, such as gpt-image-1"))
+    images.add_argument("model", help=_("the model that is asked there, such as gpt-image-1"))
     models = group.command("models", _("choose the service that makes 3D models"))
     models.add_argument("service", choices=SERVICES)
     models.add_argument("--address", metavar="U", default="", help=_("the address of another server that answers as the service does"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from atelier_desk.cli.ids import add_id
-from atelier_desk.cli.parser import DATABASE, Adder, names, number
+from atelier_desk.cli.parser import DATABASE, Adder, flag, limit, names, number
 from atelier_desk.domain import limits
 from atelier_desk.i18n import _
 
@@ -31,13 +31,13 @@ def register(add: Adder) -> None:
     search.add_argument("--threshold", metavar="X", type=number(float, least=0), help=_("least relevance, 0 to 1"))
     proposed = group.command("proposed", _("memories that agents propose for all workflows"))
     add_id(proposed, "--workflow", "workflow", help=_("of this workflow only"))
-    proposed.add_argument("--limit", metavar="N", type=number(int, least=1), default=20)
+    limit(proposed, 20)
     ask = group.command("ask", _("let the model propose memories from a workflow's last turn"))
     add_id(ask, "workflow", "workflow")
     keep = group.command("keep", _("approve a proposed memory"))
     add_id(keep, "id", "memory")
-    keep.add_argument("--here", action="store_true", help=_("for its own workflow only"))
-    keep.add_argument("--undo", action="store_true", help=_("undo the approval; --workflow says where to keep the memory"))
+    flag(keep, "--here", _("for its own workflow only"))
+    flag(keep, "--undo", _("undo the approval; --workflow says where to keep the memory"))
     add_id(keep, "--workflow", "workflow")
     edit = group.command("edit", _("change a memory"))
     add_id(edit, "id", "memory")
@@ -48,37 +48,37 @@ def register(add: Adder) -> None:
     edit.add_argument("--expires", metavar=_("DAYS"), type=_days, help=_("days until it expires, or never"))
     pairs = group.command("pairs", _("duplicate and contradicting memories"))
     add_id(pairs, "--workflow", "workflow", help=_("of this workflow (and the general ones)"))
-    pairs.add_argument("--limit", metavar="N", type=number(int, least=1), default=20)
+    limit(pairs, 20)
     merge = group.command("merge", _("keep one of two memories and delete the other"))
     add_id(merge, "keep", "memory")
     add_id(merge, "other", "memory")
     both = group.command("both", _("keep both memories of a pair"))
     add_id(both, "first", "memory")
     add_id(both, "second", "memory")
-    both.add_argument("--undo", action="store_true", help=_("show them as a pair again"))
+    flag(both, "--undo", _("show them as a pair again"))
     pin = group.command("pin", _("pin a memory so that it never expires"))
     add_id(pin, "id", "memory")
-    pin.add_argument("--off", action="store_true", help=_("unpin"))
+    flag(pin, "--off", _("unpin"))
     switch = group.command("switch", _("turn memory on or off for a workflow's agents"))
     add_id(switch, "workflow", "workflow")
     switch.add_argument("state", nargs="?", choices=("on", "off"), help=_("shows the state when omitted"))
     delete = group.command("delete", _("delete a memory; it can be restored for {n} days", n=limits.DELETED_DAYS))
     add_id(delete, "id", "memory")
-    delete.add_argument("--for-good", action="store_true", help=_("delete permanently, also an already deleted one"))
+    flag(delete, "--for-good", _("delete permanently, also an already deleted one"))
     deleted = group.command("deleted", _("deleted memories that can be restored, the latest first"), needs=DATABASE)
-    deleted.add_argument("--limit", metavar="N", type=number(int, least=1), default=100)
+    limit(deleted, 100)
     restore = group.command("restore", _("restore a deleted memory; undoes a merge"))
     add_id(restore, "id", "deleted memory")
     export = group.command("export", _("memories as JSON, to standard output"), needs=DATABASE)
     add_id(export, "--workflow", "workflow", help=_("of this workflow only"))
     imported = group.command("import", _("import exported memories"))
-    imported.add_argument("file", metavar="FILE")
+    imported.add_argument("file")
     imported.add_argument("--on-conflict", choices=("skip", "overwrite", "rename"), default="skip")
     anew = group.command("reembed", _("compute missing embeddings"))
     only = anew.add_mutually_exclusive_group()
-    only.add_argument("--status", action="store_true", help=_("only show the progress"))
-    only.add_argument("--pause", action="store_true", help=_("pause"))
-    only.add_argument("--resume", action="store_true", help=_("continue in the background"))
+    flag(only, "--status", _("only show the progress"))
+    flag(only, "--pause", _("pause"))
+    flag(only, "--resume", _("continue in the background"))
 
 
 def _days(text: str) -> int:
@@ -95,4 +95,4 @@ def _filters(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scope", choices=SCOPES, default="both")
     parser.add_argument("--type", choices=TYPES)
     parser.add_argument("--tags", metavar="A,B", type=names, default=[])
-    parser.add_argument("--limit", metavar="N", type=number(int, least=1), default=10)
+    limit(parser, 10)

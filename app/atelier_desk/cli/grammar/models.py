@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atelier_desk.cli.parser import DATABASE, Adder, number
+from atelier_desk.cli.parser import DATABASE, Adder, flag, number
 from atelier_desk.i18n import _
 
 
@@ -17,8 +17,8 @@ def register(add: Adder) -> None:
         needs=DATABASE,
     )
     edit = group.command("edit", _("edit what is known about a model; other values are kept"), needs=DATABASE)
-    edit.add_argument("provider", metavar="PROVIDER")
-    edit.add_argument("model", metavar="MODEL")
+    edit.add_argument("provider")
+    edit.add_argument("model")
     edit.add_argument("--window", metavar="N", type=number(int, least=1), dest="context_window", help=_("context window in tokens"))
     edit.add_argument(
         "--max-output", metavar="N", type=number(int, least=1), dest="max_output_tokens",
@@ -38,4 +38,4 @@ def register(add: Adder) -> None:
         ("--thinking", "supports_thinking", _("whether it supports thinking")),
     ):
         edit.add_argument(option, choices=("yes", "no"), dest=dest, help=help)
-    edit.add_argument("--reset", action="store_true", help=_("reset all changes first"))
+    flag(edit, "--reset", _("reset all changes first"))

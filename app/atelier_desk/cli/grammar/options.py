@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from atelier_desk.cli.ids import add_id
-from atelier_desk.cli.parser import Parser, names, number
+from atelier_desk.cli.parser import Parser, names, number, several
 from atelier_desk.i18n import _
 
 TOOL_MODES = ("direct", "sections", "invoke")
@@ -35,7 +35,7 @@ def add_agent_options(parser: Parser) -> None:
 
 def add_workspace_option(parser: argparse._ActionsContainer) -> None:
     """``--workspace``: folders that are granted; read with ``workspace``."""
-    parser.add_argument("--workspace", metavar="DIR", action="append", default=[], help=_("a folder the workflow may use (repeatable)"))
+    several(parser, "--workspace", "DIR", _("a folder the workflow may use (repeatable)"))
 
 
 def add_schema_option(parser: argparse._ActionsContainer) -> None:
@@ -89,4 +89,4 @@ def add_attach_option(parser: argparse.ArgumentParser, *, piped: bool = True) ->
     """``piped``: ``-`` takes standard input."""
     words = _("a text, PDF or picture that goes with the prompt, or a folder with its texts (repeatable); - waits for standard input")
     plain = _("a text, PDF or picture that goes with the first message, or a folder with its texts (repeatable)")
-    parser.add_argument("--attach", metavar="FILE", action="append", default=[], help=words if piped else plain)
+    several(parser, "--attach", "FILE", words if piped else plain)

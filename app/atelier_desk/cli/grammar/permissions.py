@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from atelier_desk.cli.grammar.options import PROFILES
 from atelier_desk.cli.ids import add_id
-from atelier_desk.cli.parser import DATABASE, Adder, number
+from atelier_desk.cli.parser import DATABASE, Adder, flag, number, several
 from atelier_desk.i18n import _
 
 ACTIONS = ("allow", "ask", "deny")
@@ -23,13 +23,13 @@ def register(add: Adder) -> None:
     group.command("list", _("list the rules, the last used first; deny overrides ask, ask overrides allow"), needs=DATABASE)
     new = group.command("add", _("add a rule"))
     forms = _("such as 'tool', 'tool(src/**)', 'tool(git log:*)', 'tool(cd vendor && make)', 'mcp__github', 'section:web_ops'")
-    new.add_argument("rule", metavar="RULE", help=forms)
+    new.add_argument("rule", help=forms)
     new.add_argument("--action", choices=ACTIONS, required=True)
-    new.add_argument("--match", metavar="EXAMPLE", action="append", default=[], help=_("an example it must match, such as 'git log -1'"))
-    new.add_argument("--not-match", metavar="EXAMPLE", action="append", default=[], help=_("an example it must not match"))
+    several(new, "--match", "EXAMPLE", _("an example it must match, such as 'git log -1'"))
+    several(new, "--not-match", "EXAMPLE", _("an example it must not match"))
     load = group.command("import", _("import rules from .claude/settings.json or opencode.json"))
-    load.add_argument("file", metavar="FILE")
-    load.add_argument("--dry-run", action="store_true", help=_("only preview the result"))
+    load.add_argument("file")
+    flag(load, "--dry-run", _("only preview the result"))
     for command in (new, load):
         command.add_argument("--scope", choices=SCOPES, default="always", help=_("its scope (always)"))
         add_id(command, "--workflow", "workflow", help=_("the workflow of --scope workflow"))
@@ -40,15 +40,15 @@ def register(add: Adder) -> None:
     for command in (remove, confirm):
         command.add_argument("rule", metavar="ID", nargs="+", help=_("ids of rules, which can be abbreviated"))
     test = group.command("test", _("which rule decides a call; nothing is run"))
-    test.add_argument("tool", metavar="TOOL")
+    test.add_argument("tool")
     test.add_argument("arguments", metavar="JSON", help=_("the arguments of the call; - reads standard input"))
-    test.add_argument("--workspace", metavar="DIR", action="append", default=[], help=_("a folder it may work in"))
+    several(test, "--workspace", "DIR", _("a folder it may work in"))
     test.add_argument("--agent", metavar="AGENT", default="", help=_("name or id of the agent that makes it"))
     add_id(test, "--workflow", "workflow", help=_("the workflow it is made in"))
     test.add_argument("--profile", choices=PROFILES, default="ask", help=_("the profile it is made under (ask)"))
     again = group.command("replay", _("what today's rules would decide for a workflow's calls; nothing is run"), needs=DATABASE)
     add_id(again, "workflow", "workflow")
-    again.add_argument("--all", action="store_true", help=_("every decision, not only those that would differ today"))
+    flag(again, "--all", _("every decision, not only those that would differ today"))
     safe = group.command("commands", _("the commands that run without asking, and with which options"), needs=DATABASE)
     safe.add_argument("words", metavar="WORD", nargs="*", help=_("only those with all these words"))
     audit = group.command("audit", _("what was decided about the calls of agents, the newest first"), needs=DATABASE)

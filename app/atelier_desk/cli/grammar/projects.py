@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from atelier_desk.cli.parser import DATABASE, Adder, number
+from atelier_desk.cli.parser import DATABASE, Adder, flag, limit, number, several
 from atelier_desk.i18n import _
 
 RELATIONS = ("contains", "imports", "calls", "inherits", "mentions", "links_to")
@@ -17,45 +17,41 @@ def register(add: Adder) -> None:
     group = add.group("projects")
     group.command("list", _("all projects"), needs=DATABASE)
     created = group.command("create", _("create a project for a folder, without indexing it"))
-    created.add_argument("name", metavar="NAME")
+    created.add_argument("name")
     created.add_argument("folder", metavar="DIR", nargs="?", help=_("its folder; without one, only web pages can be added"))
     _ways(created)
     ingest = group.command("ingest", _("index a folder, or update its index; Ctrl-C pauses"))
-    ingest.add_argument("path", metavar="PATH", help=_("a folder or file; a project is made of a folder that lies in none"))
+    ingest.add_argument("path", help=_("a folder or file; a project is made of a folder that lies in none"))
     ingest.add_argument("--name", metavar="NAME", help=_("the name of a project that is made"))
-    ingest.add_argument(
-        "--force",
-        action="store_true",
-        help=_("re-index unchanged files too, and treat a folder without files as empty"),
-    )
+    flag(ingest, "--force", _("re-index unchanged files too, and treat a folder without files as empty"))
     _ways(ingest)
     search = group.command("search", _("search code and texts by words and meaning"))
     search.add_argument("query", metavar="TEXT")
-    search.add_argument("--project", metavar="NAME", action="append", default=[], help=_("only in this project (repeatable)"))
+    several(search, "--project", "NAME", _("only in this project (repeatable)"))
     search.add_argument("--kind", choices=KINDS, action="append", default=[], help=_("only what is of this kind (repeatable)"))
-    search.add_argument("--limit", metavar="N", type=number(int, least=1), default=10, help=_("most results (10)"))
+    limit(search, 10, _("most results (10)"))
     search.add_argument("--threshold", metavar="X", type=number(float, least=0), default=0.0, help=_("least relevance, 0 to 1"))
     explore = group.command("explore", _("show what calls, imports or contains an entity"))
-    explore.add_argument("entity", metavar="ENTITY", help=_("the id of a result, or a name"))
+    explore.add_argument("entity", help=_("the id of a result, or a name"))
     explore.add_argument("--relation", choices=RELATIONS, action="append", default=[], help=_("only by this relation (repeatable)"))
     explore.add_argument("--direction", choices=DIRECTIONS, default="both", help=_("out: what it calls; in: who calls it"))
     explore.add_argument("--depth", metavar="N", type=number(int, least=1), default=1, help=_("how many relations far, 1 to 5 (1)"))
-    explore.add_argument("--limit", metavar="N", type=number(int, least=1), default=50, help=_("most results (50)"))
+    limit(explore, 50, _("most results (50)"))
     show = group.command("show", _("a project and what it holds, or the text of an entity"))
     show.add_argument("what", metavar="NAME|ID")
     allow = group.command("allow", _("index a file or folder that was left out because it looks like a secret"))
-    allow.add_argument("path", metavar="PATH")
-    allow.add_argument("--undo", action="store_true", help=_("exclude it again and remove it from the index"))
+    allow.add_argument("path")
+    flag(allow, "--undo", _("exclude it again and remove it from the index"))
     forget = group.command("forget", _("remove a file or folder from the index; the files are kept"))
-    forget.add_argument("path", metavar="PATH")
+    forget.add_argument("path")
     group.command("offers", _("granted folders that could become projects"))
     answer = group.command("answer", _("say whether a granted folder becomes a project"))
     answer.add_argument("folder", metavar="DIR")
     answer.add_argument("said", choices=("yes", "no"))
     for name, text in (("delete", _("delete a project; its folder is not changed")), ("pause", _("pause indexing a project"))):
-        group.command(name, text).add_argument("name", metavar="NAME")
+        group.command(name, text).add_argument("name")
 
 
 def _ways(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--no-vectors", action="store_true", help=_("search by words only"))
-    parser.add_argument("--no-watch", action="store_true", help=_("do not re-index changed files automatically"))
+    flag(parser, "--no-vectors", _("search by words only"))
+    flag(parser, "--no-watch", _("do not re-index changed files automatically"))

@@ -17,7 +17,7 @@ def register(add: Adder) -> None:
     edit = group.command("edit", _("change a prompt"))
     remove = group.command("remove", _("remove a prompt"))
     for command in (show, added, edit, remove):
-        command.add_argument("name", metavar="NAME")
+        command.add_argument("name")
     added.add_argument("--text", metavar="TEXT", required=True, help=_(TEXT))
     edit.add_argument("--text", metavar="TEXT", help=_(TEXT))
     edit.add_argument("--rename", metavar="NAME", help=_("another name"))

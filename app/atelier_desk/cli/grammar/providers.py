@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import argparse
 
-from atelier_desk.cli.parser import DATABASE, Adder
+from atelier_desk.cli.parser import DATABASE, Adder, flag
 from atelier_desk.i18n import _
+from atelier_desk.llm.registry import provider_types
 
 KEY_STYLES = ("auto", "bearer", "api-key", "x-api-key", "x-goog-api-key")
 
 
 def register(add: Adder) -> None:
-    from atelier_desk.llm.registry import provider_types
-
     kinds = [entry.kind for entry in provider_types()]
     group = add.group("providers")
     group.command("list", _("all providers"), needs=DATABASE)
     services = group.command("presets", _("services and programs that can be added, with what each needs"), needs=DATABASE)
     services.add_argument("search", metavar="WORDS", nargs="?", default="", help=_("only those with these words"))
     added = group.command("add", _("configure a server"))
-    added.add_argument("name", metavar="NAME")
+    added.add_argument("name")
     added.add_argument("--kind", choices=kinds, help=_("the server's API; required without --preset"))
     added.add_argument("--preset", metavar="SERVICE", default="", help=_("a service of atelier providers presets: its kind and address"))
     added.add_argument("--base-url", metavar="U", default="", help=_("the server's address, if not the default"))
@@ -27,9 +26,9 @@ def register(add: Adder) -> None:
         "--api-key-env", metavar="VAR", default="", help=_("the environment variable that holds the key; only its name is stored")
     )
     connection_options(added)
-    added.add_argument("--no-test", action="store_true", help=_("do not test the server"))
+    flag(added, "--no-test", _("do not test the server"))
     edit = group.command("edit", _("edit a server; other values are kept"))
-    edit.add_argument("name", metavar="NAME")
+    edit.add_argument("name")
     edit.add_argument("--base-url", metavar="U", help=_("the server's address; empty for the default"))
     edit.add_argument("--api-key-env", metavar="VAR", help=_("the environment variable with the key; empty to remove it"))
     connection_options(edit)
@@ -37,16 +36,16 @@ def register(add: Adder) -> None:
     switch.add_argument("--enable", action="store_true", dest="enabled", default=None, help=_("enable it"))
     switch.add_argument("--disable", action="store_false", dest="enabled", default=None, help=_("disable it"))
     rename = group.command("rename", _("rename a server; agents and workflows keep using it"))
-    rename.add_argument("name", metavar="NAME")
+    rename.add_argument("name")
     rename.add_argument("to", metavar="NEW")
     remove = group.command("remove", _("remove a server and its key"))
-    remove.add_argument("name", metavar="NAME")
+    remove.add_argument("name")
     test = group.command("test", _("test a server"))
-    test.add_argument("name", metavar="NAME")
+    test.add_argument("name")
     file = group.command("key-file", _("whether keys are kept in a file, where there is no system keyring"), needs=DATABASE)
     file.add_argument("on", metavar="on|off", choices=("on", "off"), nargs="?", help=_("on keeps them there, off deletes the file"))
     models = group.command("models", _("the models a server offers"), needs=DATABASE)
-    models.add_argument("name", metavar="NAME")
+    models.add_argument("name")
 
 
 def connection_options(parser: argparse.ArgumentParser) -> None:

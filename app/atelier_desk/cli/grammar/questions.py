@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atelier_desk.cli.ids import add_id
-from atelier_desk.cli.parser import DATABASE, Adder, names
+from atelier_desk.cli.parser import DATABASE, Adder, flag, names, several
 from atelier_desk.i18n import _
 
 
@@ -15,8 +15,8 @@ def register(add: Adder) -> None:
     add_id(answer, "id", "question")
     answer.add_argument("--options", metavar="A,B", type=names, default=[], help=_("ids, labels or numbers of options"))
     answer.add_argument("--text", metavar="T", default="")
-    answer.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help=_("a field of a server's form (repeatable)"))
-    answer.add_argument("--accept", action="store_true", help=_("accept a server's request with its form as is"))
-    answer.add_argument("--decline", action="store_true", help=_("decline a server's request; skip cancels it"))
+    several(answer, "--set", "NAME=VALUE", _("a field of a server's form (repeatable)"))
+    flag(answer, "--accept", _("accept a server's request with its form as is"))
+    flag(answer, "--decline", _("decline a server's request; skip cancels it"))
     skip = group.command("skip", _("skip a question"))
     add_id(skip, "id", "question")

@@ -21,6 +21,6 @@ def register(add: Adder) -> None:
         add_id(command, "workflow", "workflow")
         command.add_argument("number", metavar="N", type=number(int, least=1), help=_("its position in queue list"))
         if name == "edit":
-            command.add_argument("text", metavar="TEXT")
+            command.add_argument("text")
         elif name == "move":
-            command.add_argument("to", metavar="TO", type=number(int, least=1), help=_("its new position"))
+            command.add_argument("to", type=number(int, least=1), help=_("its new position"))

@@ -12,6 +12,6 @@ def register(add: Adder) -> None:
     show = group.command("show", _("show a report; refused if its file was changed"))
     accept = group.command("accept", _("accept a report's file as changed by another program"))
     for command in (listing, show, accept):
-        command.add_argument("workflow", metavar="WORKFLOW", help=_("its id"))
+        command.add_argument("workflow", help=_("its id"))
     for command in (show, accept):
-        command.add_argument("name", metavar="NAME")
+        command.add_argument("name")

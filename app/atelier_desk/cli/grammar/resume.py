@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from atelier_desk.cli.grammar.options import add_people_options
 from atelier_desk.cli.ids import add_id
-from atelier_desk.cli.parser import Adder
+from atelier_desk.cli.parser import Adder, flag
 from atelier_desk.i18n import _
 
 LIMITS = ("iterations", "tool_calls", "tokens", "cost", "time")
@@ -17,8 +17,8 @@ def register(add: Adder) -> None:
         parser, "workflow", "workflow", metavar="WORKFLOW", nargs="?",
         help=_("the workflow; without it the latest one with something to resume"),
     )  # fmt: skip
-    parser.add_argument("--all", action="store_true", help=_("every workflow, one after the other"))
-    parser.add_argument("--step", action="store_true", help=_("step by step: Enter takes the next one; without a terminal one alone"))
+    flag(parser, "--all", _("every workflow, one after the other"))
+    flag(parser, "--step", _("step by step: Enter takes the next one; without a terminal one alone"))
     parser.add_argument(
         "--raise",
         metavar="LIMIT=AMOUNT",
@@ -27,5 +27,5 @@ def register(add: Adder) -> None:
         dest="raised",
         help=_("raise the limit an agent reached; limits: {limits} (repeatable)", limits=", ".join(LIMITS)),
     )
-    parser.add_argument("--finish", action="store_true", help=_("give a final answer without raising the limit"))
+    flag(parser, "--finish", _("give a final answer without raising the limit"))
     add_people_options(parser)

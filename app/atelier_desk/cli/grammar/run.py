@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atelier_desk.cli.grammar.options import add_agent_options, add_attach_option, add_schema_option, add_workflow_options
-from atelier_desk.cli.parser import Adder
+from atelier_desk.cli.parser import Adder, flag
 from atelier_desk.i18n import _
 
 
@@ -39,5 +39,5 @@ def register(add: Adder) -> None:
     add_attach_option(parser)
     parser.add_argument("--quiet", "-q", action="store_true", help=_("print only the answer; problems go to standard error"))
     add_schema_option(parser)
-    parser.add_argument("--step", action="store_true", help=_("step by step: Enter takes the next one; without a terminal one alone"))
+    flag(parser, "--step", _("step by step: Enter takes the next one; without a terminal one alone"))
     add_agent_options(parser)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atelier_desk.cli.ids import add_id
-from atelier_desk.cli.parser import DATABASE, Adder, number
+from atelier_desk.cli.parser import DATABASE, Adder, limit, number
 from atelier_desk.i18n import _
 
 STATUSES = ("pending", "in_progress", "completed", "blocked")
@@ -14,5 +14,5 @@ def register(add: Adder) -> None:
     listing = group.command("list", _("tasks of all workflows, urgent ones first; done ones with --status"), needs=DATABASE)
     add_id(listing, "--workflow", "workflow", help=_("of this workflow alone, in its order, done ones too"))
     listing.add_argument("--status", choices=STATUSES, help=_("only those with this status"))
-    listing.add_argument("--limit", metavar="N", type=number(int, least=1), default=100)
+    limit(listing, 100)
     listing.add_argument("--offset", metavar="N", type=number(int, least=0), default=0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from atelier_desk.cli.grammar import own_tools
 from atelier_desk.cli.grammar.options import add_people_options
 from atelier_desk.cli.ids import add_id
-from atelier_desk.cli.parser import TOOLS, Adder
+from atelier_desk.cli.parser import TOOLS, Adder, several
 from atelier_desk.i18n import _
 
 
@@ -14,11 +14,11 @@ def register(add: Adder) -> None:
     listing = group.command("list", _("all tools"), needs=TOOLS)
     listing.add_argument("--section", metavar="S", help=_("of this section only"))
     schema = group.command("schema", _("a tool's definition as models see it"), needs=TOOLS)
-    schema.add_argument("name", metavar="NAME")
+    schema.add_argument("name")
     call = group.command("call", _("call a tool as an agent would"), handler="tool_call:call")
-    call.add_argument("name", metavar="NAME")
+    call.add_argument("name")
     call.add_argument("arguments", metavar="JSON", help=_("the arguments as a JSON object; - reads standard input"))
     add_id(call, "--workflow", "workflow", help=_("in this workflow; without it a new one is made"))
-    call.add_argument("--workspace", metavar="DIR", action="append", default=[], help=_("a folder the call may use (repeatable)"))
+    several(call, "--workspace", "DIR", _("a folder the call may use (repeatable)"))
     add_people_options(call)
     own_tools.register(group)

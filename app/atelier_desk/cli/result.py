@@ -1,0 +1,93 @@
+"""What a command gives, and the one place that prints it: as JSON when ``--json`` was given, else in words and tables for people."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, is_dataclass
+from typing import Any, TypeAlias, Union
+
+from atelier_desk.cli.output import Output
+from atelier_desk.cli.parser import OK
+from atelier_desk.domain.text import shorten, visible
+from atelier_desk.i18n import _
+
+CELL = 60
+"""Most characters of a cell of a table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Columns of text, which never contain line breaks."""
+
+    header: tuple[str, ...]
+    rows: Iterable[tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A line for standard error."""
+
+    text: str
+    style: str = "dim"
+
+
+Shown: TypeAlias = Union[str, Table, Note, "Iterable[Shown]"]
+"""A text is one or more whole lines of standard output. Of what gives several, none is looked at before it is shown."""
+
+
+class Result:
+    """What came of a command.
+
+    Attributes:
+        value: what ``--json`` prints, one document; models and dataclasses are their fields.
+        shown: what people see instead, in this order; nothing to have them see the same document, indented.
+        status: the exit status.
+    """
+
+    def __init__(self, value: Any, *shown: Shown, status: int = OK) -> None:
+        self.value = value
+        self.shown = shown
+        self.status = status
+
+
+def report(out: Output, result: Result) -> int:
+    """Print what a command gave; gives the exit status."""
+    if out.json or not result.shown:
+        out.write(json.dumps(result.value, ensure_ascii=False, indent=None if out.json else 2, default=_plain) + "\n")
+    else:
+        _show(out, result.shown)
+    return result.status
+
+
+def tell(out: Output, *shown: Shown) -> None:
+    """Show people something before the command is over; nothing when ``--json`` was given."""
+    if not out.json:
+        _show(out, shown)
+
+
+def bytes_left() -> Note:
+    """After a deletion for good: where its text is still."""
+    return Note(_("Its text remains in the database files until you run: atelier backup compact"))
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json")
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else str(value)
+
+
+def _show(out: Output, shown: Shown) -> None:
+    match shown:
+        case str():
+            out.write(shown if shown.endswith("\n") else shown + "\n")
+        case Note():
+            out.note(shown.text, shown.style)
+        case Table():
+            cells = [tuple(shorten(visible(" ".join(cell.split())), CELL) for cell in row) for row in (shown.header, *shown.rows)]
+            widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+            for row in cells:
+                out.write("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n")
+        case _:
+            for each in shown:
+                _show(out, each)
