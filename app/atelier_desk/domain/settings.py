@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from atelier_desk.domain import limits
+from atelier_desk.domain.addresses import with_scheme
 from atelier_desk.domain.approval import ApprovalSettings
 from atelier_desk.domain.base import Model
 from atelier_desk.domain.from_elsewhere import HeldGrant, HeldKind
@@ -41,7 +42,7 @@ def _with_host(text: str) -> str:
 ADDRESS = r"^(https?://[^\s@/?#]+(/[^\s?#]*)?)?$"
 NO_OR_VARIABLE = r"^([A-Za-z_][A-Za-z0-9_]*)?$"
 PROVIDER_AND_MODEL = r"^([^/\s][^/]*/\S.*)?$"
-Url = Annotated[str, Field(max_length=2_000, pattern=ADDRESS), AfterValidator(_with_host)]
+Url = Annotated[str, BeforeValidator(with_scheme), Field(max_length=2_000, pattern=ADDRESS), AfterValidator(_with_host)]
 """The address of a server, without a name, password or query; empty for the usual one."""
 Variable = Annotated[str, Field(max_length=128, pattern=NO_OR_VARIABLE)]
 """The name of an environment variable; empty for none."""

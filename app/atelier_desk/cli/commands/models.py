@@ -33,6 +33,9 @@ def register(add: Adder) -> None:
         "models:refresh",
         needs=DATABASE,
     )
+    use = group.command("use", _("use a model for the default agent, those with the same model, and new workflows"), "models:use")
+    use.add_argument("provider", metavar="PROVIDER")
+    use.add_argument("model", metavar="MODEL")
     edit = group.command("edit", _("edit what is known about a model; other values are kept"), "models:edit", needs=DATABASE)
     edit.add_argument("provider", metavar="PROVIDER")
     edit.add_argument("model", metavar="MODEL")
@@ -131,3 +134,12 @@ def _window(tokens: int | None) -> str:
 
 def _price(value: float | None) -> str:
     return "?" if value is None else figures.number(value, 4, trim=True)
+
+
+async def use(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import outcome
+
+    changed = [each.name for each in await atelier.agents.use_model(arguments.provider, arguments.model)]
+    said = _("{model} is used for {agents}.", model=arguments.model, agents=", ".join(changed)) if changed else _("It is used already.")
+    outcome(out, {"agents": changed}, said)
+    return 0
