@@ -40,6 +40,7 @@ _DEFAULTS: dict[str, Any] = {
     "messages.pinned": [],
     "agents.list": [],
     "agents.prompt_cost": {},
+    "agents.of_default_model": [],
     "agents.use_model": [],
     "keys.states": {},
     "keys.store": KeyStore(KeyPlace.KEYRING, "/data/keys.json"),

@@ -154,7 +154,7 @@ class Settings(Model):
     """By a name that a provider had, the one that it has now: workflows and runs of before know the former."""
     last_agent_id: str = ""
     """Who answered the message that was sent last: the agent of the next new workflow. Empty for the default one."""
-    last_model: str = ""
+    last_model: Annotated[str, Field(max_length=600, pattern=PROVIDER_AND_MODEL)] = ""
     """``provider/model`` that was chosen then in place of the agent's own; empty for that."""
     favourite_agents: tuple[str, ...] = Field(default=(), max_length=200)
     """Ids of the agents that stand first."""

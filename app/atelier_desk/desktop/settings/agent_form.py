@@ -235,7 +235,7 @@ class AgentForm(Translated, QWidget):
                 field.currentTextChanged.connect(self._edited)
         self.tools.changed.connect(self._edited)
         self.schema.textChanged.connect(self._say_schema)
-        self.provider.currentTextChanged.connect(lambda _text: self._offer_models())
+        self.provider.currentTextChanged.connect(lambda _text: self._other_provider())
 
     @property
     def schema(self) -> SchemaField:
@@ -375,6 +375,14 @@ class AgentForm(Translated, QWidget):
     def _edited(self, *_args: object) -> None:
         if not self._filling:
             self.changed.emit()
+
+    def _other_provider(self) -> None:
+        """A model of the provider of before is none of this one: its first takes the place, or nothing where none is known."""
+        if self._filling:
+            return
+        self._offer_models()
+        if self.model.findText(self.model.currentText()) < 0:
+            self.model.setCurrentText(self.model.itemText(0))
 
     def _offer_models(self) -> None:
         if self._filling:

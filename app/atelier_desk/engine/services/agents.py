@@ -150,9 +150,9 @@ class AgentService:
         """
         provider = (await self._context.providers.get(provider)).name
         before = [each for each in await self.of_default_model() if (each.config.provider, each.config.model) != (provider, model)]
+        await self._context.settings.update(last_model="")
         for each in before:
             await self.save(each.config.model_copy(update={"provider": provider, "model": model}), each.id)
-        await self._context.settings.update(last_model="")
         return before
 
     async def ensure_builtin(self) -> builtins.list[Agent]:
