@@ -103,6 +103,7 @@ class McpPage(SettingsPage):
         self._tools: tuple[McpToolStatus, ...] = ()
         self._agents: list[Agent] = []
         self._boxes: list[QCheckBox] = []
+        self._default = ""
         self.dialog: McpImportDialog | None = None
         card = self.section(N_("SERVERS"))
         self._about = control(
@@ -123,15 +124,15 @@ class McpPage(SettingsPage):
         self.form = McpForm(self)
         self.key_note = KeyNote(bridge, "mcp", self, variable=False)
         fill(self._form_card.body, self.form, self.key_note)
+        self._agents_card = self.section(N_("AGENTS WITH ITS TOOLS"))
+        self._agent_list = QVBoxLayout()
+        self._agents_card.body.addLayout(self._agent_list)
         self._tools_card = self.section(N_("TOOLS"))
         self.approve = control(QPushButton(self), "mcp-approve", N_("Approve all current versions"), on=self._approve)
         self._tool_list = QVBoxLayout()
         self.left_out = control(label("", "warn", self, wrap=True), "mcp-left-out")
         self._none = control(label("", "muted", self, wrap=True), "mcp-no-tools", N_("Not started yet. Test it to see its tools."))
         fill(self._tools_card.body, fill(QHBoxLayout(), self.approve, 1), self._none, self.left_out, self._tool_list)
-        self._agents_card = self.section(N_("AGENTS WITH ITS TOOLS"))
-        self._agent_list = QVBoxLayout()
-        self._agents_card.body.addLayout(self._agent_list)
         self._calls_card = self.section(N_("RECENT CALLS"))
         self.calls = control(QListWidget(self), "mcp-calls", look="plain", name=N_("Recent calls"))
         dress_list(self.calls)
@@ -174,6 +175,7 @@ class McpPage(SettingsPage):
     async def load(self) -> None:
         self._rows = await self.bridge.engine.mcp.list()
         self._agents = await self.bridge.engine.agents.list()
+        self._default = (await self.bridge.engine.agents.default()).id if self._agents else ""
         names = [row.name for row in self._rows]
         if self._chosen not in names:
             self._chosen = names[0] if names else ""
@@ -229,7 +231,7 @@ class McpPage(SettingsPage):
             self._form_of = row.name if row is not None else ""
         say(self._form_card.heading, lambda: _("NEW SERVER") if self._adding else row.name.upper() if row is not None else "")
         for card in (self._form_card, self._tools_card, self._agents_card, self._calls_card, self._roots_card, self._log_card):
-            visible = shown if card is self._form_card else row is not None
+            visible = shown if card in (self._form_card, self._agents_card) else row is not None
             card.setVisible(visible)
             card.heading.setVisible(visible)
         self._check()
@@ -276,14 +278,20 @@ class McpPage(SettingsPage):
         self.left_out.setVisible(bool(rejected))
 
     def _show_agents(self, name: str) -> None:
+        """Who has its tools; of a server that is added, who gets them with Save: the default agent, until a person says otherwise."""
         _empty(self._agent_list)
         self._boxes = []
-        for agent in self._agents:
+        for agent in sorted(self._agents, key=lambda each: each.id != self._default):
             box = control(QCheckBox(visible(agent.name).replace("&", "&&"), self), f"mcp-agent-{agent.name}")
-            box.setChecked(name in agent.config.mcp_servers)
-            box.clicked.connect(lambda on, agent_id=agent.id: self._change(lambda name: self.bridge.engine.mcp.give(name, agent_id, on)))
+            box.setProperty("agent", agent.id)
+            box.setChecked(agent.id == self._default if self._adding else name in agent.config.mcp_servers)
+            box.clicked.connect(lambda on, agent_id=agent.id: self._give(agent_id, on))
             self._agent_list.addWidget(box)
             self._boxes.append(box)
+
+    def _give(self, agent_id: str, on: bool) -> None:
+        if not self._adding:
+            self._change(lambda name: self.bridge.engine.mcp.give(name, agent_id, on))
 
     def _show_calls(self, calls: list[ToolExecution]) -> None:
         self.calls.clear()
@@ -377,6 +385,7 @@ class McpPage(SettingsPage):
             found.config if found is not None else None, stored=False, secrets=found.secrets if found is not None else None
         )
         self._show_form()
+        self._show_agents("")
         self.reveal(self.form)
         (
             self.form.name if found is None else self.form.line if found.config and found.config.transport == "stdio" else self.form.url
@@ -417,6 +426,8 @@ class McpPage(SettingsPage):
                 await self.bridge.engine.mcp_import.add(self._asked, answers, name=config.name, bundle_file=self._bundle)
             else:
                 await self.bridge.engine.mcp.save(config, secrets, new=new)
+            for box in [each for each in self._boxes if new and each.isChecked()]:
+                await self.bridge.engine.mcp.give(config.name, str(box.property("agent")), True)
             kept = not secrets or (await self.bridge.engine.keys.store()).persistent
         except Exception as error:
             self.busy.note(error_text(error), "error")
