@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 COLUMNS = 4
 TILE = 118
 """Narrowest a tile gets, in logical pixels at 100 %, before there are fewer in a row."""
-STARTER_ABOUT = N_("Works offline, right away: for sums, tasks, memories and questions. Too small for real conversation.")
+STARTER_ABOUT = N_("Works offline, right away: for sums, tasks, memories and questions. Too small for a real dialogue.")
 
 
 class ModelStep(Step):
