@@ -24,8 +24,10 @@ from PySide6.QtCore import QCoreApplication, QEvent, QObject
 from atelier_desk.desktop.bridge import Bridge
 from atelier_desk.desktop.remote import SERVICES, check_callable
 from atelier_desk.domain.audit import AuditPage
+from atelier_desk.domain.provider import KeyPlace
 from atelier_desk.domain.settings import Settings
 from atelier_desk.engine.service_list import SERVICES as CLASSES
+from atelier_desk.engine.services.keys import KeyStore
 from atelier_desk.workspace.checkpoints.cleaning import Kept
 
 _DEFAULTS: dict[str, Any] = {
@@ -38,6 +40,10 @@ _DEFAULTS: dict[str, Any] = {
     "messages.pinned": [],
     "agents.list": [],
     "agents.prompt_cost": {},
+    "agents.of_default_model": [],
+    "agents.use_model": [],
+    "keys.states": {},
+    "keys.store": KeyStore(KeyPlace.KEYRING, "/data/keys.json"),
     "models.list": [],
     "providers.list": [],
     "questions.pending": [],

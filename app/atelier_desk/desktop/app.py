@@ -215,7 +215,7 @@ class Program(QObject):
         self._keeper.start()
         _calm_collector()
         if not settings.first_start_done:
-            self._first_start()
+            self.window.show_first_steps(first=True)
         elif self.quick:
             self.window.quick_ask()
         await self.bridge.engine.data.follow_folder()
@@ -230,16 +230,6 @@ class Program(QObject):
         from atelier_desk.desktop.chat.cards.browser_page import clear_left
 
         await asyncio.to_thread(clear_left)
-
-    def _first_start(self) -> None:
-        from atelier_desk.desktop.firststart.dialog import FirstStart
-
-        guide = FirstStart(self.bridge, self.window)
-        guide.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        guide.started.connect(self.window.chat.open_workflow)
-        self.window.hold(True)
-        guide.finished.connect(lambda *_: self.window.hold(False))
-        guide.open()
 
     def _follow_settings(self) -> None:
         follow = self.window.settings.subscribe

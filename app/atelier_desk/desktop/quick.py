@@ -98,13 +98,13 @@ class QuickAsk(QWidget):
         """Make a workflow of what the field says. One that works already goes on in the background."""
         text = self.field.text().strip()
         if text:
-            agent = self._choices.agent
+            agent, choices = self._choices.fresh
             self.workflow_id = self._text = ""
             self.answer.set_text("")
             self.open.hide()
             self.stop.hide()
             self._say(N_("Sending…"))
-            self.jobs.start(self._send(text, agent.id if agent is not None else "", self._choices.chosen), "send")
+            self.jobs.start(self._send(text, agent.id if agent is not None else "", choices), "send")
 
     async def _send(self, text: str, agent_id: str, choices: Choices) -> None:
         engine = self._bridge.engine
@@ -176,5 +176,8 @@ class QuickAsk(QWidget):
             super().keyPressEvent(event)
 
     def _answering(self) -> str:
-        agent, (_provider, model) = self._choices.agent, self._choices.model
-        return _("{agent} · {model}", agent=agent.config.name, model=model) if agent is not None else ""
+        agent, choices = self._choices.fresh
+        if agent is None:
+            return ""
+        answers = (choices.provider, choices.model) if choices.model else (agent.config.provider, agent.config.model)
+        return _("{agent} · {model}", agent=agent.config.name, model=self._choices.label_of(*answers))

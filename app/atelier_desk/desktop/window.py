@@ -111,7 +111,7 @@ class MainWindow(WindowActions):
         self.chat.commands.deleted.connect(self.toasts.offer_undo)
         self.chat.commands.workflow_made.connect(self.chat.open_workflow)
         self.chat.commands.workflow_made.connect(self.sidebar.select)
-        self.chat.better_models_wanted.connect(self._open_providers)
+        self.chat.better_models_wanted.connect(self._choose_model)
         self.chat.run_changed.connect(lambda *_: self._refresh_actions())
         self.chat.header.left.clicked.connect(self.toggle_sidebar)
         self.chat.header.right.clicked.connect(self.toggle_panes)
@@ -315,6 +315,11 @@ class MainWindow(WindowActions):
         self._refresh_actions()
         if self._palette is not None:
             QTimer.singleShot(0, self._palette, self._palette.collect_again)  # opened before: more can be done now
+
+    def _choose_model(self) -> None:
+        from atelier_desk.desktop.firststart.dialog import MODEL
+
+        self.show_first_steps(MODEL)
 
     def _open_providers(self, provider: str = "") -> None:
         """The model servers; of one that is named, the field of its key."""

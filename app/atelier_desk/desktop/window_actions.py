@@ -20,6 +20,7 @@ from atelier_desk.i18n import N_, _
 if TYPE_CHECKING:
     from atelier_desk.desktop.chat.search.search_everywhere import SearchEverywhere
     from atelier_desk.desktop.conductor import Conductor
+    from atelier_desk.desktop.firststart.dialog import FirstStart
     from atelier_desk.desktop.palette import CommandPalette
     from atelier_desk.desktop.projects.window import ProjectsWindow
     from atelier_desk.desktop.questions.waiting import WaitingGuide
@@ -51,6 +52,7 @@ class WindowActions(WindowParts):
     _settings_window: SettingsWindow | None = None
     _search_dialog: SearchEverywhere | None = None
     _quick: QuickAsk | None = None
+    _first_steps: FirstStart | None = None
     _projects: ProjectsWindow | None = None
     _guide: WaitingGuide | None = None
     _tray: Tray | None = None
@@ -463,6 +465,27 @@ class WindowActions(WindowParts):
     @action("language-english", N_("English"), group="program", icon="languages", keywords="anglais language")
     def language_english(self) -> None:
         self.language_wanted.emit("en")
+
+    @action("first-steps", N_("First steps"), group="help", icon="sparkles", keywords="welcome help guide model key start", early="later")
+    def first_steps(self) -> None:
+        self.show_first_steps()
+
+    def show_first_steps(self, step: int = 0, *, first: bool = False) -> None:
+        """The guide, from a step on; with what was entered there since the program started. At the ``first`` start nothing else speaks."""
+        from atelier_desk.desktop.firststart.dialog import FirstStart
+
+        if self.presenter is None:
+            return
+        if self._first_steps is None:
+            self._first_steps = FirstStart(self.bridge, self)
+            self._first_steps.started.connect(self.chat.open_workflow)
+            self._first_steps.finished.connect(lambda *_: self.hold(False))
+        self.hold(first)
+        self._first_steps.begin(step)
+
+    def hold(self, on: bool) -> None:
+        """Say nothing of what could be done while the guide of the first start says it."""
+        raise NotImplementedError
 
     @action("quit", N_("Quit"), group="program", shortcut="Ctrl+Q", icon="power", early="now")
     def quit(self) -> None:

@@ -8,8 +8,9 @@ from enum import StrEnum
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
+from atelier_desk.domain.addresses import with_scheme
 from atelier_desk.domain.base import Model, Timestamp, utc_now
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.i18n import N_
@@ -74,7 +75,7 @@ class McpServer(Model):
         default_factory=dict, max_length=64
     )
     folder: str = Field(default="", max_length=4_096)
-    url: str = Field(default="", max_length=2_048)
+    url: Annotated[str, BeforeValidator(with_scheme)] = Field(default="", max_length=2_048)
     headers: dict[str, Annotated[str, Field(max_length=8_192)]] = Field(default_factory=dict, max_length=20)
     sandbox: bool = False
     timeout_s: float = Field(default=TIMEOUT_S, ge=1, le=3_600)

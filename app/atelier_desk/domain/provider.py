@@ -9,9 +9,10 @@ from enum import StrEnum
 from typing import Annotated, Any
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from atelier_desk.domain import limits
+from atelier_desk.domain.addresses import with_scheme
 from atelier_desk.domain.base import Model, Timestamp, utc_now
 from atelier_desk.i18n import N_
 
@@ -80,7 +81,7 @@ class ProviderConfig(Model):
 
     name: str = Field(min_length=1, max_length=64, pattern=PROVIDER_NAME)
     kind: ProviderKind
-    base_url: str = Field(default="", max_length=2048)
+    base_url: Annotated[str, BeforeValidator(with_scheme)] = Field(default="", max_length=2048)
     api_key_env: str = Field(default="", max_length=128)
     has_key: bool = False
     ca_file: str = Field(default="", max_length=4096)

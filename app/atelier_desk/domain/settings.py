@@ -7,9 +7,10 @@ from pathlib import PurePath
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from atelier_desk.domain import limits
+from atelier_desk.domain.addresses import with_scheme
 from atelier_desk.domain.approval import ApprovalSettings
 from atelier_desk.domain.base import Model
 from atelier_desk.domain.from_elsewhere import HeldGrant, HeldKind
@@ -42,7 +43,7 @@ def _with_host(text: str) -> str:
 ADDRESS = r"^(https?://[^\s@/?#]+(/[^\s?#]*)?)?$"
 NO_OR_VARIABLE = r"^([A-Za-z_][A-Za-z0-9_]*)?$"
 PROVIDER_AND_MODEL = r"^([^/\s][^/]*/\S.*)?$"
-Url = Annotated[str, Field(max_length=2_000, pattern=ADDRESS), AfterValidator(_with_host)]
+Url = Annotated[str, BeforeValidator(with_scheme), Field(max_length=2_000, pattern=ADDRESS), AfterValidator(_with_host)]
 """The address of a server, without a name, password or query; empty for the usual one."""
 Variable = Annotated[str, Field(max_length=128, pattern=NO_OR_VARIABLE)]
 """The name of an environment variable; empty for none."""
@@ -154,7 +155,7 @@ class Settings(Model):
     """By a name that a provider had, the one that it has now: workflows and runs of before know the former."""
     last_agent_id: str = ""
     """Who answered the message that was sent last: the agent of the next new workflow. Empty for the default one."""
-    last_model: str = ""
+    last_model: Annotated[str, Field(max_length=600, pattern=PROVIDER_AND_MODEL)] = ""
     """``provider/model`` that was chosen then in place of the agent's own; empty for that."""
     favourite_agents: tuple[str, ...] = Field(default=(), max_length=200)
     """Ids of the agents that stand first."""

@@ -46,6 +46,12 @@ class Preset:
     example: str = ""
 
     @property
+    def model(self) -> str:
+        """What is proposed there; empty where many makers' models are, or none is known."""
+        entry = find(self.kind)
+        return entry.model if entry is not None and self.kind != any_server_type().kind else ""
+
+    @property
     def needs_key(self) -> bool:
         return self.needs in (KEY, BOTH)
 
@@ -83,6 +89,8 @@ PRESETS = (
     Preset("llama.cpp", "llama.cpp", "http://localhost:8080/v1", HERE, words="local llama-server"),
     Preset("vllm", "vLLM", "http://localhost:8000/v1", HERE, words="local"),
 )  # fmt: skip
+FIRST = ("openai", "anthropic", "google", "mistral", "openrouter")
+"""The services that most people have a key of, in the order in which they are offered at first start."""
 LISTED_NOT = frozenset({"azure", "ollama", "lmstudio", "llama.cpp", "vllm"})
 """What a model costs and holds there depends on the deployment or the machine: nothing is taken from a list."""
 

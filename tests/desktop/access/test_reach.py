@@ -192,7 +192,7 @@ async def test_the_first_start(qtbot: QtBot) -> None:
     engine = FakeAtelier(providers={"detect": [OLLAMA], "models": []})
     guide = FirstStart(FakeBridge(engine))  # type: ignore[arg-type]
     qtbot.addWidget(guide)
-    guide.open()
+    guide.begin()
     await settle()
     check(guide)
 

@@ -12,8 +12,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.firststart.dialog import FirstStart
+from atelier_desk.desktop.firststart.dialog import SIZE, FirstStart
 from atelier_desk.desktop.firststart.notice import StarterNotice
+from atelier_desk.desktop.firststart.tile import Tile
 from atelier_desk.desktop.firststart.trial import chat_models
 from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.theme import theme
@@ -21,9 +22,10 @@ from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.chat import ChatDelta, ChatReply, ChatRequest, ReplyDone, TextDelta
 from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.errors import ProviderError
-from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHealth
+from atelier_desk.domain.provider import KeyPlace, ModelInfo, ProviderConfig, ProviderHealth
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import Workflow
+from atelier_desk.engine.services.keys import KeyStore
 from atelier_desk.engine.services.trial import try_model
 from atelier_desk.llm.local.models import STARTER
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, Held, settle
@@ -76,7 +78,7 @@ def atelier(server: Server) -> FakeAtelier:
 async def guide(atelier: FakeAtelier, qtbot: QtBot) -> FirstStart:
     made = FirstStart(FakeBridge(atelier))  # type: ignore[arg-type]
     qtbot.addWidget(made)
-    made.open()
+    made.begin()
     await settle()
     return made
 
@@ -132,42 +134,21 @@ async def test_the_starter_is_ready_without_a_test(guide: FirstStart, find: Find
     assert guide.model.current() is guide.model.starter
     await forward(find)
     assert guide.step is guide.goals
-    assert atelier.calls("agents.save") == []
-
-
-@pytest.mark.parametrize("scale", [100, 150])
-async def test_the_chosen_card_is_whole_when_the_page_comes(guide: FirstStart, find: Find, scale: int) -> None:
-    theme().set_scale(scale)
-    switch_language("fr")
-    try:
-        await forward(find)
-        for chosen in ("choice-starter", "choice-other"):
-            card, area = find(chosen), guide.model.findChild(QScrollArea)
-            card.radio.click()
-            find("first-start-back").click()
-            await forward(find)
-            for _turn in range(3):  # the page's layout, then its scrolling
-                await settle()
-            top = card.mapTo(area.viewport(), card.rect().topLeft()).y()
-            assert top >= 0, chosen
-            assert top + card.height() <= area.viewport().height(), chosen
-    finally:
-        switch_language("en")
-        theme().set_scale(100)
+    assert atelier.calls("agents.use_model") == [(("local", STARTER), {})]
 
 
 async def test_a_found_server_must_answer_before_it_is_taken(guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server) -> None:
     await forward(find)
-    find("radio-ollama").click()
-    assert not guide.model.starter.radio.isChecked()
+    find("choice-ollama").click()
+    assert not guide.model.starter.tile.isChecked()
     assert not find("first-start-next").isEnabled()
-    find("models-ollama").setCurrentIndex(1)
+    find("ollama-model").setCurrentIndex(1)
     find("model-test").click()
     await settle()
     assert server.asked == ["llama3.2"]
     assert "“Hello!”" in guide.model.busy.text.text()
     assert find("first-start-next").isEnabled()
-    find("models-ollama").setCurrentIndex(0)
+    find("ollama-model").setCurrentIndex(0)
     assert not find("first-start-next").isEnabled()
     find("model-test").click()
     await settle()
@@ -175,14 +156,12 @@ async def test_a_found_server_must_answer_before_it_is_taken(guide: FirstStart, 
     await forward(find)
     ((saved, kwargs),) = atelier.calls("providers.save")
     assert (saved[0].name, saved[0].base_url, kwargs) == ("Ollama", "http://127.0.0.1:11434", {"new": True})
-    saved_agents = [(agent_id, config.provider, config.model) for (config, agent_id), _kwargs in atelier.calls("agents.save")]
-    # Every agent that had the starter has the model that was chosen; another one keeps its own.
-    assert saved_agents == [("a1", "Ollama", "qwen3:4b"), ("a2", "Ollama", "qwen3:4b")]
+    assert atelier.calls("agents.use_model") == [(("Ollama", "qwen3:4b"), {})]
 
 
 async def test_a_failed_test_says_why_and_stays(guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server) -> None:
     await forward(find)
-    find("radio-mistral").click()
+    find("choice-mistral").click()
     assert not find("model-test").isEnabled()
     find("mistral-key").setText("bad-key-123")
     find("mistral-key").textEdited.emit("bad-key-123")
@@ -202,7 +181,7 @@ async def test_a_failed_test_says_why_and_stays(guide: FirstStart, find: Find, a
 
 async def test_a_wrong_address_is_answered_with_the_right_one(guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server) -> None:
     await forward(find)
-    find("radio-other").click()
+    find("choice-other").click()
     find("other-url").setText("http://host/api")
     find("other-url").textEdited.emit("http://host/api")
     atelier.set("providers", "draft_models", ProviderError("No such page.", code="not_found"))
@@ -221,7 +200,7 @@ async def test_a_wrong_address_is_answered_with_the_right_one(guide: FirstStart,
 async def other(find: Find, url: str) -> None:
     """Choose another server, and type its address."""
     await forward(find)
-    find("radio-other").click()
+    find("choice-other").click()
     find("other-url").setText(url)
     find("other-url").textEdited.emit(url)
 
@@ -250,7 +229,7 @@ async def test_another_server_takes_the_first_model_it_lists_and_lets_choose(
     await settle()
     assert server.asked == ["zeta-1", "alpha-1"]
     await forward(find)
-    assert atelier.calls("agents.save")[0][0][0].model == "alpha-1"
+    assert atelier.calls("agents.use_model")[0][0][1] == "alpha-1"
 
 
 @pytest.mark.parametrize(
@@ -284,18 +263,18 @@ async def test_the_same_server_again_is_not_stored_twice(guide: FirstStart, find
     await settle()
     await forward(find)
     assert atelier.calls("providers.save") == []
-    assert atelier.calls("agents.save")[0][0][0].provider == "Mine"
+    assert atelier.calls("agents.use_model")[0][0][0] == "Mine"
 
 
 async def test_a_service_is_found_by_its_name(guide: FirstStart, find: Find, atelier: FakeAtelier, qtbot: QtBot) -> None:
     await forward(find)
-    find("radio-other").click()
+    find("choice-other").click()
     find("other-services").click()
     await settle()
-    qtbot.keyClicks(find("preset-search"), "openrouter")
+    qtbot.keyClicks(find("preset-search"), "groq")
     qtbot.keyClick(find("preset-search"), Qt.Key.Key_Return)
     await settle()
-    assert find("other-url").text() == "https://openrouter.ai/api/v1"
+    assert find("other-url").text() == "https://api.groq.com/openai/v1"
     assert guide.focusWidget() is find("other-key")
     find("other-services").click()
     await settle()
@@ -332,7 +311,7 @@ async def test_a_test_is_given_up_when_another_choice_is_made(guide: FirstStart,
     await settle()
     assert guide.model.busy.isVisible()
     if way == "card":
-        find("radio-starter").click()
+        find("choice-starter").click()
     else:
         find("other-url").textEdited.emit("http://127.0.0.1:9001/v1")
     await settle()
@@ -408,28 +387,116 @@ def test_the_starter_notice_shows_for_the_starter_alone(qtbot: QtBot) -> None:
     assert not notice.isVisible()
 
 
-async def test_tab_visits_a_found_server_where_it_stands(guide: FirstStart, find: Find) -> None:
-    guide._go(1)
-    await settle()
-    assert find("radio-starter").nextInFocusChain() is find("radio-ollama")
-    assert find("radio-ollama").nextInFocusChain() is find("models-ollama")
+SERVICES = ["openai", "anthropic", "google", "mistral", "openrouter"]
 
 
-async def test_tab_goes_down_the_cards_each_with_its_fields(guide: FirstStart, find: Find, atelier: FakeAtelier) -> None:
-    atelier.set("providers", "detect", [])
+async def test_tab_leads_from_the_chosen_tile_to_its_fields_and_arrows_to_the_next_tile(
+    guide: FirstStart, find: Find, qtbot: QtBot
+) -> None:
     await forward(find)
-    stops, stop = ["radio-starter"], find("radio-starter")
-    while stops[-1] != "model-test" and len(stops) < 20:
+    guide.activateWindow()
+    find("choice-openai").click()
+    find("choice-openai").setFocus()
+    qtbot.keyClick(find("choice-openai"), Qt.Key.Key_Right)
+    assert guide.model.current().name == "anthropic"
+    assert guide.focusWidget() is find("choice-anthropic")
+    stops, stop = [], find("choice-anthropic")
+    while "model-test" not in stops and len(stops) < 20:
         stop = stop.nextInFocusChain()
-        if stop.focusPolicy() & Qt.FocusPolicy.TabFocus and stop.objectName() and stop is not guide.model.findChild(QScrollArea):
+        if stop.focusPolicy() & Qt.FocusPolicy.TabFocus and stop.objectName() and stop.isVisible() and not isinstance(stop, QScrollArea):
             stops.append(stop.objectName())
-    hosted = [name for kind in ("mistral", "anthropic", "google", "responses") for name in (f"radio-{kind}", f"{kind}-key")]
-    assert stops == ["radio-starter", *hosted, "radio-other", "other-url", "other-key", "other-model", "other-services", "model-test"]
+    assert [each for each in stops if not each.startswith("choice-")] == ["anthropic-key", "model-test"]
+
+
+@pytest.mark.parametrize("scale", [100, 150])
+@pytest.mark.parametrize("code", ["en", "fr"])
+async def test_all_services_and_what_the_chosen_one_needs_are_in_sight(
+    guide: FirstStart, find: Find, atelier: FakeAtelier, code: str, scale: int
+) -> None:
+    """On a screen of 1024 x 700, which leaves a dialog 95 % of it, with the longest note on keys."""
+    atelier.set("keys", "store", KeyStore(KeyPlace.MEMORY, "/home/ada/.local/share/atelier/keys.json"))
+    theme().set_scale(scale)
+    switch_language(code)
+    try:
+        await forward(find)
+        guide.resize(min(theme().px(SIZE.width()), 972), min(theme().px(SIZE.height()), 665))
+        area = guide.model.findChild(QScrollArea)
+        for chosen in ("starter", *SERVICES, "ollama", "other"):
+            find(f"choice-{chosen}").click()
+            for _turn in range(3):
+                await settle()
+            tiles = [find(f"choice-{name}") for name in ("starter", *SERVICES, "ollama", "other")]
+            places = [each.geometry() for each in tiles]
+            assert all(guide.model.rect().contains(each) for each in places)
+            assert not [each for each in places for other in places if each is not other and each.intersects(other)]
+            current = guide.model.current()
+            for widget in (each for each in (current.url, current.key, find("first-key-note")) if each is not None and each.isVisible()):
+                place = widget.mapTo(area.viewport(), widget.rect().bottomRight())
+                assert area.viewport().rect().contains(place), (chosen, widget.objectName(), place, area.viewport().rect())
+            names = [each._name for each in tiles if isinstance(each, Tile)]
+            assert [each.text() for each in names if each.fontMetrics().horizontalAdvance(each.text()) > each.width()] == []
+    finally:
+        switch_language("en")
+        theme().set_scale(100)
+
+
+async def test_choosing_a_service_puts_the_keyboard_into_its_key(guide: FirstStart, find: Find) -> None:
+    await forward(find)
+    for name in SERVICES:
+        find(f"choice-{name}").click()
+        assert guide.focusWidget() is find(f"{name}-key")
+        assert find("first-key-note").isVisible()
+    find("choice-other").click()
+    assert guide.focusWidget() is find("other-url")
+    find("choice-starter").click()
+    assert not find("first-key-note").isVisible()
+
+
+@pytest.mark.parametrize("way", ["escape", "test", "skip"])
+async def test_what_was_entered_stays_as_a_draft(
+    guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server, qtbot: QtBot, way: str
+) -> None:
+    await forward(find)
+    find("choice-openrouter").click()
+    qtbot.keyClicks(find("openrouter-key"), "sk-or-1")
+    if way == "test":
+        server.error = ProviderError("No.", code="auth")
+        find("model-test").click()
+        await settle()
+    elif way == "escape":
+        qtbot.keyClick(guide, Qt.Key.Key_Escape)
+    else:
+        find("first-start-skip").click()
+    await settle()
+    guide.begin(1)
+    await settle()
+    assert (guide.model.current().name, find("openrouter-key").text()) == ("openrouter", "sk-or-1")
+    assert atelier.calls("providers.save") == []
+
+
+async def test_a_key_is_saved_without_a_network(guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server, qtbot: QtBot) -> None:
+    await forward(find)
+    find("choice-anthropic").click()
+    qtbot.keyClicks(find("anthropic-key"), "sk-ant-1")
+    atelier.set("providers", "draft_models", ProviderError("It cannot be reached.", code="unreachable"))
+    atelier.set("providers", "test_draft", ProviderHealth(ok=False, message="It cannot be reached."))
+    assert not find("model-keep").isVisible()
+    find("model-test").click()
+    await settle()
+    find("model-keep").click()
+    await settle()
+    assert atelier.calls("providers.set_key") == [(("Anthropic", "sk-ant-1"), {})]
+    assert atelier.calls("agents.use_model")[0][0][0] == "Anthropic"
+    assert guide.step is guide.goals
+    find("first-start-next").click()
+    await settle()
+    guide.begin(1)
+    assert find("anthropic-key").text() == "", "it is stored now, and shown no more"
 
 
 async def test_enter_after_a_key_tries_it(guide: FirstStart, find: Find, server: Server, qtbot: QtBot) -> None:
     await forward(find)
-    find("radio-anthropic").click()
+    find("choice-anthropic").click()
     qtbot.keyClick(find("anthropic-key"), Qt.Key.Key_Return)
     await settle()
     assert server.asked == []
@@ -449,5 +516,5 @@ async def test_the_chosen_card_is_seen_whole_when_no_server_is_found(
     guide._go(1)
     await settle()
     qtbot.wait(20)
-    area = find("radio-starter").window().findChild(QScrollArea)
+    area = find("choice-starter").window().findChild(QScrollArea)
     assert area.verticalScrollBar().value() == 0

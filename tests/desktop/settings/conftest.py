@@ -14,11 +14,10 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.domain.agent import Agent, AgentConfig
-from atelier_desk.domain.provider import KeyPlace, ModelInfo, ProviderConfig, ProviderHealth
+from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHealth
 from atelier_desk.domain.settings import Settings
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.data import Folders
-from atelier_desk.engine.services.keys import KeyStore
 from atelier_desk.engine.services.media import MediaState
 from atelier_desk.engine.services.models import ListState
 from atelier_desk.engine.services.tools import ToolService
@@ -53,7 +52,6 @@ class Engine(FakeAtelier):
                 "detect": [],
                 "test_draft": ProviderHealth(ok=True, latency_ms=12, models=1),
             },
-            keys={"store": KeyStore(KeyPlace.KEYRING, str(root / "keys.json")), "states": {}},
             own_tools={"list": [], "reload": []},
             skills={"overview": [], "files_by_name": {}},
             mcp={"list": [], "log": []},

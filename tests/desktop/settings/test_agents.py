@@ -344,3 +344,16 @@ async def test_a_form_that_is_none_is_said_under_the_field_before_saving(page: A
     assert find("agent-answer-schema").toPlainText() == '{"type": "array"}', "what was written is not lost"
     find("agent-answer-schema").setPlainText(SCHEMA)
     assert error.isHidden()
+
+
+async def test_another_provider_changes_the_model_or_clears_it(page: Any, find: Find) -> None:
+    """A model of the provider of before would be refused by the new one at the first message."""
+    form: AgentForm = page.form
+    assert (form.provider.currentText(), form.model.currentText()) == ("local", "starter")
+    form.provider.setCurrentText("Ollama")
+    assert form.model.currentText() == "qwen3:4b"
+    form.model.setCurrentText("my-own-model")
+    form.set_models(["local", "Ollama", "Empty"], form._models)
+    assert form.model.currentText() == "my-own-model", "nobody chose another provider"
+    form.provider.setCurrentText("Empty")
+    assert form.model.currentText() == ""

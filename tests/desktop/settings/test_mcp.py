@@ -180,6 +180,23 @@ async def test_pasted_text_is_shown_then_taken_into_the_form(page: Any, find: Fi
     assert "already" in texts(page)
 
 
+async def test_a_new_server_is_offered_to_the_default_agent_before_it_is_saved(page: Any, find: Find, atelier: Engine) -> None:
+    atelier.set("mcp_import", "read_text", documents.servers)
+    find("mcp-add").click()
+    page.dialog.text.setPlainText("uvx some-server")
+    await settle()
+    find("mcp-import-take").click()
+    await settle()
+    boxes = {box.text(): box for box in page._boxes if box.isVisible()}
+    assert {name: box.isChecked() for name, box in boxes.items()} == {"Assistant": True, "Researcher": False}
+    assert page._agents_card.y() < page._tools_card.y() or page._tools_card.isHidden()
+    boxes["Researcher"].click()
+    assert atelier.calls("mcp.give") == [], "nothing is given before it is saved"
+    find("mcp-save").click()
+    await settle()
+    assert atelier.calls("mcp.give") == [(("some-server", "a1", True), {}), (("some-server", "a2", True), {})]
+
+
 async def test_a_bundle_is_read_looked_at_and_unpacked_when_it_is_saved(page: Any, find: Find, atelier: Engine, tmp_path: Path) -> None:
     file = bundle_of(tmp_path)
     atelier.set("mcp_import", "read_file", lambda path: [bundle.read(Path(path), tmp_path / "packed")])

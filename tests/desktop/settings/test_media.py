@@ -50,7 +50,7 @@ async def test_services_are_set_up_with_their_keys(page: Any, atelier: Engine) -
     ("field", "text", "says"),
     [
         *(("images", text, "Address (image generation): Must start with https://")
-          for text in ("ftp://x", "x.org", "https://", "https://user:pw@x.org", "https://x.org/?a=b", "https://x.org:99999/v1", "https://x.org:0",
+          for text in ("ftp://x", "nonsense", "https://", "https://user:pw@x.org", "https://x.org/?a=b", "https://x.org:99999/v1", "https://x.org:0",
                        "https://x y", "https://[::1", "https://x.org:abc", "https://" + "x" * 2_001, "https://?", "https://:80/")),
         *(("models_address", text, "Address (3D models): ") for text in ("tripo", "https://@x", "http://x.org#a")),
         *(("images_key_env", text, "Variable (image generation): ") for text in ("two words", "1KEY", "KEY=x", "ÉCLÉ", "$KEY", "K" * 129)),

@@ -51,7 +51,7 @@ async def test_the_list_of_services_begins_one(window: SettingsWindow) -> None:
 def test_first_start_has_a_card_for_it(qtbot: Any, bridge: FakeBridge) -> None:
     step = ModelStep(bridge)  # type: ignore[arg-type]
     qtbot.addWidget(step)
-    card = next(card for card in step.cards if card.name == "acme")
+    card = next(card for card in step.choices if card.name == "acme")
     draft, model = step._draft(card)
     assert draft is not None
     assert (draft.config.kind, draft.config.name, model) == ("acme", "Acme", "acme-1")

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QLineEdit, QMessageBox, QPushButton
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings.window import SettingsWindow
+from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.errors import ConflictError, UsageError
 from atelier_desk.domain.provider import KeyPlace, KeyState, ModelInfo, ProviderConfig, ProviderHealth
 from atelier_desk.engine.services.keys import KeyStore
@@ -546,3 +547,26 @@ async def test_a_provider_is_renamed_in_its_form(page: Any, find: Find, atelier:
     assert atelier.calls("providers.save")[0][0][0].name == "Home"
     await choose(page, "local")
     assert not find("provider-name").isEnabled()
+
+
+async def test_a_model_is_given_to_the_agents_of_the_default_one_in_one_click_and_back(page: Any, find: Find, atelier: Engine) -> None:
+    agents = [Agent(id=name, config=AgentConfig(name=name, provider="local", model="starter")) for name in ("Assistant", "Team lead")]
+    atelier.set("agents", "of_default_model", agents)
+    atelier.set("agents", "use_model", agents)
+    await page.load()
+    await choose(page, "local")
+    assert find("provider-use").isHidden(), "nothing better than the starter is there"
+    await choose(page, "Ollama")
+    assert find("provider-use").text() == "Use qwen3:4b for Assistant and Team lead"
+    find("provider-use").click()
+    await settle()
+    assert atelier.calls("agents.use_model") == [(("Ollama", "qwen3:4b"), {})]
+    page.window().toasts.undo.undo()
+    await settle()
+    assert [args[0].model for args, _fields in atelier.calls("agents.save")] == ["starter", "starter"]
+    atelier.set(
+        "agents", "of_default_model", [agents[0].model_copy(update={"config": AgentConfig(name="A", provider="Ollama", model="qwen3:4b")})]
+    )
+    await page.load()
+    await settle()
+    assert find("provider-use").isHidden(), "it is used already"

@@ -321,6 +321,21 @@ async def test_a_draft_is_tried_and_nothing_of_it_kept(open_atelier: Opener, pla
         assert (failed.ok, failed.code) == (False, "not_started")
 
 
+async def test_the_tools_seen_in_a_test_are_there_as_soon_as_the_server_is_saved(open_atelier: Opener, plain: Make) -> None:
+    async with open_atelier() as atelier:
+        server = plain()
+        assert (await atelier.mcp.test_draft(server.config())).ok
+        started = len(server.pids())
+        await atelier.mcp.save(server.config(), new=True)
+        assert [tool.name for tool in await atelier.mcp.tools("plain")] == ["mcp__plain__echo"]
+        assert atelier.registry.has("mcp__plain__echo")
+        assert len(server.pids()) == started, "it is not started for that"
+        await atelier.mcp.remove("plain")
+        assert (await atelier.mcp.test_draft(server.config())).ok
+        await atelier.mcp.save(server.config().model_copy(update={"args": (*server.config().args, "more")}), new=True)
+        assert not atelier.registry.has("mcp__plain__echo"), "that is not what was tested"
+
+
 async def test_another_command_under_the_same_name_has_to_be_approved_anew(open_atelier: Opener, plain: Make) -> None:
     async with open_atelier() as atelier:
         server = plain()

@@ -342,3 +342,31 @@ async def test_a_renamed_provider_takes_all_along_and_is_found_by_its_former_nam
         for name, to, error in (("local", "mine", UsageError), ("lab", "Work", ConflictError), ("lab", "a/b", UsageError)):
             with pytest.raises(error):
                 await atelier.providers.rename(name, to)
+
+
+async def test_one_call_gives_a_model_to_all_that_had_the_default_agents(open_atelier: Opener) -> None:
+    async with FakeOpenAI() as server, open_atelier() as atelier:
+        await atelier.providers.save(openai(server.url), new=True)
+        other = await atelier.agents.save(AgentConfig(name="Imported", provider="lab", model="own"))
+        await atelier.settings.update(last_model="lab/own")
+        names = [agent.name for agent in await atelier.agents.of_default_model()]
+        before = await atelier.agents.use_model("lab", "test-model")
+        assert ([agent.name for agent in before], {agent.config.provider for agent in before}) == (names, {"local"})
+        assert len(names) == 2
+        now = {agent.name: agent.config.model for agent in await atelier.agents.list()}
+        assert now == {**dict.fromkeys(names, "test-model"), other.name: "own"}
+        assert (await atelier.settings.get()).last_model == "", "new workflows take it too"
+        assert await atelier.agents.use_model("lab", "test-model") == []
+        with pytest.raises(NotFoundError):
+            await atelier.agents.use_model("nobody", "test-model")
+
+
+async def test_what_was_used_last_is_forgotten_with_its_provider_and_with_another_default(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        await atelier.providers.save(openai("http://127.0.0.1:9/v1"), new=True)
+        agent = await atelier.agents.default()
+        await atelier.settings.update(last_model="lab/m", last_agent_id=agent.id)
+        await atelier.settings.update(default_agent_id=agent.id)
+        await atelier.providers.delete("lab")
+        settings = await atelier.settings.get()
+        assert (settings.last_agent_id, settings.last_model) == ("", "")

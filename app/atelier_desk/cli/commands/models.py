@@ -78,3 +78,9 @@ def _window(tokens: int | None) -> str:
 
 def _price(value: float | None) -> str:
     return "?" if value is None else figures.number(value, 4, trim=True)
+
+
+async def use(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
+    changed = [each.name for each in await atelier.agents.use_model(arguments.provider, arguments.model)]
+    said = _("{model} is used for {agents}.", model=arguments.model, agents=", ".join(changed)) if changed else _("It is used already.")
+    return Result({"agents": changed}, said)

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from atelier_desk.domain.workflow import Workflow
 
 _BOTTOM = (24, 4, 24, 16)
-_PICKED = {"default_agent_id", "favourite_models", "favourite_agents"}
+_PICKED = {"default_agent_id", "favourite_models", "favourite_agents", "last_model"}
 """Settings that the pickers show."""
 
 

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from atelier_desk.domain.stream.event import Topic
 
 
-SIZE = QSize(640, 540)
+MODEL = 1
+"""The step where a model is chosen."""
+SIZE = QSize(720, 560)
 
 
 class FirstStart(Translated, QDialog):
@@ -33,9 +35,8 @@ class FirstStart(Translated, QDialog):
         super().__init__(parent)
         self.setObjectName("first-start")
         self._bridge = bridge
-        self._leaving = False
+        self._leaving = True
         self.jobs = Jobs(self, self.show_error)
-        self.resize(fitting(SIZE, self))
         column = fill(QVBoxLayout(self), margins=(28, 24, 28, 20), spacing=12)
         self.welcome, self.model, self.goals = WelcomeStep(bridge, self), ModelStep(bridge, self), GoalStep(self)
         self.steps: tuple[Step, ...] = (self.welcome, self.model, self.goals)
@@ -47,12 +48,19 @@ class FirstStart(Translated, QDialog):
         self.error = control(label("", "error", self, wrap=True), "first-start-error")
         self.error.hide()
         fill(column, self.error, Line(self), self._build_buttons())
+        self.model.go_on.connect(lambda: self.jobs.once("next", self._next))
         self.goals.goal_chosen.connect(lambda goal: self.jobs.once("begin", lambda: self._begin(goal)))
         say(self, title=N_("First steps"))
         self.retranslate()
-        self.jobs.start(self._load())
         bridge.changed.connect(self._on_changed)
-        self._go(0)
+
+    def begin(self, step: int = 0) -> None:
+        """Show it from a step on, with what was entered before and not stored."""
+        self._leaving = False
+        self.resize(fitting(SIZE, self))
+        self.jobs.start(self._load())
+        self.open()
+        self._go(step)
 
     def _build_buttons(self) -> QHBoxLayout:
         row = QHBoxLayout()
@@ -131,9 +139,11 @@ class FirstStart(Translated, QDialog):
         self.started.emit(workflow_id)
 
     def done(self, result: int) -> None:
-        """However it ends (finished, skipped, Esc), it does not come again by itself."""
+        """However it ends (finished, skipped, Esc), it does not come again by itself. What was entered stays unless it was stored."""
         if not self._leaving:
             self._leaving = True
+            if result == QDialog.DialogCode.Accepted:
+                self.model.forget()
             self._bridge.jobs.start(self._bridge.engine.settings.update(first_start_done=True))
         super().done(result)
 

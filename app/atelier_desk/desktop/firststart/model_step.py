@@ -1,123 +1,204 @@
-"""The middle step: which model answers. Every choice is tried for real before it is taken."""
+"""The middle step: which model answers. It is tried for real before it is taken, unless a person wants to go on without."""
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLineEdit, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, QUrl, Signal
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QButtonGroup, QFrame, QGridLayout, QHBoxLayout, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.firststart.choice import ChoiceCard
 from atelier_desk.desktop.firststart.steps import Step
-from atelier_desk.desktop.firststart.trial import chat_models, with_model
+from atelier_desk.desktop.firststart.tile import Choice
+from atelier_desk.desktop.firststart.trial import chat_models
 from atelier_desk.desktop.jobs import Jobs, error_text
 from atelier_desk.desktop.panes.wording import duration
 from atelier_desk.desktop.settings.busy import Busy
+from atelier_desk.desktop.settings.key_note import KeyNote
 from atelier_desk.desktop.settings.preset_picker import PresetPicker
-from atelier_desk.desktop.widgets import control, fill, label, say
-from atelier_desk.desktop.widgets.inputs import ComboBox
-from atelier_desk.domain.agent import Agent
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import Card, control, fill, label, say
 from atelier_desk.domain.errors import AtelierError, ProviderError
 from atelier_desk.domain.provider import ProviderConfig, ProviderDraft, ProviderHealth
 from atelier_desk.domain.text import shorten
 from atelier_desk.i18n import N_, _, ngettext
 from atelier_desk.llm.local.models import STARTER
-from atelier_desk.llm.presets import name_for
+from atelier_desk.llm.presets import FIRST, PRESETS, name_for
 from atelier_desk.llm.registry import any_server_type, builtin_type, provider_types
 from atelier_desk.llm.wire.address import doubtful
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
 
+COLUMNS = 4
+TILE = 118
+"""Narrowest a tile gets, in logical pixels at 100 %, before there are fewer in a row."""
+STARTER_ABOUT = N_("Works offline, right away: for sums, tasks, memories and questions. Too small for a real dialogue.")
+
 
 class ModelStep(Step):
-    """Cards: built-in starter, servers found on this machine, hosted services that propose a model, any other server."""
+    """Tiles: the built-in starter, the services of ``presets.FIRST``, kinds of others that propose a model, servers found on this machine,
+    any other address. Below them what the chosen one needs. What was typed stays until ``forget``.
+
+    Signals:
+        go_on: the person wants what is entered as it is, without a test.
+    """
+
+    go_on = Signal()
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._bridge = bridge
         self.jobs = Jobs(self, self._fail)
         self._tried: tuple[ProviderDraft | None, str] | None = None
-        self._filling = False
-        self._found: dict[str, Any] = {}
+        self._looked = False
+        self.choices: list[Choice] = []
+        self._columns = COLUMNS
+        self._group = QButtonGroup(self)
+        self._grid = QGridLayout()
+        self._grid.setSpacing(8)
+        self._panel = QVBoxLayout()
+        self.starter = self._add(Choice("starter", N_("Starter, offline"), STARTER_ABOUT, self, config=None, proposed=STARTER), show=False)
+        for preset in (next(each for each in PRESETS if each.id == name) for name in FIRST):
+            config = ProviderConfig(name=preset.title, kind=preset.kind, base_url=preset.url)
+            self._service(preset.id, preset.title, config, preset.model, preset.keys)
+        known = {preset.kind for preset in PRESETS}
+        for entry in provider_types():
+            if entry.model and entry.kind not in known:
+                self._service(entry.kind, entry.title, ProviderConfig(name=entry.name, kind=entry.kind), entry.model, "", entry.hint)
+        about = N_("Any OpenAI-compatible server, on this computer or elsewhere.")
+        self.other = self._add(
+            Choice(
+                "other", N_("Other address"), about, self, config=ProviderConfig(name="new", kind=any_server_type().kind), monogram="…",
+                address=True, key=N_("API key (if required)"),
+            )
+        )  # fmt: skip
+        self.services = control(QPushButton(self), "other-services", N_("Choose a service…"), look="link", on=self._ask_preset)
+        self.services.setAutoDefault(False)
+        fill(self.other.below, fill(QHBoxLayout(), self.services, 1))
+        self._looking = label("", "small", self)
+        self.key_note = KeyNote(bridge, "first", self, variable=False)
+        self._lay_out()
+        self.starter.tile.setChecked(True)
+        say(self.title, N_("Choose a model"))
+        say(self.intro, N_("You can change this at any time in Settings."))
+        self._choose(self.starter, focus=False)
+
+    def _service(self, name: str, title: str, config: ProviderConfig, model: str, keys: str, hint: str = "") -> None:
+        about = hint or (lambda: _("Your messages go to {service}. You need a key of your own.", service=_(title)))
+        made = Choice(name, title, about, self, config=config, proposed=model, keys=keys, key=N_("API key"))
+        self._add(made)
+        if keys:
+            place = keys.removeprefix("https://")
+            link = control(QPushButton(made), f"{name}-get-key", lambda: _("Get an API key: {place}", place=place), look="link")
+            link.setAutoDefault(False)
+            link.clicked.connect(lambda: QDesktopServices.openUrl(QUrl(keys)))
+            fill(made.below, fill(QHBoxLayout(), link, 1))
+
+    def _add(self, choice: Choice, at: int | None = None, *, show: bool = True) -> Choice:
+        """Put a choice among the others."""
+        self.choices.insert(len(self.choices) if at is None else at, choice)
+        self._group.addButton(choice.tile)
+        self._panel.addWidget(choice)
+        choice.hide()
+        choice.tile.clicked.connect(lambda: self._choose(choice, focus=not choice.tile.by_arrow))
+        for line in choice.fields():
+            line.textEdited.connect(lambda _text: self._chosen())
+            line.returnPressed.connect(self._entered)
+        choice.model.currentIndexChanged.connect(lambda _index: self._chosen())
+        if show:
+            self._place()
+        return choice
+
+    def _lay_out(self) -> None:
+        card = Card(self, margins=(16, 14, 16, 14))
+        fill(card.body, self._panel, self.key_note)
+        content = control(QWidget(self), look="plain")
+        fill(QVBoxLayout(content), card, self._looking, 1, margins=(0, 0, 4, 0), spacing=10)
         area = self._area = QScrollArea(self)
         area.setWidgetResizable(True)
         area.setFrameShape(QFrame.Shape.NoFrame)
-        content = control(QWidget(area), look="plain")
-        self._cards_column = fill(QVBoxLayout(content), margins=(0, 0, 4, 0), spacing=8)
-        self.starter, self.other = (ChoiceCard(name, self) for name in ("starter", "other"))
-        self._hosted = {entry.kind: (entry, ChoiceCard(entry.kind, self), QLineEdit(self)) for entry in provider_types() if entry.model}
-        hosted = [card for _entry, card, _key in self._hosted.values()]
-        self.cards = [self.starter, *hosted, self.other]
-        self._looking = label("", "small", self)
-        for widget in (self.starter, self._looking, *hosted, self.other):
-            self._cards_column.addWidget(widget)
-        self._cards_column.addStretch(1)
-        self._build_fields()
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         area.setWidget(content)
-        self.column.addWidget(area, 1)
+        fill(self.column, self._grid, (area, 1))
         self.busy = Busy(self)
         self.test = control(QPushButton(self), "model-test", N_("Try it"), name=N_("Test the model"), on=self.run_test)
-        self.test.setAutoDefault(False)
-        row = fill(QHBoxLayout(), (self.busy, 1), 0, self.test, spacing=12)
-        self.column.addLayout(row)
-        for card in self.cards:
-            card.chosen.connect(partial(self._only, card))
-        self.starter.radio.setChecked(True)
-        self._order()
-        # A card that opens is as high as it will be when the area has the new height, not before.
-        area.verticalScrollBar().rangeChanged.connect(lambda _least, _most: self._reveal(self.current()))
-        say(self.title, N_("Choose a model"))
-        say(self.intro, N_("You can change this at any time in Settings, where you can also download larger models."))
-        for _entry, _card, key in self._hosted.values():
-            say(key, hint=N_("API key"))
-        say(self.url, hint=N_("Address, for example https://api.example.com/v1"))
-        say(self.key, hint=N_("API key (if required)"))
-        say(self._named, hint=N_("Model (leave empty for the first)"))
-        self.retranslate()
+        self.keep = control(QPushButton(self), "model-keep", N_("Save without testing"), look="link", on=self._keep)
+        for button in (self.test, self.keep):
+            button.setAutoDefault(False)
+        self.keep.hide()
+        self.column.addLayout(fill(QHBoxLayout(), (self.busy, 1), 0, self.keep, self.test, spacing=12))
+        self._place()
 
-    def _build_fields(self) -> None:
-        self.url, self.key = QLineEdit(self), QLineEdit(self)
-        self.model = control(ComboBox(self), "other-model", name=N_("Model"))
-        self._named = QLineEdit(self.model)
-        self.model.setLineEdit(self._named)
-        self.model.setInsertPolicy(ComboBox.InsertPolicy.NoInsert)
-        self.model.setSizeAdjustPolicy(ComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        self.model.editTextChanged.connect(lambda _text: self._chosen())
-        lines = {"other-url": self.url, "other-key": self.key}
-        lines |= {f"{kind}-key": key for kind, (_entry, _card, key) in self._hosted.items()}
-        for name, line in lines.items():
-            line.setObjectName(name)
-            line.textEdited.connect(lambda _text: self._chosen())
-            line.returnPressed.connect(self._entered)
-            if name.endswith("-key"):
-                line.setEchoMode(QLineEdit.EchoMode.Password)
-        self._lines = list(lines.values())
-        for _entry, card, key in self._hosted.values():
-            fill(QVBoxLayout(card.extra), key, margins=(0, 4, 0, 4))
-        grid = QGridLayout(self.other.extra)
-        grid.setContentsMargins(0, 4, 0, 4)
-        grid.setColumnStretch(0, 1)
-        grid.setColumnStretch(1, 1)
-        grid.addWidget(self.url, 0, 0, 1, 2)
-        grid.addWidget(self.key, 1, 0)
-        grid.addWidget(self.model, 1, 1)
-        self.services = control(QPushButton(self), "other-services", N_("Choose a service…"), look="link", on=self._ask_preset)
-        self.services.setAutoDefault(False)
-        grid.addWidget(self.services, 2, 0, Qt.AlignmentFlag.AlignLeft)
+    def _place(self) -> None:
+        """The tiles in rows, and Tab through them as they stand, each with its fields."""
+        for number, choice in enumerate(self.choices):
+            self._grid.removeWidget(choice.tile)
+            self._grid.addWidget(choice.tile, number // self._columns, number % self._columns)
+        for column in range(COLUMNS):
+            self._grid.setColumnStretch(column, 1 if column < self._columns else 0)
+        if hasattr(self, "test"):
+            tiles: list[QWidget] = [choice.tile for choice in self.choices]
+            fields = [field for choice in self.choices for field in (choice.url, choice.key, choice.model) if field is not None]
+            for before, after in pairwise((*tiles, *fields, self.services, self.keep, self.test)):
+                QWidget.setTabOrder(before, after)
 
-    def _order(self) -> None:
-        """Tab goes down the cards as they stand, each with its fields."""
-        hosted = [widget for _entry, card, key in self._hosted.values() for widget in (card.radio, key)]
-        last = (self.other.radio, self.url, self.key, self.model, self.services, self.test)
-        for before, after in pairwise((self.starter.radio, *hosted, *last)):
-            QWidget.setTabOrder(before, after)
+    def resizeEvent(self, event: Any) -> None:
+        super().resizeEvent(event)
+        columns = max(2, min(COLUMNS, self.width() // theme().px(TILE)))
+        if columns != self._columns:
+            self._columns = columns
+            self._place()
+
+    # found servers ------------------------------------------------------------------------------------------------------------------
+
+    def enter(self) -> None:
+        if not self._looked:
+            self._looked = True
+            say(self._looking, N_("Looking for model servers on this computer…"))
+            self.jobs.start(self._look(), "detect")
+        self.current().focus()
+
+    async def _look(self) -> None:
+        found = await self._bridge.engine.providers.detect()
+        for server in found:
+            self._add_found(server)
+        say(self._looking, N_("No Ollama, LM Studio or llama.cpp server found on this computer."))
+        self._looking.setVisible(not found)
+
+    def _add_found(self, server: Any) -> None:
+        count, url = len(server.models), server.base_url
+
+        def about() -> str:
+            if not count:
+                return _("Running at {url}, but it has no model yet.", url=url)
+            return ngettext("{n} model at {url}", "{n} models at {url}", count, url=url)
+
+        config = ProviderConfig(name=server.software, kind=server.kind, base_url=url)
+        name = server.software.lower().replace(" ", "-")
+        choice = Choice(name, server.software, about, self, config=config, models=tuple(server.models))
+        choice.tile.setEnabled(count > 0)
+        choice.setEnabled(count > 0)
+        self._add(choice, len(self.choices) - 1)
+
+    # choosing and trying --------------------------------------------------------------------------------------------------------------
+
+    def current(self) -> Choice:
+        return next((each for each in self.choices if each.tile.isChecked()), self.starter)
+
+    def _choose(self, choice: Choice, *, focus: bool = True) -> None:
+        choice.tile.setChecked(True)
+        for each in self.choices:  # not in a stack, which is as high as its highest page
+            each.setVisible(each is choice)
+        self.key_note.setVisible(choice.key is not None)
+        self._chosen()
+        if focus:
+            choice.focus()
 
     def _entered(self) -> None:
         """Enter after a key or an address tries it; once it has answered, the dialog goes on with Enter."""
-        if self._complete() and not self.ready():
+        if self.current().complete() and not self.ready():
             self.run_test()
 
     def _ask_preset(self) -> None:
@@ -125,117 +206,35 @@ class ModelStep(Step):
         picker = PresetPicker(self)
         picker.chosen.connect(self._take_preset)
         picker.open()
-        picker.show_found(server for server, _box in self._found.values())
 
-    def _take_preset(self, kind: str, _name: str, url: str, example: str) -> None:
-        if kind in self._hosted:  # it has a card of its own
-            _entry, card, line = self._hosted[kind]
-            card.radio.setChecked(True)
-        else:
-            self.url.setText(url)
-            say(self.url, hint=example or N_("Address, for example https://api.example.com/v1"))
-            line = self.key if url else self.url
-            self._chosen()
-        line.setFocus()
-
-    # found servers ------------------------------------------------------------------------------------------------------------------
-
-    def enter(self) -> None:
-        if not self._found:
-            self._looking.setText(_("Looking for model servers on this computer…"))
-            self.jobs.start(self._look(), "detect")
-        self.current().radio.setFocus()
-        self._reveal(self.current())
-
-    async def _look(self) -> None:
-        found = await self._bridge.engine.providers.detect()
-        for server in found:
-            self._add_found(server)
-        self._looking.setText("" if found else _("No Ollama, LM Studio or llama.cpp server found on this computer."))
-        self._looking.setVisible(not found)
-
-    def _add_found(self, server: Any) -> None:
-        card = ChoiceCard(server.software.lower().replace(" ", "-"), self)
-        box = ComboBox(card.extra)
-        box.setObjectName(f"models-{card.name}")
-        box.addItems(list(server.models))
-        box.setAccessibleName(_("Model"))
-        box.currentIndexChanged.connect(lambda _index: self._chosen())
-        if server.models:
-            fill(QVBoxLayout(card.extra), box, margins=(0, 4, 0, 4))
-        self._found[card.name] = (server, box)
-        card.chosen.connect(partial(self._only, card))
-        self.cards.insert(1, card)
-        self._cards_column.insertWidget(1, card)
-        QWidget.setTabOrder(self.starter.radio, card.radio)  # where it stands, not when it came
-        QWidget.setTabOrder(card.radio, box)
-        self._texts_of_found(card)
-
-    def _texts_of_found(self, card: ChoiceCard) -> None:
-        server, _box = self._found[card.name]
-        count = len(server.models)
-        hint = ngettext("{n} model at {url}", "{n} models at {url}", count, url=server.base_url)
-        if not count:
-            hint = _("Running at {url}, but it has no model yet.", url=server.base_url)
-        card.set_texts(server.software, hint, _("found"))
-        card.setEnabled(count > 0)
-
-    # choosing and trying --------------------------------------------------------------------------------------------------------------
-
-    def current(self) -> ChoiceCard:
-        return next((card for card in self.cards if card.radio.isChecked()), self.starter)
-
-    def _only(self, card: ChoiceCard) -> None:
-        for other in self.cards:
-            if other is not card:
-                other.radio.setChecked(False)
-        self._chosen()
-        if self.isVisible():  # a page that was not laid out yet has no place to scroll to
-            self._reveal(card)
-
-    def _reveal(self, card: ChoiceCard) -> None:
-        """Scroll to all of a card, once it has its new height."""
-        QTimer.singleShot(0, card, lambda: self._area.ensureWidgetVisible(card, 0, 8))
+    def _take_preset(self, _kind: str, name: str, url: str, example: str) -> None:
+        own = next((each for each in self.choices if each.config is not None and each.config.name == name), None)
+        if own is None:
+            own = self.other
+            assert own.url is not None
+            own.url.setText(url)
+            say(own.url, hint=example or N_("Address, for example https://api.example.com/v1"))
+        self._choose(own)
 
     def _chosen(self) -> None:
-        """Another card or another value: what was tried no longer counts, and what is being tried is given up."""
-        if self._filling:
-            return
+        """Another tile or another value: what was tried no longer counts, and what is being tried is given up."""
         self._tried = None
         self.busy.drop()
-        self._check()
-
-    def _check(self) -> None:
+        self.keep.hide()
         # Not while it is tried: a button that goes grey under the focus gives it to the next one, which is Skip.
-        self.test.setEnabled(self._complete())
+        self.test.setEnabled(self.current().complete())
         self.ready_changed.emit()
 
-    def _complete(self) -> bool:
-        card = self.current()
-        if card.name in self._hosted:
-            return bool(self._hosted[card.name][2].text().strip())
-        if card is self.other:
-            return bool(self.url.text().strip())
-        return card.isEnabled()
-
     def ready(self) -> bool:
-        """The starter needs no test; anything else must have answered."""
+        """The starter needs no test; anything else must have answered, or was taken without."""
         return self.current() is self.starter or self._tried is not None
 
-    def _draft(self, card: ChoiceCard) -> tuple[ProviderDraft | None, str]:
-        """The provider to try (None for the built-in one), and the model's name (empty: the first it lists). The name is a stand-in:
-        which is free is known when it is stored."""
-        if card is self.starter:
-            return None, STARTER
-        if card.name in self._hosted:
-            entry, _card, line = self._hosted[card.name]
-            return ProviderDraft(ProviderConfig(name=entry.name, kind=entry.kind), line.text().strip()), entry.model
-        if card is self.other:
-            config = ProviderConfig(name="new", kind=any_server_type().kind, base_url=self.url.text().strip())
-            named = config.model_copy(update={"name": name_for(config, ())})
-            return ProviderDraft(named, self.key.text().strip()), self.model.currentText().strip()
-        server, box = self._found[card.name]
-        return ProviderDraft(ProviderConfig(name=server.software, kind=server.kind, base_url=server.base_url)), box.currentText()
+    def _draft(self, choice: Choice) -> tuple[ProviderDraft | None, str]:
+        """The provider to try (None for the built-in one), and the model's name (empty: the first it lists)."""
+        draft, model = choice.draft(), choice.model.currentText().strip() or choice.proposed
+        if draft is not None and choice is self.other:
+            draft = ProviderDraft(draft.config.model_copy(update={"name": name_for(draft.config, ())}), draft.key)
+        return draft, model
 
     def run_test(self) -> None:
         """Ask the model for a sentence; nothing is stored."""
@@ -243,34 +242,33 @@ class ModelStep(Step):
         if testing is not None:
             self.busy.watch(testing, N_("Asking the model…"))
 
-    async def _test(self, card: ChoiceCard) -> None:
-        draft, model = self._draft(card)
+    async def _test(self, choice: Choice) -> None:
+        draft, model = self._draft(choice)
         providers = self._bridge.engine.providers
         try:
-            if draft is not None and (not model or card.name in self._hosted):
+            if draft is not None and not (model and choice.config and choice.model.count()):
                 offered = [info.name for info in chat_models(await providers.draft_models(draft))]
-                model = model if model in offered or not offered else offered[0]
-                if card is self.other:
-                    self._offer(offered, model)
+                typed = choice.model.currentText().strip()
+                model = typed or (model if model in offered or not offered else offered[0])
+                choice.offer(tuple(offered), model)
             if not model:
                 self._fail(_("This server does not list its models; enter the model name."))
                 return
             trial = await (providers.try_draft(draft, model) if draft is not None else providers.try_model(builtin_type().kind, model))
         except Exception as error:
             self._fail(await self._reason(draft, error))
+            self.keep.setVisible(draft is not None)
             return
         self._tried = (draft, model)
-        shown = model if draft is not None else _("Built-in starter")
+        shown = model if draft is not None else _("Starter, offline")
         self.busy.note(_("{model} answered in {time}: “{text}”", model=shown, time=duration(trial.ms), text=shorten(trial.text, 90)), "ok")
         self.ready_changed.emit()
 
-    def _offer(self, models: list[str], chosen: str) -> None:
-        """What the server lists can be chosen from; that is no change of what is tried."""
-        self._filling = True
-        self.model.clear()
-        self.model.addItems(models)
-        self.model.setCurrentText(chosen)
-        self._filling = False
+    def _keep(self) -> None:
+        """Without a network, or for a server that is off just now: a key is saved all the same."""
+        self._tried = self._draft(self.current())
+        self.ready_changed.emit()
+        self.go_on.emit()
 
     async def _reason(self, draft: ProviderDraft | None, error: Exception) -> str:
         """What went wrong; when the address looks wrong, what the server's test says, which looks around for the right one."""
@@ -286,16 +284,11 @@ class ModelStep(Step):
         self.busy.note(text, "error")
 
     async def leave(self) -> bool:
-        """Store the server that answered, and give its model to the agents that had the default agent's."""
+        """Store the server, and give its model to the agents that had the default agent's."""
         draft, model = self._tried or (None, STARTER)
         name = await self._store(draft) if draft is not None else builtin_type().kind
-        agent: Agent = await self._bridge.engine.agents.default()
-        before = agent.config.provider, agent.config.model
-        if before != (name, model):
-            agents = self._bridge.engine.agents
-            for each in await agents.list():
-                if (each.config.provider, each.config.model) == before:
-                    await agents.save(with_model(each.config, name, model), each.id)
+        if model:
+            await self._bridge.engine.agents.use_model(name, model)
         return True
 
     async def _store(self, draft: ProviderDraft) -> str:
@@ -312,20 +305,11 @@ class ModelStep(Step):
             await providers.set_key(same.name, draft.key)
         return same.name
 
+    def forget(self) -> None:
+        """What was typed is stored now: the form begins anew."""
+        for choice in self.choices:
+            choice.forget()
+        self._choose(self.starter, focus=False)
+
     def retranslate(self) -> None:
-        self.starter.set_texts(
-            _("Built-in starter"),
-            _(
-                "Works offline, right away. It can calculate, manage tasks and memories and ask questions, but is "
-                "too small for a real dialogue."
-            ),
-            _("ready"),
-        )
-        for entry, card, _key in self._hosted.values():
-            card.set_texts(_(entry.title), _(entry.hint))
-        self.other.set_texts(_("Another server"), _("Any OpenAI-compatible server, on this computer or elsewhere."))
-        for line in self._lines:
-            line.setAccessibleName(line.placeholderText())
-        for card in self.cards:
-            if card.name in self._found:
-                self._texts_of_found(card)
+        """Every text is bound."""

@@ -18,7 +18,7 @@ def is_starter(provider: str, model: str) -> bool:
 
 
 class StarterNotice(QWidget):
-    """``starter-notice``: hidden unless the model in use is the starter. ``better_models_wanted`` opens settings › providers."""
+    """``starter-notice``: hidden unless the model in use is the starter. ``better_models_wanted`` opens the guide."""
 
     better_models_wanted = Signal()
 
@@ -28,15 +28,14 @@ class StarterNotice(QWidget):
         self._pill = control(
             ElidedPill("warn", self),
             "",
-            N_("starter model: simple requests only"),
+            N_("Starter model: for sums, tasks and simple questions"),
             tip=N_("It can calculate, manage tasks and memories and ask questions. Larger models can do more."),
         )
         self._link = control(
             QPushButton(self),
             "better-models",
-            N_("Better models"),
+            N_("Choose a better model"),
             look="link",
-            name=N_("Better models than the starter"),
             on=lambda: self.better_models_wanted.emit(),
         )
         flow = FlowLayout(self, spacing=4)  # on two lines where the text is large

@@ -112,7 +112,7 @@ class AgentForm(Form):
         self.cost = PromptCostNote(self)
         self._lay_out()
         self.changed.connect(self._say_schema)
-        self.provider.currentTextChanged.connect(lambda _text: self._offer_models())
+        self.provider.currentTextChanged.connect(lambda _text: self._other_provider())
 
     def _lay_out(self) -> None:
         note = control(
@@ -188,6 +188,14 @@ class AgentForm(Form):
         """What is wrong with the schema of the answers, while it is written."""
         say(self.errors["answer_schema"], self.schema.problem)
         self.errors["answer_schema"].setVisible(self.schema.broken)
+
+    def _other_provider(self) -> None:
+        """A model of the provider of before is none of this one: its first takes the place, or nothing where none is known."""
+        if self._filling:
+            return
+        self._offer_models()
+        if self.model_box.findText(self.model_box.currentText()) < 0:
+            self.model_box.setCurrentText(self.model_box.itemText(0))
 
     def _offer_models(self) -> None:
         if not self._filling:

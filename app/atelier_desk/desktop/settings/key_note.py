@@ -38,9 +38,7 @@ class KeyNote(QWidget):
         self.jobs = Jobs(self, lambda text: toast(self, text))
         self.text = control(label("", "small", self, wrap=True), f"{name}-key-note", self._said)
         self.file = control(QPushButton(self), f"{name}-key-file", self._offer, look="link", on=self._ask)
-        self.variable = control(
-            QPushButton(self), f"{name}-key-variable", N_("Use an environment variable"), look="link", on=self.variable_wanted.emit
-        )
+        self.variable = control(QPushButton(self), f"{name}-key-variable", N_("Use a variable"), look="link", on=self.variable_wanted.emit)
         self._has_variable = variable
         for button in (self.file, self.variable):
             button.setAutoDefault(False)
@@ -64,6 +62,7 @@ class KeyNote(QWidget):
         say(self.file)
         self.file.setVisible(store.place is not KeyPlace.KEYRING)
         self.variable.setVisible(self._has_variable and store.place is KeyPlace.MEMORY)
+        self.updateGeometry()  # the links may need a line more
 
     def _said(self) -> str:
         if self._store is None:

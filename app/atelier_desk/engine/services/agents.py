@@ -135,6 +135,26 @@ class AgentService:
         chosen = (await self._context.repos.settings.load()).default_agent_id
         return next((agent for agent in agents if agent.id == chosen), None) or min(agents, key=lambda agent: (agent.created_at, agent.id))
 
+    async def of_default_model(self) -> builtins.list[Agent]:
+        """The default agent and those that have the same model: who gets another one together with it."""
+        default = await self.default()
+        had = default.config.provider, default.config.model
+        others = [each for each in await self.list() if each.id != default.id and (each.config.provider, each.config.model) == had]
+        return [default, *others]
+
+    async def use_model(self, provider: str, model: str) -> builtins.list[Agent]:
+        """Give a model to ``of_default_model``, and so to new workflows. Gives those whose model changed, as they were.
+
+        Raises:
+            NotFoundError: there is no such provider.
+        """
+        provider = (await self._context.providers.get(provider)).name
+        before = [each for each in await self.of_default_model() if (each.config.provider, each.config.model) != (provider, model)]
+        await self._context.settings.update(last_model="")
+        for each in before:
+            await self.save(each.config.model_copy(update={"provider": provider, "model": model}), each.id)
+        return before
+
     async def ensure_builtin(self) -> builtins.list[Agent]:
         """Make the built-in agents, in the current language, when there is no agent yet; gives all agents.
 

@@ -62,6 +62,26 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
+def _bare(config: McpServer) -> McpServer:
+    """A server without what does not change what it is."""
+    return config.model_copy(update={"keyring": "", "enabled": True, "tools_off": (), "roots": ()})
+
+
+def _healthy(entry: McpEntry) -> McpHealth:
+    """The result of a test that went well."""
+    known = entry.known
+    return McpHealth(
+        ok=True,
+        latency_ms=known.latency_ms,
+        tools=usable_tools(entry),
+        resources=known.resources,
+        prompts=known.prompts,
+        protocol=known.protocol,
+        title=known.title,
+        left_out=left_out(entry),
+    )
+
+
 class McpService:
     """The servers. Changes of one, also of its state, are announced as ``mcp`` with its name."""
 
@@ -83,6 +103,8 @@ class McpService:
         self._sign = McpSignIn(self, context.vault)
         self._problems = McpProblems(self._all, self._refresh, self._failure)
         self._secrets = McpSecrets(context.vault)
+        self._tested: dict[str, tuple[McpServer, McpKnown]] = {}
+        """By name what was tested last and is not stored, and what it said of itself."""
 
     # -- what there is -----------------------------------------------------------------------------------------------------------------
 
@@ -133,6 +155,9 @@ class McpService:
             if before is None and len(entries) >= MOST_SERVERS:
                 raise LimitError(N_("There can be {most} MCP servers at most."), most=MOST_SERVERS)
             known = before.known if before is not None and same_place(before.config, config) else McpKnown()
+            tested = self._tested.pop(config.name, None)
+            if known.approved is None and tested is not None and tested[0] == _bare(config):
+                known = tested[1].model_copy(update={"checked_at": self._context.clock.now()})
             old = await self._secrets.settled(before.config) if before is not None else None
             config = config.model_copy(update={"keyring": old.keyring}) if old is not None else self._secrets.fresh(config)
             entry = McpEntry(name=config.name, config=config, known=known, **({"created_at": before.created_at} if before else {}))
@@ -239,21 +264,11 @@ class McpService:
             await self._refresh(name, anew=True)
         except McpError as error:
             return McpHealth(ok=False, message=error.localized(_), code=error.code, error=error)
-        entry = await self._entry(name)
-        known = entry.known
-        return McpHealth(
-            ok=True,
-            latency_ms=known.latency_ms,
-            tools=usable_tools(entry),
-            resources=known.resources,
-            prompts=known.prompts,
-            protocol=known.protocol,
-            title=known.title,
-            left_out=left_out(entry),
-        )
+        return _healthy(await self._entry(name))
 
     async def test_draft(self, config: McpServer, secrets: Mapping[str, str] | None = None) -> McpHealth:
-        """``test`` for a server that is not stored, or not as it is in a form; nothing of it is kept, and it is ended."""
+        """``test`` for a server that is not stored, or not as it is in a form; it is ended, and nothing of it is stored. What it listed is
+        known to the ``save`` of that very server, so that agents have its tools at once."""
         from atelier_desk.mcp.connection import Connection
 
         checked(config)
@@ -268,19 +283,11 @@ class McpService:
         )  # fmt: skip
         try:
             tools = await connection.tools()
-            entry = McpEntry(name=config.name, config=config, known=McpKnown(seen=tuple(tools), rejected=connection.entries.rejected))
             client = await connection.client()
-            offered = client.server_capabilities
-            return McpHealth(
-                ok=True,
-                latency_ms=connection.latency_ms,
-                tools=usable_tools(entry),
-                resources=offered.resources is not None,
-                prompts=offered.prompts is not None,
-                protocol=client.protocol_version,
-                title=title_of(client.server_info),
-                left_out=left_out(entry),
-            )
+            picture = await icons.icon(client.server_info, connection.server)
+            known = await self._known(McpKnown(), connection, client, tools, picture)
+            self._tested[config.name] = (_bare(config), known)
+            return _healthy(McpEntry(name=config.name, config=config, known=known))
         except McpError as error:
             return McpHealth(ok=False, message=error.localized(_), code=error.code, error=error)
         finally:
@@ -483,31 +490,35 @@ class McpService:
             picture = await icons.icon(client.server_info, connection.server)
             async with self._changing:
                 entry = await self._entry(name)
-                offered = client.server_capabilities
-                first = entry.known.approved is None
-                told = {
-                    "title": title_of(client.server_info),
-                    "version": shorten(str(getattr(client.server_info, "version", "") or ""), 64),
-                    "protocol": client.protocol_version,
-                    "seen": tuple(tools),
-                    "resources": offered.resources is not None,
-                    "prompts": offered.prompts is not None,
-                    "latency_ms": connection.latency_ms,
-                    "icon": await in_tool_thread(icon_text, picture),
-                }
-                if offered.resources is not None:
-                    told["listed"] = await listed(connection, "resource", connection.resources)
-                    told["templates"] = await listed(connection, "template", connection.templates)
-                if offered.prompts is not None or entry.known.offered:
-                    told["offered"] = await listed(connection, "prompt", connection.prompts)
-                told["rejected"] = connection.entries.rejected
-                if first:
-                    told |= {"approved": tuple(tools), "instructions": redact(client.instructions or "")[:_INSTRUCTIONS]}
-                known = entry.known.model_copy(update=told)
+                known = await self._known(entry.known, connection, client, tools, picture)
                 self._checked[name] = client
                 if known != entry.known:
                     known = known.model_copy(update={"checked_at": self._context.clock.now()})
                     await self._keep(entry.model_copy(update={"known": known}))
+
+    @staticmethod
+    async def _known(before: McpKnown, connection: Connection, client: Any, tools: Sequence[dict[str, Any]], picture: Any) -> McpKnown:
+        """What a server says of itself now; the first list of its tools is approved with that."""
+        offered = client.server_capabilities
+        told: dict[str, Any] = {
+            "title": title_of(client.server_info),
+            "version": shorten(str(getattr(client.server_info, "version", "") or ""), 64),
+            "protocol": client.protocol_version,
+            "seen": tuple(tools),
+            "resources": offered.resources is not None,
+            "prompts": offered.prompts is not None,
+            "latency_ms": connection.latency_ms,
+            "icon": await in_tool_thread(icon_text, picture),
+        }
+        if offered.resources is not None:
+            told["listed"] = await listed(connection, "resource", connection.resources)
+            told["templates"] = await listed(connection, "template", connection.templates)
+        if offered.prompts is not None or before.offered:
+            told["offered"] = await listed(connection, "prompt", connection.prompts)
+        told["rejected"] = connection.entries.rejected
+        if before.approved is None:
+            told |= {"approved": tuple(tools), "instructions": redact(client.instructions or "")[:_INSTRUCTIONS]}
+        return before.model_copy(update=told)
 
     async def _register(self, entry: McpEntry) -> None:
         """Bring the registry in line with what was approved."""

@@ -115,6 +115,9 @@ class ProviderService:
         users = [agent.name for agent in await self._context.repos.agents.list() if agent.config.provider == name]
         if users:
             raise ConflictError(N_("The provider {name} is used by: {agents}."), code="in_use", name=name, agents=", ".join(users))
+        name = config.name
+        if (await self._context.settings.get()).last_model.startswith(f"{name}/"):
+            await self._context.settings.update(last_model="")
         if config.has_key:
             await asyncio.to_thread(self._context.vault.delete, name)
         await self._forget_headers(config)

@@ -89,6 +89,8 @@ class SettingsService:
         new = checks.changed(old, _("settings"), **fields).with_rules(old.approvals.rules)
         if new == old:
             return old
+        if new.default_agent_id != old.default_agent_id and "last_agent_id" not in fields:
+            new = new.model_copy(update={"last_agent_id": ""})  # who was just named for new workflows
         if "held" not in fields:
             new = new.model_copy(update={"held": still_held(new)})
         was, now = old.in_force, new.in_force

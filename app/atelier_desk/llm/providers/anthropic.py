@@ -14,7 +14,6 @@ register(
         create=server("atelier_desk.llm.anthropic.provider", "AnthropicProvider"),
         order=25,
         url="https://api.anthropic.com/v1",
-        hint=N_("A key from console.anthropic.com. Your messages go to Anthropic's servers."),
         model="claude-sonnet-5",
         needs_key=True,
         # Anthropic's vision guide: 5 MB as base64, 100 in one request, 2000 pixels a side where there are more than 20; a longer side than

@@ -14,7 +14,6 @@ register(
         create=server("atelier_desk.llm.google.provider", "GoogleProvider"),
         order=26,
         url="https://generativelanguage.googleapis.com/v1beta",
-        hint=N_("A key from aistudio.google.com. Your messages go to Google's servers."),
         model="gemini-3.5-flash",
         needs_key=True,
         embeds=True,

@@ -36,7 +36,6 @@ register(
         create=server("atelier_desk.llm.mistral", "MistralProvider"),
         order=20,
         url="https://api.mistral.ai/v1",
-        hint=N_("A key from console.mistral.ai. Your messages go to Mistral's servers."),
         model="mistral-small-latest",
         needs_key=True,
         embeds=True,

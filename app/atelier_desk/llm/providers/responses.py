@@ -14,7 +14,6 @@ register(
         create=server("atelier_desk.llm.responses.provider", "ResponsesProvider"),
         order=28,
         url="https://api.openai.com/v1",
-        hint=N_("A key from platform.openai.com. Your messages go to OpenAI's servers."),
         model="gpt-5.5",
         needs_key=True,
         embeds=True,

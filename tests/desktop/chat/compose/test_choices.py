@@ -107,3 +107,17 @@ async def test_a_window_that_no_server_told_is_the_one_that_runs_assume(qtbot: Q
     assert choices.info is not None
     assert choices.info.context_window is None
     assert choices.window == DEFAULT_WINDOW
+
+
+async def test_a_new_workflow_takes_the_agent_and_the_model_that_were_used_last(qtbot: QtBot) -> None:
+    engine, header, choices = await loaded(qtbot, Workflow(id="w", name="W", agent_id="ada"))
+    header.models.chosen.emit("p/t")
+    choices.used()
+    await settle()
+    assert {"last_agent_id": "ada", "last_model": "p/t"} in [fields for _args, fields in engine.calls("settings.update")]
+    choices.set_workflow(Workflow(id="v", name="V", agent_id="ada"))
+    assert choices.model == ("p", "m"), "another workflow keeps its own"
+    choices.set_workflow(None)
+    assert (choices.model, choices.labels["ada"], header.models.key) == (("p", "t"), "t", "p/t")
+    header.agents.chosen.emit("ada")
+    assert choices.model == ("p", "m"), "who is picked answers with a model of its own"

@@ -138,23 +138,44 @@ class WorkflowChoices(QObject):
     def chosen(self) -> Choices:
         from atelier_desk.domain.agent import Choices
 
+        if self._chosen is None and not self.workflow_id:
+            return self.fresh[1]
         return self._chosen or Choices()
 
     @property
     def agent(self) -> Agent | None:
         """The agent that answers."""
-        for wanted in (self._agent_id, self._default_agent_id):
-            for agent in self.agents:
-                if agent.id == wanted:
-                    return agent
-        return self.agents[0] if self.agents else None
+        return self._agent(self._agent_id) or (self._agent(self._default_agent_id) if self.workflow_id else self.fresh[0])
+
+    @property
+    def fresh(self) -> tuple[Agent | None, Choices]:
+        """Who answers in a new workflow: the agent and the model that were used last."""
+        from atelier_desk.domain.agent import Choices
+
+        last, used = (self._settings.last_agent_id, self._settings.last_model) if self._settings is not None else ("", "")
+        agent = self._agent(last) or self._agent(self._default_agent_id) or (self.agents[0] if self.agents else None)
+        provider, _slash, model = used.partition("/")
+        return agent, Choices(provider=provider, model=model)
+
+    def _agent(self, agent_id: str) -> Agent | None:
+        return next((each for each in self.agents if each.id == agent_id), None)
+
+    def used(self) -> None:
+        """A message is sent: new workflows begin with who answers this one."""
+        agent = self.agent
+        if agent is None or self._settings is None:
+            return
+        fields = {"last_agent_id": agent.id, "last_model": key_of(*self.model) if self.chosen.model else ""}
+        if any(getattr(self._settings, name) != value for name, value in fields.items()):
+            self._keep(**fields)
 
     @property
     def model(self) -> tuple[str, str]:
         """Provider and model that answer; empty when there is no agent."""
-        agent = self.agent
-        if self._chosen is not None and self._chosen.model:
-            return self._chosen.provider, self._chosen.model
+        agent, chosen = self.agent, self.chosen
+        if chosen.model:
+            names = self._settings.provider_names if self._settings is not None else {}
+            return names.get(chosen.provider, chosen.provider), chosen.model
         return (agent.config.provider, agent.config.model) if agent else ("", "")
 
     @property
@@ -164,9 +185,13 @@ class WorkflowChoices(QObject):
 
     @property
     def labels(self) -> dict[str, str]:
-        """What the model of each agent is called, by the agent's id: its label where there is one."""
-        said = model_labels(self.models)
-        return {each.id: said.get((each.config.provider, each.config.model), each.config.model) for each in self.agents}
+        """What the model of each agent is called, by the agent's id; of the one that answers, the model that will."""
+        found = {each.id: self.label_of(each.config.provider, each.config.model) for each in self.agents}
+        return found | ({self.agent.id: self.label_of(*self.model)} if self.agent is not None else {})
+
+    def label_of(self, provider: str, model: str) -> str:
+        """What a model is called everywhere: its label where it has one."""
+        return model_labels(self.models).get((provider, model), model)
 
     @property
     def window(self) -> int:
@@ -267,7 +292,7 @@ class WorkflowChoices(QObject):
         if self._settings is not None:
             self._keep(favourite_agents=_starred(self._settings.favourite_agents, agent_id, on))
 
-    def _keep(self, **fields: tuple[str, ...]) -> None:
+    def _keep(self, **fields: tuple[str, ...] | str) -> None:
         assert self._settings is not None
         self._settings = self._settings.model_copy(update=fields)
         self._bridge.jobs.start(self._bridge.engine.settings.update(**fields))

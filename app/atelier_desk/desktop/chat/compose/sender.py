@@ -218,6 +218,8 @@ class Sender(QObject):
 
         agent = self._choices.agent if self._shown_yet or not self.workflow_id else None  # before it is read, its own one answers
         answers = (agent.id, self._choices.chosen) if agent else ("", Choices())
+        if agent is not None:
+            self._choices.used()
         mode = RunMode.STEPPING if self.stepping else RunMode.AUTO
         folders = self._folders.for_new
         if not self.workflow_id:

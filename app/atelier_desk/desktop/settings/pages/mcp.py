@@ -101,6 +101,7 @@ class McpPage(ListFormPage["McpStatus"]):
         self._asked: FoundServer | None = None
         """What was found and is in the form of a new server."""
         self._agents: list[Agent] = []
+        self._default = ""
         self.dialog: McpImportDialog | None = None
         card = self.section(N_("SERVERS"))
         about = N_(
@@ -121,15 +122,15 @@ class McpPage(ListFormPage["McpStatus"]):
         self.form = McpForm(self)
         self.key_note = KeyNote(bridge, "mcp", self, variable=False)
         fill(self.form_card.body, self.form, self.key_note)
+        self._agents_card = self.section(N_("AGENTS WITH ITS TOOLS"))
+        self._agent_list = RowList(self._agents_card, spacing=6)
+        self._agents_card.body.addWidget(self._agent_list)
         self._tools_card = self.section(N_("TOOLS"))
         self.approve = control(QPushButton(self), "mcp-approve", N_("Approve all current versions"), on=self._approve)
         self._tool_list = RowList(self._tools_card)
         self.left_out = control(label("", "warn", self, wrap=True), "mcp-left-out", self._left_out)
         self._none = control(label("", "muted", self, wrap=True), "mcp-no-tools", N_("Not started yet. Test it to see its tools."))
         fill(self._tools_card.body, fill(QHBoxLayout(), self.approve, 1), self._none, self.left_out, self._tool_list)
-        self._agents_card = self.section(N_("AGENTS WITH ITS TOOLS"))
-        self._agent_list = RowList(self._agents_card, spacing=6)
-        self._agents_card.body.addWidget(self._agent_list)
         self._calls_card = self.section(N_("RECENT CALLS"))
         self.calls = list_of_lines(self, "mcp-calls", N_("Recent calls"))
         self._calls_card.body.addWidget(self.calls)
@@ -164,6 +165,7 @@ class McpPage(ListFormPage["McpStatus"]):
 
     async def read(self) -> list[McpStatus]:
         self._agents = await self.bridge.engine.agents.list()
+        self._default = (await self.bridge.engine.agents.default()).id if self._agents else ""
         return await self.bridge.engine.mcp.list()
 
     def line(self, row: McpStatus) -> ListLine:
@@ -183,7 +185,9 @@ class McpPage(ListFormPage["McpStatus"]):
             self.form.show_server(row.config if row is not None else None)
         else:
             self.form.show_server(self._asked.config, stored=False, secrets=self._asked.secrets)
-        for card in (self._tools_card, self._agents_card, self._calls_card, self._roots_card, self._log_card):
+        self._show_agents(row)
+        _show(self._agents_card, row is not None or self.adding)
+        for card in (self._tools_card, self._calls_card, self._roots_card, self._log_card):
             _show(card, row is not None)
 
     async def load_more(self) -> None:
@@ -200,8 +204,7 @@ class McpPage(ListFormPage["McpStatus"]):
         self._show_tools(tools)
         say(self.left_out)
         self.left_out.setVisible(bool(row.known.rejected))
-        given = {agent.id: (agent.name, row.name in agent.config.mcp_servers) for agent in self._agents}
-        self._agent_list.show_rows(given, lambda: [self._agent_box(*agent) for agent in given.items()])
+        self._show_agents(row)
         show_lines(self.calls, [_call_line(call) for call in calls])
         _show(self._calls_card, bool(calls))
         self.roots.show_folders(row.config.roots)
@@ -225,12 +228,23 @@ class McpPage(ListFormPage["McpStatus"]):
         lines = [rejected_words(each.kind, each.name, each.why) for each in (row.known.rejected if row is not None else ())]
         return "\n".join(_("Left out: {what}", what=visible(each)) for each in lines)
 
+    def _show_agents(self, row: McpStatus | None) -> None:
+        """Who has its tools; of a server that is added, who gets them with Save: the default agent, until a person says otherwise."""
+        agents = sorted(self._agents, key=lambda each: each.id != self._default)
+        given = {each.id: (each.name, each.id == self._default if row is None else row.name in each.config.mcp_servers) for each in agents}
+        self._agent_list.show_rows((row is None, given), lambda: [self._agent_box(*agent) for agent in given.items()])
+
     def _agent_box(self, agent_id: str, state: tuple[str, bool]) -> QCheckBox:
         agent, has_it = state
         box = control(QCheckBox(visible(agent).replace("&", "&&"), self._agent_list), f"mcp-agent-{agent}")
+        box.setProperty("agent", agent_id)
         box.setChecked(has_it)
-        box.clicked.connect(lambda on: self._change(lambda name: self.bridge.engine.mcp.give(name, agent_id, on)))
+        box.clicked.connect(lambda on: self._give(agent_id, on))
         return box
+
+    def _give(self, agent_id: str, on: bool) -> None:
+        if not self.adding:
+            self._change(lambda name: self.bridge.engine.mcp.give(name, agent_id, on))
 
     def check(self) -> None:
         super().check()
@@ -338,6 +352,9 @@ class McpPage(ListFormPage["McpStatus"]):
             await self.bridge.engine.mcp_import.add(self._asked, answers, name=config.name, bundle_file=self._bundle)
         else:
             await self.bridge.engine.mcp.save(config, secrets, new=self.adding)
+        for box in self._agent_list.rows if self.adding else ():
+            if isinstance(box, QCheckBox) and box.isChecked():
+                await self.bridge.engine.mcp.give(config.name, str(box.property("agent")), True)
         kept = not secrets or (await self.bridge.engine.keys.store()).persistent
         return config.name, lambda: self.note_saved(kept)
 

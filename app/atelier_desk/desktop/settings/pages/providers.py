@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 from PySide6.QtCore import QDate, QLocale, QUrl
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QApplication, QLineEdit, QListWidget, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QLineEdit, QListWidget, QPushButton, QWidget
 from shiboken6 import isValid
 
 from atelier_desk.desktop.jobs import error_text
@@ -35,9 +35,12 @@ from atelier_desk.llm.registry import find
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.domain.agent import Agent
     from atelier_desk.engine.services.models import ListState
 
 
+MOST_NAMED = 3
+"""Agents that a button names; of more, the first and a number."""
 FEW = 6
 """Up to this many models need no search."""
 
@@ -123,8 +126,11 @@ class ProvidersPage(SettingsPage):
         self.use_found.hide()
         self.key_note = KeyNote(self.bridge, "provider", self)
         self.key_note.variable_wanted.connect(self.form.env.setFocus)
+        self._users: list[Agent] = []
+        self.use_model = control(QPushButton(self), "provider-use", self._use_words, on=self._use_model)
+        self.use_model.hide()
         self.form.beside_key(self.key_note, self.get_key, self.forget)
-        fill(card.body, self.use_found)
+        fill(card.body, self.use_found, fill(QHBoxLayout(), self.use_model, 1))
         self.test = control(QPushButton(self), "provider-test", N_("Test"), on=self.run_test)
         self.cancel = control(QPushButton(self), "provider-cancel", N_("Cancel"), on=self._revert)
         self.save = control(QPushButton(self), "provider-save", N_("Save"), look="primary", on=self.store)
@@ -137,6 +143,7 @@ class ProvidersPage(SettingsPage):
         self._providers = await self.bridge.engine.providers.list()
         self._states = await self.bridge.engine.keys.states()
         await self.key_note.load()
+        self._users = await self.bridge.engine.agents.of_default_model()
         self._favourites = (await self.bridge.engine.settings.get()).favourite_models
         self._tell_day(await self.bridge.engine.models.list_state())
         await self.held.load()
@@ -268,6 +275,53 @@ class ProvidersPage(SettingsPage):
             return f"{figures} {source}"
         age = _("The list is {days} days old: newer models and prices may be missing. Update it.", days=self._list.age)
         return f"{age} {figures} {source}"
+
+    # whose model it is --------------------------------------------------------------------------------------------------------------
+
+    def _proposed(self) -> ModelInfo | None:
+        """The model to use: that of the row with the cursor, else the service's own proposal, else the first that can talk."""
+        config = self.current()
+        if config is None or not config.enabled:
+            return None
+        chats = [info for info in self._found if not info.embedding and not info.starter]
+        preset = self.form.preset()
+        proposed = next((info for info in chats if preset is not None and info.name == preset.model), chats[0] if chats else None)
+        return self.models.chosen if self.models.chosen in chats else proposed
+
+    def _use_words(self) -> str:
+        info, names = self._proposed(), [agent.name for agent in self._users]
+        if info is None or not names:
+            return ""
+        agents = names[0] if len(names) == 1 else _("{first} and {last}", first=", ".join(names[:-1]), last=names[-1])
+        if len(names) > MOST_NAMED:
+            more = len(names) - 1
+            agents = ngettext("{first} and {n} other agent", "{first} and {n} other agents", more, first=names[0])
+        return _("Use {model} for {agents}", model=info.label or info.name, agents=agents)
+
+    def _check_use(self) -> None:
+        info = self._proposed()
+        used = self._users[0].config if self._users else None
+        there = info is not None and used is not None and (used.provider, used.model) != (info.provider, info.name)
+        say(self.use_model)
+        self.use_model.setVisible(there)
+
+    def _use_model(self) -> None:
+        info, words = self._proposed(), self._use_words()
+        if info is None:
+            return
+
+        async def job() -> None:
+            agents = self.bridge.engine.agents
+            before: list[Agent] = await agents.use_model(info.provider, info.name)
+
+            async def back() -> None:
+                for agent in before:
+                    await agents.save(agent.config, agent.id)
+
+            offer_undo(self, words, lambda: self.call(back()))
+            await self.load()
+
+        self.jobs.once("use", job)
 
     async def _load_models(self, name: str) -> None:
         self._found = []
@@ -447,6 +501,7 @@ class ProvidersPage(SettingsPage):
     def _check_model(self) -> None:
         info = self.models.chosen
         self.reset.setEnabled(info is not None and info.source in ("user", "learned"))
+        self._check_use()
 
     def _reset_model(self) -> None:
         info = self.models.chosen

@@ -1,0 +1,28 @@
+"""Addresses of servers as people write them."""
+
+from __future__ import annotations
+
+import re
+from ipaddress import ip_address
+
+_BARE = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?)(?P<port>:\d{1,5})?(?P<rest>/\S*)?")
+_NEAR = (".local", ".lan", ".home.arpa", ".internal", ".localhost")
+"""Ends of names that belong to one's own network (RFC 6762, 8375, 6761; ``lan`` by the custom of routers)."""
+
+
+def with_scheme(address: object) -> object:
+    """An address that begins with its host gets the scheme it most likely has: ``http`` on this machine and one's own network, ``https``
+    elsewhere. What cannot be a host (one word with neither dot nor port), and what is no text, stays as it is."""
+    if not isinstance(address, str) or (found := _BARE.fullmatch(address.strip())) is None:
+        return address
+    host, port = found["host"].strip("[]").lower(), found["port"]
+    try:
+        number = ip_address(host)
+    except ValueError:
+        alone = "." not in host
+        if alone and not port and host != "localhost":
+            return address
+        near = alone or host.endswith(_NEAR)
+    else:
+        near = number.is_private or number.is_loopback or number.is_link_local
+    return f"{'http' if near else 'https'}://{address.strip()}"
