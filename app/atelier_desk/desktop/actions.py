@@ -27,6 +27,7 @@ GROUPS = {
     "run": N_("Agent"),
     "view": N_("View"),
     "program": N_("Program"),
+    "help": N_("Help"),
 }
 
 
