@@ -18,6 +18,7 @@ from markdown_it import MarkdownIt
 from atelier_desk import Atelier
 from atelier_desk.cli.parser import build_parser
 from atelier_desk.desktop.guide import anchor
+from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.chat import ToolCall
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.engine.conftest import WordEmbedder
@@ -135,6 +136,19 @@ def test_an_example_of_the_python_page_runs(
     exec(compile(examples[number], "docs/python.md", "exec"), {"__name__": "example"})
     assert printed in capsys.readouterr().out
     assert len(model.requests) == len(steps)
+
+
+def test_the_agent_file_of_the_python_page_is_one() -> None:
+    (file,) = fenced(ROOT / "docs/python.md", "json")
+    assert AgentConfig.model_validate_json(file).name == "Researcher"
+
+
+def test_no_docstring_cites_a_page_that_is_not_here() -> None:
+    for path in [*(ROOT / "app").rglob("*.py"), *(ROOT / "packaging").glob("*.py")]:
+        text = path.read_text("utf-8")
+        for page in re.findall(r"(?<!/)\bdocs/[a-z./-]+\.md", text):
+            assert (ROOT / page).is_file(), f"{path}: {page}"
+        assert re.search(r'the specification|the interfaces page|reference "|\bspec/|shared/', text) is None, path
 
 
 # -- user guide -------------------------------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.atelier import Atelier
 
 OK, FAILED, USAGE, ABANDONED, LIMITED, WAITING = 0, 1, 2, 3, 4, 5
-"""Exit statuses, fixed by the interfaces page."""
+"""Exit statuses, which scripts rely on: see docs/cli.md."""
 
 log = logging.getLogger(__name__)
 Handler = Callable[[Any, argparse.Namespace, Output], Awaitable[int]]
