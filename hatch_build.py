@@ -30,6 +30,8 @@ class CatalogueHook(BuildHookInterface):
                 for path in resources.rglob("*")
                 if path.is_file() and path.parent.name != "screenshots"
             }
+            docs = root / "docs"
+            included |= {str(path): f"atelier_desk/_resources/docs/{path.relative_to(docs).as_posix()}" for path in docs.rglob("*.md")}
             included[str(root / "THIRD-PARTY-NOTICES")] = "atelier_desk/_resources/licenses/THIRD-PARTY-NOTICES"
             included[str(root / "constraints.txt")] = "atelier_desk/_resources/constraints.txt"  # for packages that are added later
             build_data["force_include"].update(included)

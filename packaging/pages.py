@@ -1,4 +1,4 @@
-"""Write the parts of ``docs/tools.md`` and ``docs/cli.md`` that the program itself knows: its tools, and its commands with their options.
+"""Write the lists in ``docs/tools.md``, ``docs/cli.md`` and ``docs/events.md``: the program itself knows its tools, commands and events.
 
     python packaging/pages.py write
     python packaging/pages.py check
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from atelier_desk.cli.parser import Parser, build_parser, global_options
+from atelier_desk.domain.stream.payloads import Payload
 from atelier_desk.i18n import spoken
 from atelier_desk.tools.base import Tool
 from atelier_desk.tools.default import create_default_tool_registry
@@ -64,7 +65,7 @@ def _type(schema: dict[str, Any]) -> str:
         return " | ".join(f"`{each}`" for each in schema["enum"])
     if "anyOf" in schema:
         return " or ".join(_type(each) for each in schema["anyOf"])
-    return str(schema.get("type", "any value"))
+    return str(schema.get("type", "object" if "$ref" in schema else "any value"))
 
 
 # -- commands ---------------------------------------------------------------------------------------------------------------------------
@@ -118,8 +119,19 @@ def _sentence(parser: Parser) -> str:
     return f"{text[:1].upper()}{text[1:].rstrip('.')}."
 
 
+# -- events -----------------------------------------------------------------------------------------------------------------------------
+def events() -> Iterator[str]:
+    """Every event of the stream with its fields."""
+    for chunk, payload in Payload.by_chunk.items():
+        said = payload.__doc__ or "" if "__doc__" in vars(payload) else ""
+        yield from (f"## {chunk.value}", "", *([cell(said), ""] if said else []))
+        schema = payload.model_json_schema(mode="serialization").get("properties", {})
+        fields = [f"`{name}` ({_type(each)})" for name, each in schema.items()]
+        yield from (("Fields: " + ", ".join(fields) + ".") if fields else "No fields of its own.", "")
+
+
 # -- pages ------------------------------------------------------------------------------------------------------------------------------
-PAGES: dict[str, Callable[[], Iterator[str]]] = {"tools.md": tools, "cli.md": commands}
+PAGES: dict[str, Callable[[], Iterator[str]]] = {"tools.md": tools, "cli.md": commands, "events.md": events}
 
 
 def page(name: str) -> tuple[str, str]:

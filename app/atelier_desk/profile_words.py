@@ -1,6 +1,6 @@
 """The permission profiles in words, for the window and the terminal alike: what agents may do without asking.
 
-The names that are stored (``ApprovalMode``) are those of the program this one replaces; people read and write the names here.
+The names that are stored (``ApprovalMode``) are older and stay; people read and write the names here.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ PROFILES = (
         risky=True,
     ),
 )
-"""The four to choose from, in this order. Source: the specification, "Modes for people"."""
+"""The four to choose from, in this order. See docs/permissions.md."""
 ASK_ALL = Profile(
     ApprovalMode.MANUAL, "ask-all", N_("Ask every time"), N_("Asks before every call, unless the settings allow low risks."), "shield"
 )

@@ -68,6 +68,7 @@ def test_the_wheel_carries_catalogues_resources_and_licences(tmp_path: Path) -> 
     } <= names
     assert "atelier_desk/_resources/constraints.txt" in names  # packages that are added later keep to it
     assert any(name.endswith("licenses/LICENSE") for name in names)
+    assert {f"atelier_desk/_resources/docs/{path.relative_to(ROOT / 'docs').as_posix()}" for path in (ROOT / "docs").rglob("*.md")} <= names
     assert "atelier_desk/_resources/licenses/THIRD-PARTY-NOTICES" in names
     assert "atelier_desk/py.typed" in names
     assert not any(name.startswith(("tests/", "app/")) or name.endswith(".png") for name in names)

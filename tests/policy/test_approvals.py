@@ -1,4 +1,4 @@
-"""Which calls need a person's yes: every mode against every kind, risk, flag and threshold (reference "originals", 1.3)."""
+"""Which calls need a person's yes: every mode against every kind, risk, flag and threshold."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def reason(policy: ApprovalPolicy, call: Facts, granted: tuple[str, ...] = ()) -
 
 
 def expected(mode: ApprovalMode, kind: ApprovalKind, risk: RiskName, flag: bool, low: bool, high: bool) -> str | None:
-    """The table of the reference, written a second time and in its own order."""
+    """The table of the modes, written a second time and in its own order."""
     asks_high = high and risk == "high"
     skips_low = low and risk == "low"
     if mode is ApprovalMode.PLAN:

@@ -1,4 +1,4 @@
-"""Addresses that lead inside: none of them is connected to, however it is written. Source: the reference "engine", 2e."""
+"""Addresses that lead inside: none of them is connected to, however it is written."""
 
 # judges: app/atelier_desk/web/dialing.py
 from __future__ import annotations

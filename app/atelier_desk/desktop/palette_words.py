@@ -54,6 +54,7 @@ WORDS = {
     "language-english": "langue traduire translate",
     "projects": "code graph sources repository library folder documents graphe sources dépôt dossier documents",
     "search-projects": "code function class find source fonction classe chercher trouver",
+    "user-guide": "manual documentation how to instructions aide manuel mode d’emploi comment faire",
     "quit": "exit close leave end fermer sortir terminer",
     "message-copy": "clipboard presse-papiers",
     "message-copy-markdown": "clipboard source presse-papiers",

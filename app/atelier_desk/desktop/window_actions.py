@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.chat.search.search_everywhere import SearchEverywhere
     from atelier_desk.desktop.conductor import Conductor
     from atelier_desk.desktop.firststart.dialog import FirstStart
+    from atelier_desk.desktop.guide import GuideWindow
     from atelier_desk.desktop.palette import CommandPalette
     from atelier_desk.desktop.projects.window import ProjectsWindow
     from atelier_desk.desktop.questions.waiting import WaitingGuide
@@ -55,6 +56,7 @@ class WindowActions(WindowParts):
     _first_steps: FirstStart | None = None
     _projects: ProjectsWindow | None = None
     _guide: WaitingGuide | None = None
+    _guide_window: GuideWindow | None = None
     _tray: Tray | None = None
 
     # -- what they share ------------------------------------------------------------------------------------------------------
@@ -490,3 +492,13 @@ class WindowActions(WindowParts):
     @action("quit", N_("Quit"), group="program", shortcut="Ctrl+Q", icon="power", early="now")
     def quit(self) -> None:
         self.close()
+
+    @action("user-guide", N_("User guide"), group="help", shortcut="F1", icon="book-open", early="now")
+    def open_guide(self) -> None:
+        from atelier_desk.desktop.guide import GuideWindow
+
+        if self._guide_window is None:
+            self._guide_window = GuideWindow(self)
+        self._guide_window.show()
+        self._guide_window.raise_()
+        self._guide_window.activateWindow()

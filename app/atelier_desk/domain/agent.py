@@ -72,7 +72,7 @@ class Budget(Model):
 
 
 class AgentConfig(Model):
-    """An agent as its owner configured it; the JSON form is the agent file of the interfaces page."""
+    """An agent as its owner configured it; the JSON form is the agent file (docs/python.md)."""
 
     name: str = Field(min_length=1, max_length=limits.AGENT_NAME)
     lifecycle: Lifecycle = Lifecycle.PERMANENT

@@ -1,7 +1,6 @@
 """Approvals: which calls a person must allow first, the requests for it, and what was decided.
 
-Modes, flags and thresholds are those of the program this one replaces (reference "originals", 1.3); what it saved and never applied, the
-timeout and what follows it, is applied here.
+Modes and flags are stored under these names; people see the profiles of docs/permissions.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every limit in one place, used by validation, tool descriptions and screens. Source: the specification, "Limits"."""
+"""Every limit in one place, used by validation, tool descriptions and screens."""
 
 from typing import Final
 
@@ -155,7 +155,7 @@ LOOP_PAUSE: Final = 5
 
 COMMAND_TIMEOUT_MS: Final = 60_000
 COMMAND_TIMEOUTS_MS: Final = (1_000, 600_000)
-"""Milliseconds a command may take that the agent waits for. Source: the specification, "Hands"."""
+"""Milliseconds a command may take that the agent waits for."""
 COMMAND_ENDS_S: Final = 15.0
 """How long a command whose time is over may take to be gone, with all that it started, before its call is given up."""
 COMMAND_BEGINS_S: Final = 0.5

@@ -1,6 +1,6 @@
 """Names whose change asks a person every time: what programs run on their own, and what agents obey.
 
-Source: the specification, "What asks even when allowed"; the start-up files and hooks are those of the programs' manuals.
+See docs/permissions.md, "What asks even when a rule allows it"; the start-up files and hooks are those of the programs' manuals.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Agents as files of other programs: Markdown with a header (Claude Code, opencode, Copilot, Cursor, goose), YAML (Cline), TOML (Codex).
 
 What has a counterpart here is taken, names of tools translated; of everything else a note says that it is not. Nothing a file says makes
-an agent ask less often than a new one does. Source: reference "conventions", 2.4.
+an agent ask less often than a new one does.
 """
 
 from __future__ import annotations

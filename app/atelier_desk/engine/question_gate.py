@@ -15,7 +15,7 @@ PERMIT_GRACE_S = 5.0
 
 
 class WorkflowQuestionGate:
-    """One circuit breaker a workflow, and the limit of its queue. Sources: tools specification §3, seed OPT-UQ-4 and OPT-UQ-12.
+    """One circuit breaker a workflow, and the limit of its queue.
 
     ``pending`` counts a workflow's waiting questions; the engine reports each question's end through ``record``.
     """

@@ -1,7 +1,7 @@
 """Loop guard: notices an agent that makes the same call again and again with the same result.
 
-Users of other programs lost millions of tokens to this (see mistral-vibe issue 83, pi issue 9637), so the third repetition warns the
-model and the fifth stops the run and asks its owner.
+Users of other programs lost millions of tokens to this, so the third repetition warns the model, and the fifth stops the run and asks its
+owner.
 """
 
 from __future__ import annotations

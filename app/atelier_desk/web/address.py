@@ -1,4 +1,4 @@
-"""What an address is, and which machines it may lead to. Source: the reference "engine", 2e.
+"""What an address is, and which machines it may lead to.
 
 An address is read once, by these rules alone, and what was read is what is connected to: two readers that disagree about a spelling are how
 such checks are passed by. Numbers of hosts are accepted in their usual form only.

@@ -1,4 +1,4 @@
-"""Agents: unique names, files as the interfaces page shows them, the built-in one."""
+"""Agents: unique names, files as docs/python.md shows them, the built-in one."""
 
 from __future__ import annotations
 

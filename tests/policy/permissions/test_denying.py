@@ -1,4 +1,4 @@
-"""Rules against paths hold for every tool and command that gets at a path, and for no other call. Source: the specification, "Rules"."""
+"""Rules against paths hold for every tool and command that gets at a path, and for no other call. See docs/permissions.md."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ CASES = {
     "CVE-2026-19592: helpers of a repository": ["git -c core.fsmonitor=./canary status", "git --exec-path=. status", "git -C x status"],
     "Adversa: beyond a limit of the parser": ["; ".join(["ls"] * (MOST_COMMANDS + 1)), "ls " + "x" * 20_000],
 }  # fmt: skip
-"""The published cases of reference "engine", 2g, that are about command lines."""
+"""Published cases that are about command lines."""
 
 
 @pytest.mark.parametrize(("case", "line"), [(case, line) for case, found in CASES.items() for line in found])

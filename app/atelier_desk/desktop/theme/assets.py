@@ -26,6 +26,12 @@ def notices_file() -> Path:
     return packaged if packaged.is_file() else resources.parent / packaged.name
 
 
+def docs_dir() -> Path:
+    """The documentation: ``docs`` of a checkout, or its copy among the resources of an installed package."""
+    packaged = resource_dir() / "docs"
+    return packaged if packaged.is_dir() else resource_dir().parent / packaged.name
+
+
 @cache
 def load_fonts() -> tuple[str, ...]:
     """Register the bundled fonts with Qt, once; returns the families that could be loaded."""

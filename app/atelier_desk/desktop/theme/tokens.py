@@ -1,4 +1,4 @@
-"""Design tokens: the colours, sizes and distances of the specification, and the few shades derived from them."""
+"""Design tokens: the colours, sizes and distances of the window, and the few shades derived from them."""
 
 from __future__ import annotations
 

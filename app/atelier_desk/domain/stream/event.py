@@ -1,4 +1,4 @@
-"""Stream events: what ``run --json`` prints and the desktop's bridge carries. The shape is fixed by the interfaces page, version 1."""
+"""Stream events: what ``run --json`` prints and the desktop's bridge carries. Their shape, version 1, is fixed: docs/events.md."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class StreamEvent(Model):
     """One event of the stream; the fields beyond the envelope depend on ``chunk_type``: ``payload`` has them typed, ``data`` as they are
     sent.
 
-    ``wire()`` gives the flat JSON object of the interfaces page. A durable event has the next number of its workflow; one that is not
+    ``wire()`` gives the flat JSON object of docs/events.md. A durable event has the next number of its workflow; one that is not
     durable carries the number of the last durable event before it.
     """
 

@@ -1,4 +1,4 @@
-"""The kinds of stream events, and what each says: one class for each ``chunk_type``, with the fields of the interfaces page.
+"""The kinds of stream events, and what each says: one class for each ``chunk_type``, with its fields; docs/events.md lists them.
 
 Who sends an event makes an object of its class, which mypy checks; ``said`` is what is sent. A field that an event leaves out has its
 default here: nothing was said of it.

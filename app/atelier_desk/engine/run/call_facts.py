@@ -180,7 +180,7 @@ def _reads(
     marks: TaintMarks | None,
     judgement: Judgement | None,
 ) -> str:
-    """What comes into the conversation from outside with the call's result. Source: the specification, "Taint".
+    """What comes into the conversation from outside with the call's result. See docs/permissions.md.
 
     A call that changes a file tells at most a few lines of what stands there, and does not count; but one that brings a file from outside
     into a trusted folder does: nothing tells later that what is read there came from elsewhere.

@@ -13,7 +13,7 @@ from atelier_desk.workspace.bounded_walk import WalkLimit, walk
 from atelier_desk.workspace.processes.repository_scan import MARKS, is_layout
 
 ENTRIES = 5_000
-"""Entries below a folder that are looked through; a folder with more asks (reference "engine", 2g: a limit never falls through)."""
+"""Entries below a folder that are looked through; a folder with more asks (a limit that is reached never lets a call through)."""
 
 _OF_REPOSITORIES = MARKS | {"config", "config.worktree", "hooks", "info"}
 

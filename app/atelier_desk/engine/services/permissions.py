@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 MCP = "mcp__"
 """How the names of tools of servers begin."""
 UNUSED_AFTER = timedelta(days=30)
-"""A rule that decided nothing for so long is marked. Source: the specification, "Rules"."""
+"""A rule that decided nothing for so long is marked. See docs/permissions.md, "Rules"."""
 
 
 class PermissionService:

@@ -1,4 +1,4 @@
-"""Caps on what one reply may hold; the numbers are those of the specification's rules for tool calls in text."""
+"""Caps on what one reply with tool calls in text may hold."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""One server's entry in any program's file: all say the same with other words (reference "conventions", 1.7)."""
+"""One server's entry in any program's file: all say the same with other words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where other programs keep their servers (reference "conventions", 1.7)."""
+"""Where other programs keep their servers."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def _settings_allowed(level: Level, facts: Facts) -> bool:
 
 
 _NOT_IN_AUTO = frozenset({Concern.TAINTED})
-"""Who chose "auto" gave it up; all else that asks even when allowed still does. Source: the specification."""
+"""Who chose "auto" gave it up; all else that asks even when allowed still does. See docs/permissions.md."""
 
 
 _TOLD_FIRST = (Concern.PROTECTED, Concern.TAINTED)
@@ -174,7 +174,7 @@ def said(part: Part | None) -> str:
 
 
 def by_mode(policy: ApprovalPolicy, facts: Facts) -> Verdict:
-    """What the run's mode says where no rule does. Source: the specification, "Modes for people"; reference "originals", 1.3."""
+    """What the run's mode says where no rule does. See docs/permissions.md, "Profiles"."""
     mode = policy.mode
     if mode is ApprovalMode.PLAN:
         return _said(Action.ALLOW, "plan")

@@ -10,7 +10,7 @@ from atelier_desk.domain.paths import within
 
 
 class Concern(StrEnum):
-    """Why a call is asked about though a rule or the mode allows it. Source: the specification, "What asks even when allowed"."""
+    """Why a call is asked about though a rule or the mode allows it. See docs/permissions.md."""
 
     UNPARSED = "unparsed"
     """Its command line, or what it touches, could not be read."""

@@ -1,6 +1,6 @@
 """Rules that other programs keep, read line by line: what each becomes here, or why it becomes nothing.
 
-Understood (reference "conventions", 2.4 and 4.3): ``.claude/settings.json`` and ``settings.local.json`` (``permissions`` with ``allow``,
+Understood: ``.claude/settings.json`` and ``settings.local.json`` (``permissions`` with ``allow``,
 ``ask`` and ``deny``), and ``opencode.json`` (``permission``, where the last rule that matches wins).
 """
 

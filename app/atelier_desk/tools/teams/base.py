@@ -18,7 +18,7 @@ from atelier_desk.tools.registry import ToolRegistry
 from atelier_desk.tools.sections import PLANNING
 
 PREVIEW = 200
-"""Characters of a prompt an approval card shows (reference "originals", 1.3); in a list of several, half of it."""
+"""Characters of a prompt an approval card shows; in a list of several, half of it."""
 
 
 def _not_blank(value: str) -> str:

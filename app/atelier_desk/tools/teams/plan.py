@@ -24,7 +24,7 @@ from atelier_desk.tools.teams.stages import Step, Strategy, stages_of
 from atelier_desk.tools.validation import InvalidArgumentsError, closest
 
 REPLY_TOKENS = {"simple": 5_096, "moderate": 6_096, "complex": 8_096}
-"""Most tokens of one reply of an action's sub-agent: 4,096 and 1,000, 2,000 or 4,000 by complexity (reference "originals", 1.11)."""
+"""Most tokens of one reply of an action's sub-agent: 4,096 and 1,000, 2,000 or 4,000 by complexity."""
 MANY = 5
 """A plan with more actions than this is a high risk, like a batch."""
 _LISTED = 100

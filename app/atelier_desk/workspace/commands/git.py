@@ -2,7 +2,7 @@
 
 A repository is data that somebody else may have written: ``core.fsmonitor``, ``diff.external``, text conversions, clean filters, hooks,
 signature programs, pagers and a second repository hidden in a folder all run programs on ``git status`` or ``git diff``
-(CVE-2026-19592, CVE-2026-45033; reference "engine", 2g). So a person is asked about every setting of a repository that is not known
+(CVE-2026-19592, CVE-2026-45033). So a person is asked about every setting of a repository that is not known
 (``git_settings``), and what has a fixed name, or stands in the person's own settings, is switched off by its name.
 """
 

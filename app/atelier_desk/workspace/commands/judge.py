@@ -17,7 +17,7 @@ from atelier_desk.workspace.commands.options import Operands, Rules, UnknownOpti
 from atelier_desk.workspace.commands.table import DELETES, READS, WRAPPERS, WRITES
 
 MOST_COMMANDS = 50
-"""Commands of one line that are judged; a longer line asks (reference "engine", 2g: a limit never falls through)."""
+"""Commands of one line that are judged; a longer line asks (a limit that is reached never lets a line through)."""
 DISCARDED = "/dev/null"
 
 

@@ -207,7 +207,7 @@ class _Reader:
         raise self.refuse(node, N_("it runs or expands something on the way"))
 
     def redirected(self, node: Node) -> tuple[list[Simple], list[str]]:
-        """bash gives a redirection to the last command alone, the grammar to all before it (reference "libraries", 1)."""
+        """bash gives a redirection to the last command alone, the grammar to all before it."""
         body, *marks = [child for child in node.children if child.type != "comment"]
         self.apart([body, *marks])
         commands, operators = self.statement(body)

@@ -17,7 +17,7 @@ ALLOWED = (
     "LOCALAPPDATA", "PROGRAMDATA", "PROGRAMFILES",
 )  # fmt: skip
 """Variables that are passed on: places and languages. Everything else may hold a secret or make a program load code (``GIT_*``, ``LD_*``,
-``PYTHON*``, ``NODE_OPTIONS``, ``BASH_ENV``, ``EDITOR``; reference "engine", 2g), tokens above all."""
+``PYTHON*``, ``NODE_OPTIONS``, ``BASH_ENV``, ``EDITOR``), tokens above all."""
 PROXIES = tuple(each for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY") for each in (name, name.lower()))
 """Passed on when they hold no name and password."""
 FIXED = {"TERM": "dumb", "PAGER": "cat", "PYTHONUNBUFFERED": "1", "NO_COLOR": "1"}

@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 MOST_LINES = 2_000
 MOST_BYTES = 50 * 1024
-"""Output longer than either is shown by its head and tail, with the file. Source: the specification, "Hands"."""
+"""Output longer than either is shown by its head and tail, with the file."""
 SHOWN_EACH = 12 * 1024
 """Bytes of head and of tail."""
 _COLOUR = re.compile(r"\x1b\[[\d;:]*m")

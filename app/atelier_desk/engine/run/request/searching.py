@@ -18,7 +18,7 @@ from atelier_desk.tools.modes import Search, Toolset, searched_names, server_too
 from atelier_desk.tools.registry import ToolRegistry
 
 SHARE = 0.05
-"""Of the model's window; servers' tools that take more are searched for. Source: the specification."""
+"""Of the model's window; servers' tools that take more are searched for."""
 DEFINITIONS_SHARE = 0.5
 """Of the window, for the definitions of all tools besides the control tools, those that were found counted. Where listing takes more, tools
 that are not basic are searched for, and where the basic ones still take more, they too. A reply takes up to a quarter of the window and

@@ -1,0 +1,91 @@
+"""The documentation that comes with the program, shown in the window: the user guide, and the pages it leads to."""
+
+from __future__ import annotations
+
+import re
+
+from PySide6.QtCore import QUrl
+from PySide6.QtGui import QTextCursor
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.questions.markdown_view import MarkdownView
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.theme.assets import docs_dir
+from atelier_desk.desktop.widgets import IconButton, Translated, control, fill
+from atelier_desk.i18n import N_, _, language
+
+GUIDES = {"en": "user-guide.md", "fr": "user-guide.fr.md"}
+_COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
+
+
+def anchor(heading: str) -> str:
+    """What a link calls a heading: small letters and dashes, as on the sites that show Markdown."""
+    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+
+
+class GuideWindow(Translated, QDialog):
+    """``user-guide``: a page of ``docs`` in the window's language where there is one; links lead from page to page, Esc closes."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("user-guide")
+        self.page = ""
+        self._before: list[tuple[str, int]] = []
+        self.view = control(MarkdownView(self), "user-guide-text", name=N_("User guide"))
+        self.view.anchorClicked.connect(self.follow)
+        self.back = control(IconButton("chevron-left", parent=self), "user-guide-back", tip=N_("Back"), on=self.go_back)
+        close = control(QPushButton(self), "user-guide-close", N_("Close"), on=self.reject)
+        close.setAutoDefault(False)
+        row = fill(QHBoxLayout(), self.back, 1, close)
+        fill(QVBoxLayout(self), (self.view, 1), row, margins=(24, 20, 24, 16), spacing=10)
+        self.resize(theme().px(820), theme().px(640))
+        self.retranslate()
+        self.view.setFocus()
+
+    def retranslate(self) -> None:
+        self.setWindowTitle(_("User guide"))
+        if not self.page or self.page in GUIDES.values():
+            self.show_page(GUIDES[language()])
+
+    def show_page(self, name: str) -> None:
+        """Show a page of ``docs`` from its beginning; one that cannot be read is said to be so."""
+        self.page = name
+        try:
+            text = (docs_dir() / name).read_text("utf-8")
+        except OSError as error:
+            text = _("{path} cannot be read: {reason}", path=name, reason=error.strerror or str(error))
+        self.view.set_text(_COMMENT.sub("", text))
+        self.view.moveCursor(QTextCursor.MoveOperation.Start)  # the view shows where its cursor is
+        self.view.verticalScrollBar().setValue(0)
+        self.back.setEnabled(bool(self._before))
+
+    def follow(self, url: QUrl) -> None:
+        """Go where a link leads that names a page of ``docs`` or a heading; the view itself asks about those of the web."""
+        name, heading = url.path(), url.fragment()
+        if url.scheme() or (name and not (docs_dir() / name).resolve().is_relative_to(docs_dir().resolve())):
+            return
+        self._before.append((self.page, self.view.verticalScrollBar().value()))
+        if name and name != self.page:
+            self.show_page(name)
+        self.back.setEnabled(True)
+        if heading:
+            self._show_heading(heading)
+
+    def _show_heading(self, wanted: str) -> None:
+        block = self.view.document().begin()
+        while block.isValid():
+            if block.blockFormat().headingLevel() and anchor(block.text()) == wanted:
+                self.view.setTextCursor(QTextCursor(block))
+                bar = self.view.verticalScrollBar()
+                bar.setValue(bar.value() + self.view.cursorRect().top())
+                return
+            block = block.next()
+
+    def go_back(self) -> None:
+        """To where the last link was followed."""
+        page, place = self._before.pop()
+        page = GUIDES[language()] if page in GUIDES.values() else page
+        if page != self.page:
+            self.show_page(page)
+        self.view.verticalScrollBar().setValue(place)
+        self.back.setEnabled(bool(self._before))

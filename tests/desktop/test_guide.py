@@ -1,0 +1,112 @@
+"""The user guide in the window: opened from the menu and by its key, in the window's language, with links that lead somewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QUrl
+from PySide6.QtGui import QTextCursor
+from PySide6.QtWidgets import QApplication, QMenu, QWidget
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop import guide as module
+from atelier_desk.desktop.guide import GuideWindow
+from atelier_desk.desktop.settings.language import switch_language
+from tests.desktop.test_window import Program
+
+
+@pytest.fixture
+def guide(qtbot: QtBot) -> Iterator[GuideWindow]:
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    made = GuideWindow(parent)
+    made.show()
+    yield made
+    parent.close()  # it lives as long
+
+
+def heading(guide: GuideWindow) -> str:
+    """The first line of the page as it is shown."""
+    return guide.view.toPlainText().partition("\n")[0]
+
+
+def speak(code: str) -> None:
+    """Switch the window's language; widgets hear of it by a posted event."""
+    switch_language(code)
+    QApplication.processEvents()
+
+
+def at_top(guide: GuideWindow, text: str) -> bool:
+    """Whether the heading of this text is at the upper edge."""
+    block = guide.view.document().begin()
+    while block.isValid() and not (block.blockFormat().headingLevel() and block.text() == text):
+        block = block.next()
+    return block.isValid() and 0 <= guide.view.cursorRect(QTextCursor(block)).top() < 40
+
+
+def test_it_opens_from_the_help_menu_before_the_engine_is_open(qtbot: QtBot) -> None:
+    window = Program(qtbot).window
+    menu = QMenu(window)
+    window.actions_.fill(menu)
+    entries = {each.menu().title(): each.menu().actions() for each in menu.actions() if each.menu() is not None}
+    (entry,) = entries["Help"]
+    assert (entry.text(), entry.shortcut().toString()) == ("User guide", "F1")
+    entry.trigger()
+    opened = window.findChild(GuideWindow)
+    assert opened is not None
+    assert opened.isVisible()
+    QApplication.processEvents()
+    assert heading(opened) == "User guide"
+    assert at_top(opened, "User guide")
+    opened.reject()
+    entry.trigger()
+    assert window.findChildren(GuideWindow) == [opened]
+    assert opened.isVisible()
+
+
+def test_it_follows_the_language(guide: GuideWindow) -> None:
+    speak("fr")
+    assert heading(guide) == guide.windowTitle() == "Guide d’utilisation"
+    speak("en")
+    assert heading(guide) == guide.windowTitle() == "User guide"
+
+
+@pytest.mark.parametrize(("language", "link", "shown"), [("en", "#undo", "Undo"), ("fr", "#limites-et-coût", "Limites et coût")])
+def test_a_link_to_a_heading_scrolls_to_it_and_back(guide: GuideWindow, language: str, link: str, shown: str) -> None:
+    speak(language)
+    guide.view.anchorClicked.emit(QUrl(link))
+    assert at_top(guide, shown)
+    guide.back.click()
+    assert at_top(guide, heading(guide))
+    assert not at_top(guide, shown)
+    assert not guide.back.isEnabled()
+
+
+def test_a_link_to_another_page_opens_it_at_its_heading(guide: GuideWindow) -> None:
+    guide.view.anchorClicked.emit(QUrl("security.md#git"))
+    assert heading(guide) == "Security"
+    assert at_top(guide, "Git")
+    speak("fr")
+    assert heading(guide) == "Security"
+    guide.back.click()
+    assert heading(guide) == "Guide d’utilisation"
+
+
+def test_what_is_said_to_those_who_edit_a_page_is_not_shown(guide: GuideWindow) -> None:
+    guide.show_page("install.md")
+    assert "<!--" not in guide.view.toPlainText()
+
+
+@pytest.mark.parametrize("link", ["../pyproject.toml", "/etc/hostname", "file:///etc/hostname"])
+def test_nothing_outside_the_documentation_is_shown(guide: GuideWindow, link: str) -> None:
+    guide.view.anchorClicked.emit(QUrl(link))
+    assert guide.page == "user-guide.md"
+    assert heading(guide) == "User guide"
+
+
+def test_a_page_that_is_not_there_is_said_to_be_so(guide: GuideWindow, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(module, "docs_dir", lambda: tmp_path)
+    guide.show_page("user-guide.md")
+    assert "user-guide.md cannot be read" in guide.view.toPlainText()
