@@ -113,7 +113,8 @@ async def _prompt(atelier: Atelier, arguments: Namespace, out: Output) -> str:
             if error.code != "missing_variables":
                 raise
             example = " ".join(f"--set {name}=…" for name in str(error.params["missing"]).split(", "))
-            raise UsageError(NEEDS, **{**error.params, "code": error.code, "example": example}) from error
+            missing = {name: error.params[name] for name in ("name", "missing")}
+            raise UsageError(NEEDS, code=error.code, recoverable=None, example=example, **missing) from error
     if arguments.values:
         raise UsageError(N_("--set fills in variables of --prompt NAME; beside PROMPT there are none."))
     text = await out.read_input() if given == "-" else given
