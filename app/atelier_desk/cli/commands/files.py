@@ -268,7 +268,7 @@ async def kept(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
 async def clean(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.cli.output import outcome
 
-    done = await atelier.files.clean()
+    done = await atelier.files.cleaning.clean()
     outcome(out, {"freed_bytes": done.freed, "given_up": done.given_up}, cleaned_words(done))
     return 0
 
@@ -276,7 +276,7 @@ async def clean(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
 async def leftovers(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.cli.output import data, table
 
-    found = await atelier.files.leftovers()
+    found = await atelier.files.cleaning.leftovers()
     if out.json:
         data(
             out,
@@ -303,8 +303,8 @@ async def delete_leftovers(atelier: Atelier, arguments: argparse.Namespace, out:
 
     if bool(arguments.leftover) == arguments.all:
         raise UsageError(N_("Say which leftovers: ids as the list shows them, or --all."))
-    keys = [each.key for each in await atelier.files.leftovers()] if arguments.all else list(dict.fromkeys(arguments.leftover))
-    freed = await atelier.files.delete_leftovers(keys)
+    keys = [each.key for each in await atelier.files.cleaning.leftovers()] if arguments.all else list(dict.fromkeys(arguments.leftover))
+    freed = await atelier.files.cleaning.delete(keys)
     outcome(out, {"deleted": keys, "freed_bytes": freed}, _("{size} freed.", size=figures.size(freed)))
     return 0
 

@@ -165,7 +165,7 @@ async def proposed(atelier: Atelier, arguments: argparse.Namespace, out: Output)
 
 
 async def ask(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    found = await atelier.memories.ask(arguments.workflow)
+    found = await atelier.runs.remembering.ask(arguments.workflow)
     if not found and not out.json:
         out.note(_("Nothing new to remember."))
         return 0

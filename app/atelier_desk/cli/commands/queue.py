@@ -37,7 +37,7 @@ def register(add: Adder) -> None:
 async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.cli.output import data, table
 
-    waiting = await atelier.runs.queued(arguments.workflow)
+    waiting = await atelier.runs.waiting.list(arguments.workflow)
     if out.json:
         fields = [{"id": each.message_id, "content": each.content, "images": len(each.images)} for each in waiting]
         data(out, [{**each, "files": [file.name for file in kept.files]} for each, kept in zip(fields, waiting, strict=True)])
@@ -48,19 +48,19 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
 
 async def edit(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     message = await _named(atelier, arguments)
-    await atelier.runs.edit_queued(arguments.workflow, message.message_id, arguments.text)
+    await atelier.runs.waiting.edit(arguments.workflow, message.message_id, arguments.text)
     return await list_(atelier, arguments, out)
 
 
 async def move(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     message = await _named(atelier, arguments)
-    await atelier.runs.move_queued(arguments.workflow, message.message_id, arguments.to - 1)
+    await atelier.runs.waiting.move(arguments.workflow, message.message_id, arguments.to - 1)
     return await list_(atelier, arguments, out)
 
 
 async def remove(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     message = await _named(atelier, arguments)
-    await atelier.runs.take_back_queued(arguments.workflow, message.message_id)
+    await atelier.runs.waiting.take_back(arguments.workflow, message.message_id)
     return await list_(atelier, arguments, out)
 
 
@@ -90,7 +90,7 @@ async def _named(atelier: Atelier, arguments: argparse.Namespace) -> UserMessage
     """
     from atelier_desk.domain.errors import UsageError
 
-    waiting = await atelier.runs.queued(arguments.workflow)
+    waiting = await atelier.runs.waiting.list(arguments.workflow)
     if arguments.number > len(waiting):
         raise UsageError(N_("There is no message {number}; {count} are queued."), count=len(waiting), number=arguments.number)
     found: UserMessage = waiting[arguments.number - 1]

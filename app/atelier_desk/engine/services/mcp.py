@@ -12,7 +12,7 @@ import logging
 import math
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from atelier_desk import background
 from atelier_desk.domain.approval import ApprovalKind
 from atelier_desk.domain.errors import AtelierError, ConflictError, LimitError, NotFoundError
-from atelier_desk.domain.mcp import MOST_SERVERS, McpEntry, McpError, McpKnown, McpPrompt, McpServer, McpState
+from atelier_desk.domain.mcp import MOST_SERVERS, McpEntry, McpError, McpKnown, McpServer, McpState
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
 from atelier_desk.domain.text import shorten
 from atelier_desk.engine.services.common import mcp_desk
@@ -51,7 +51,6 @@ from atelier_desk.tools.base import ServerAsks
 from atelier_desk.tools.sections import Section, of_server
 
 if TYPE_CHECKING:
-    from atelier_desk.domain.mcp import ServerProblem
     from atelier_desk.domain.workflow import ToolExecution
     from atelier_desk.mcp.connection import Connection
     from atelier_desk.mcp.results import Answer
@@ -63,7 +62,13 @@ log = logging.getLogger(__name__)
 
 
 class McpService:
-    """The servers. Changes of one, also of its state, are announced as ``mcp`` with its name."""
+    """The servers. Changes of one, also of its state, are announced as ``mcp`` with its name.
+
+    Attributes:
+        content: their resources and prompts.
+        account: signing in and out.
+        problems: what is wrong with those that an agent was given.
+    """
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
@@ -74,14 +79,14 @@ class McpService:
         self._registered: dict[str, list[str]] = {}
         self._changing = asyncio.Lock()
         self._listing: dict[str, asyncio.Lock] = {}
-        self._content = McpContent(self._all, self._entry, self._refresh, self._connection)
+        self.content = McpContent(self._all, self._entry, self._refresh, self._connection)
         self._refreshing: dict[str, asyncio.Task[None]] = {}
         self._waited: dict[str, tuple[float, float]] = {}
         """By server when its tools were last looked at because it said so, and for how long that was put off."""
         self._watch = McpWatch(self._connections, context.clock)
         self._folder: Path | None = None
-        self._sign = McpSignIn(self, context.vault)
-        self._problems = McpProblems(self._all, self._refresh, self._failure)
+        self.account = McpSignIn(self, context.vault)
+        self.problems = McpProblems(self._all, self._refresh, self._failure)
         self._secrets = McpSecrets(context.vault)
 
     # -- what there is -----------------------------------------------------------------------------------------------------------------
@@ -147,7 +152,7 @@ class McpService:
                 await self._secrets.changed(old, config)
             await self._drop(config.name)
             await self._register(entry)
-        self._told(config.name)
+        self.told(config.name)
         return await self._status(entry)
 
     async def remove(self, name: str) -> None:
@@ -158,7 +163,7 @@ class McpService:
             await self._secrets.forget(entry.config)
             await self._context.repos.mcp_servers.delete(name)
             (await self._all()).pop(name, None)
-        self._told(name)
+        self.told(name)
 
     async def switch(self, name: str, on: bool) -> None:
         """Switch a server on or off; one that is off is ended."""
@@ -219,7 +224,7 @@ class McpService:
         if action is not None:
             await rules.save(PermissionRule(text=ours, action=action, created_at=self._context.clock.now()))
         self._context.bus.changed("settings", "approvals")
-        self._told(name)
+        self.told(name)
         await self._context.runs.narrowing.apply()
 
     async def give(self, name: str, agent_id: str, on: bool) -> None:
@@ -290,15 +295,6 @@ class McpService:
         finally:
             await connection.close()
 
-    async def sign_in(self, name: str, told: Callable[[str], object] | None = None) -> McpHealth:
-        """Sign in to a server in the browser, and connect; see ``McpSignIn.sign_in``."""
-        return await self._sign.sign_in(name, told)
-
-    async def sign_out(self, name: str) -> None:
-        """Forget a server's client and tokens, and end its connection."""
-        await self._sign.sign_out(name)
-        self._told(name)
-
     async def restart(self, name: str) -> McpHealth:
         """End a server and start it again."""
         await self.stop(name)
@@ -310,10 +306,6 @@ class McpService:
             await self._entry(name)
         await self._watch.check()
         return [row for row in await self.list() if not names or row.name in names]
-
-    async def problems(self, names: Sequence[str]) -> tuple[ServerProblem, ...]:
-        """What is wrong with servers that an agent was given; see ``McpProblems.of``."""
-        return await self._problems.of(names)
 
     async def stop(self, name: str) -> None:
         """End a server; it is started again when an agent needs it."""
@@ -369,30 +361,6 @@ class McpService:
         if self._folder is not None:
             await in_storage_thread(shutil.rmtree, self._folder, ignore_errors=True)
 
-    async def resource(self, name: str, uri: str) -> tuple[str, bytes, str]:
-        """A resource of a server; see ``McpContent.resource``."""
-        return await self._content.resource(name, uri)
-
-    async def fill(self, name: str, template: str, values: Mapping[str, str]) -> str:
-        """The address of a resource from a template; see ``McpContent.fill``."""
-        return await self._content.fill(name, template, values)
-
-    async def propose(self, name: str, template: str, variable: str, typed: str, others: Mapping[str, str]) -> builtins.list[str]:
-        """What a server proposes for a part of a template; see ``McpContent.propose``."""
-        return await self._content.propose(name, template, variable, typed, others)
-
-    async def prompts(self) -> builtins.list[tuple[str, McpPrompt]]:
-        """The prompts of all servers that are on; see ``McpContent.prompts``."""
-        return await self._content.prompts()
-
-    async def prompt(self, name: str, call: str, given: str) -> tuple[McpPrompt, str] | None:
-        """A prompt of a server and its text; see ``McpContent.prompt``."""
-        return await self._content.prompt(name, call, given)
-
-    async def stop_waiting(self) -> None:
-        """Cancel all prompts that are waited for: who waits gets an ``McpError``."""
-        self._content.stop_waiting()
-
     # -- within ------------------------------------------------------------------------------------------------------------------------
 
     async def _all(self) -> dict[str, McpEntry]:
@@ -419,7 +387,7 @@ class McpService:
         if entry.name in self._connections:
             self._connections[entry.name].server = entry.config
         await self._register(entry)
-        self._told(entry.name)
+        self.told(entry.name)
 
     async def settled(self, name: str) -> McpServer:
         """A server's configuration, with its secrets in the keyring under entries of its own."""
@@ -442,11 +410,11 @@ class McpService:
                 config,
                 lambda server: resolving.resolved(server, self._context.vault),
                 self._context.clock,
-                told=lambda: self._told(name),
+                told=lambda: self.told(name),
                 listed=lambda: self._look_again(name),
                 hidden=(self._context.datadir.root,),
                 temporary=self._temporary,
-                auth=self._sign.auth,
+                auth=self.account.auth,
                 denied=self._denied,
                 files=self._context.workspace_files,
             )
@@ -577,7 +545,7 @@ class McpService:
             self._folder = Path(tempfile.mkdtemp(prefix="atelier-mcp-"))
         return self._folder
 
-    def _told(self, name: str) -> None:
+    def told(self, name: str) -> None:
         self._context.bus.changed("mcp", name)
 
 

@@ -103,7 +103,7 @@ class SettingsService:
         if new.language != old.language:
             set_language(new.language)
         if new.workflows_running != old.workflows_running:
-            self._context.runs.slots = new.workflows_running
+            self._context.runs.live.slots.limit = new.workflows_running
         if new.name_by_model != old.name_by_model:
             self._context.runs.titles.wanted = new.name_by_model
         if now.web != was.web:
@@ -112,10 +112,10 @@ class SettingsService:
         if now.media != was.media:
             self._context.maker.settings = now.media
             self._context.seer.model = now.media.sees
-        self._context.runs.inactivity_s = new.inactivity_s
+        self._context.runs.env.inactivity_s = new.inactivity_s
         if new.approvals != old.approvals:
             await self._context.runs.narrowing.apply()
-        self._context.runs.stop_repetition = new.stop_repetition
+        self._context.runs.env.stop_repetition = new.stop_repetition
         if now.embedder != was.embedder:
             self._context.memories.start_reembed()
             await self._context.projects.follow_embedder()
