@@ -22,7 +22,7 @@ help:
 	@echo "make setup        a virtual environment in $(VENV) with everything Atelier needs"
 	@echo "make run          open the desktop; in a terminal without a display, the chat"
 	@echo "make test         lint and the test suite        make unit     the test suite alone"
-	@echo "make lint         style, types, imports, catalogues, size of the rooms, who starts processes"
+	@echo "make lint         style, types, imports, catalogues, size of the rooms, who starts processes, what only hands on"
 	@echo "make bench        measurements (QUICK=1: short)  make chaos    kill tests"
 	@echo "make growth       a data folder as after a year (hours)"
 	@echo "make fuzz         100 000 generated replies (REPLIES=n)"
@@ -83,6 +83,7 @@ lint: setup
 	$(BIN)/python packaging/size.py check
 	$(BIN)/python packaging/notices.py check
 	$(BIN)/python packaging/processes.py
+	$(BIN)/python packaging/handing_on.py
 
 # THIRD-PARTY-NOTICES, from what is installed; fails for a licence that packaging/notices.py does not list.
 notices: setup
