@@ -17,6 +17,7 @@ from typing import NamedTuple
 PACKAGE = Path(__file__).resolve().parent.parent / "app" / "atelier_desk"
 HANDING = {
     "engine/gateways/direct_call.py:DirectCallGateway.learned": "a gateway around another, which has all that one has",
+    "engine/services/mcp.py:McpService.sign_in": "stands with sign_out, which announces what it did",
     "engine/services/own_tools.py:OwnToolService.aclose": "every service ends by a method of this name",
     "engine/services/projects.py:ProjectService.aclose": "every service ends by a method of this name",
     "engine/services/projects.py:ProjectService.stop": "tools know the projects as tools/services.py says",

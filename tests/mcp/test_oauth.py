@@ -42,7 +42,7 @@ async def test_signing_in_and_out_and_what_a_restart_does(open_atelier: Opener, 
         refused = await atelier.mcp.test("guarded")
         assert (refused.ok, refused.code, browser) == (False, "sign_in", []), "nobody is sent to a browser unasked"
         shown: list[str] = []
-        health = await atelier.mcp.account.sign_in("guarded", shown.append)
+        health = await atelier.mcp.sign_in("guarded", shown.append)
         assert (health.ok, health.tools) == (True, 1), health.message
         assert shown == browser
         assert len(accounts.clients) == 1
@@ -60,11 +60,11 @@ async def test_signing_in_and_out_and_what_a_restart_does(open_atelier: Opener, 
         accounts.access.clear()
         accounts.refresh.clear()
         assert (await atelier.mcp.restart("guarded")).code == "sign_in"
-        again = await atelier.mcp.account.sign_in("guarded")
+        again = await atelier.mcp.sign_in("guarded")
         assert again.ok, again.message
         assert len(accounts.clients) == 1
         assert "access_token" not in str(await atelier.store.query("SELECT * FROM mcp_server"))
-        await atelier.mcp.account.sign_out("guarded")
+        await atelier.mcp.sign_out("guarded")
         assert (await atelier.mcp.test("guarded")).code == "sign_in"
         assert await kept_of(atelier) == {}
 
@@ -75,7 +75,7 @@ async def test_who_refuses_and_who_lies_is_named(open_atelier: Opener, browser: 
     accounts.deny, accounts.issuer = how == "refused", "https://evil.example" if how == "wrong issuer" else ""
     async with guarded(accounts) as url, open_atelier() as atelier:
         await add(atelier, url)
-        health = await atelier.mcp.account.sign_in("guarded")
+        health = await atelier.mcp.sign_in("guarded")
         assert (health.ok, health.code) == (False, "sign_in_failed")
         assert "guarded" in health.message
         assert accounts.access == {}
@@ -102,7 +102,7 @@ async def test_a_client_that_was_registered_by_hand_is_used_with_its_secret(open
     async with guarded(accounts) as url, open_atelier() as atelier:
         await add(atelier, url, {"client:secret": secret} if secret else None, client_id="mine", scopes="read")
         assert await atelier.mcp.has_client_secret("guarded") is bool(secret)
-        health = await atelier.mcp.account.sign_in("guarded")
+        health = await atelier.mcp.sign_in("guarded")
         assert health.ok, health.message
         assert list(accounts.clients) == ["mine"], "nothing else was registered"
         assert "client_id=mine" in browser[0]
@@ -126,7 +126,7 @@ async def test_only_who_was_sent_to_sign_in_may_come_back(open_atelier: Opener, 
     accounts = Accounts()
     async with guarded(accounts) as url, open_atelier() as atelier:
         await add(atelier, url)
-        health = await atelier.mcp.account.sign_in("guarded")
+        health = await atelier.mcp.sign_in("guarded")
         assert health.ok, health.message
     assert answers == [404, 404, 404, 404, 404, 200]
 
@@ -219,7 +219,7 @@ async def test_a_sign_in_that_leads_inside_ends_before_anything_is_asked_there(
                 return parts.netloc != strange and await there(self, parts)
 
             monkeypatch.setattr(oauth.Reach, "_inside", outside)
-            health = await atelier.mcp.account.sign_in("guarded")
+            health = await atelier.mcp.sign_in("guarded")
     assert (health.ok, health.code, inside, browser) == (False, "sign_in_failed", [], [])
     assert within in health.message
 
@@ -242,7 +242,7 @@ async def test_a_token_that_ended_early_is_renewed_before_anybody_is_asked(
     accounts.lifetime = lifetime
     async with guarded(accounts) as url, open_atelier() as atelier:
         await add(atelier, url)
-        assert (await atelier.mcp.account.sign_in("guarded")).ok
+        assert (await atelier.mcp.sign_in("guarded")).ok
         accounts.access.clear()
         assert await said_by(atelier) == "hello"
         assert (accounts.refreshed, len(browser)) == (1, 1)
@@ -258,7 +258,7 @@ async def test_a_token_endpoint_that_is_down_ends_no_sign_in(status: int, open_a
     accounts = Accounts()
     async with guarded(accounts) as url, open_atelier() as atelier:
         await add(atelier, url)
-        assert (await atelier.mcp.account.sign_in("guarded")).ok
+        assert (await atelier.mcp.sign_in("guarded")).ok
         accounts.access.clear()
         accounts.token_status = status
         assert await said_by(atelier) == "unreachable"
@@ -273,7 +273,7 @@ async def test_more_rights_are_asked_for_when_somebody_signs_in_again(open_ateli
     accounts = Accounts()
     async with guarded(accounts) as url, open_atelier() as atelier:
         await add(atelier, url, scopes="read")
-        assert (await atelier.mcp.account.sign_in("guarded")).ok
+        assert (await atelier.mcp.sign_in("guarded")).ok
         assert parse_qs(urlsplit(browser[-1]).query)["scope"] == ["read"], "what was entered is asked for"
         accounts.wants = "write"
         assert await said_by(atelier) == "sign_in"
@@ -281,7 +281,7 @@ async def test_more_rights_are_asked_for_when_somebody_signs_in_again(open_ateli
         row = await atelier.mcp.get("guarded")
         assert "(write)" in row.reason
         assert "Sign in again" in row.reason
-        assert (await atelier.mcp.account.sign_in("guarded")).ok
+        assert (await atelier.mcp.sign_in("guarded")).ok
         assert set(parse_qs(urlsplit(browser[-1]).query)["scope"][0].split()) == {"read", "write"}
         assert len(browser) == 3, "the browser opens once for the client that was not registered for this, and once for a new one"
         assert await said_by(atelier) == "hello"

@@ -66,7 +66,7 @@ class Client:
         health = await self._atelier.mcp.test("suite")
         while not health.ok and health.code == "sign_in" and self._left:
             self._left -= 1
-            health = await self._atelier.mcp.account.sign_in("suite")
+            health = await self._atelier.mcp.sign_in("suite")
         if not health.ok:
             raise SystemExit(f"{health.code}: {health.message}")
 
@@ -97,7 +97,7 @@ class Client:
         if not self._left:
             raise SystemExit("it wants a sign-in again and again")
         self._left -= 1
-        health = await self._atelier.mcp.account.sign_in("suite")
+        health = await self._atelier.mcp.sign_in("suite")
         if not health.ok:
             raise SystemExit(f"{health.code}: {health.message}")
 

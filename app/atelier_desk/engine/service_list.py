@@ -85,7 +85,6 @@ PARTS: dict[str, str] = {
     "runs.titles": "engine.runs.titles.Titles",
     "runs.waiting": "engine.runs.waiting.WaitingMessages",
     "files.cleaning": "engine.services.common.checkpoint_cleaning.CheckpointCleaning",
-    "mcp.account": "engine.services.common.mcp_sign_in.McpSignIn",
     "mcp.content": "engine.services.common.mcp_content.McpContent",
     "models.downloads": "llm.local.download.Downloads",
     "workflows.exporting": "engine.services.workflow.exporting.WorkflowExport",

@@ -249,13 +249,13 @@ async def test_signing_in_and_out_of_a_server_with_an_address(page: Any, find: F
     find("mcp-list").setCurrentRow(1)
     await settle()
     assert find("mcp-url").text() == "https://a.example/mcp"
-    atelier.set("mcp.account", "sign_in", McpHealth(ok=False, message="Signing in to the MCP server web was refused: access_denied"))
+    atelier.set("mcp", "sign_in", McpHealth(ok=False, message="Signing in to the MCP server web was refused: access_denied"))
     find("mcp-sign-in").click()
     await settle()
     assert "access_denied" in texts(page)
     find("mcp-sign-out").click()
     await settle()
-    assert (atelier.calls("mcp.account.sign_in"), atelier.calls("mcp.account.sign_out")) == ([(("web",), {})], [(("web",), {})])
+    assert (atelier.calls("mcp.sign_in"), atelier.calls("mcp.sign_out")) == ([(("web",), {})], [(("web",), {})])
 
 
 async def test_folders_it_may_know_of_and_what_it_logged(page: Any, find: Find, atelier: Engine) -> None:

@@ -374,7 +374,7 @@ async def login(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
     def told(url: str) -> None:
         out.note(_("Sign in in your browser. If it does not open: {url}", url=url))
 
-    health = await atelier.mcp.account.sign_in(arguments.name, told)
+    health = await atelier.mcp.sign_in(arguments.name, told)
     if out.json:
         data(out, health_of(health))
     else:
@@ -385,7 +385,7 @@ async def login(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
 async def logout(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.cli.output import outcome
 
-    await atelier.mcp.account.sign_out(arguments.name)
+    await atelier.mcp.sign_out(arguments.name)
     outcome(out, {"signed_out": arguments.name}, _("Signed out of {name}.", name=arguments.name))
     return 0
 

@@ -12,7 +12,7 @@ import logging
 import math
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -66,7 +66,6 @@ class McpService:
 
     Attributes:
         content: their resources and prompts.
-        account: signing in and out.
         problems: what is wrong with those that an agent was given.
     """
 
@@ -85,7 +84,7 @@ class McpService:
         """By server when its tools were last looked at because it said so, and for how long that was put off."""
         self._watch = McpWatch(self._connections, context.clock)
         self._folder: Path | None = None
-        self.account = McpSignIn(self, context.vault)
+        self._sign = McpSignIn(self, context.vault)
         self.problems = McpProblems(self._all, self._refresh, self._failure)
         self._secrets = McpSecrets(context.vault)
 
@@ -152,7 +151,7 @@ class McpService:
                 await self._secrets.changed(old, config)
             await self._drop(config.name)
             await self._register(entry)
-        self.told(config.name)
+        self._told(config.name)
         return await self._status(entry)
 
     async def remove(self, name: str) -> None:
@@ -163,7 +162,7 @@ class McpService:
             await self._secrets.forget(entry.config)
             await self._context.repos.mcp_servers.delete(name)
             (await self._all()).pop(name, None)
-        self.told(name)
+        self._told(name)
 
     async def switch(self, name: str, on: bool) -> None:
         """Switch a server on or off; one that is off is ended."""
@@ -224,7 +223,7 @@ class McpService:
         if action is not None:
             await rules.save(PermissionRule(text=ours, action=action, created_at=self._context.clock.now()))
         self._context.bus.changed("settings", "approvals")
-        self.told(name)
+        self._told(name)
         await self._context.runs.narrowing.apply()
 
     async def give(self, name: str, agent_id: str, on: bool) -> None:
@@ -294,6 +293,15 @@ class McpService:
             return McpHealth(ok=False, message=error.localized(_), code=error.code, error=error)
         finally:
             await connection.close()
+
+    async def sign_in(self, name: str, told: Callable[[str], object] | None = None) -> McpHealth:
+        """Sign in to a server in the browser, and connect; see ``McpSignIn.sign_in``."""
+        return await self._sign.sign_in(name, told)
+
+    async def sign_out(self, name: str) -> None:
+        """Forget a server's client and tokens, and end its connection."""
+        await self._sign.sign_out(name)
+        self._told(name)
 
     async def restart(self, name: str) -> McpHealth:
         """End a server and start it again."""
@@ -387,7 +395,7 @@ class McpService:
         if entry.name in self._connections:
             self._connections[entry.name].server = entry.config
         await self._register(entry)
-        self.told(entry.name)
+        self._told(entry.name)
 
     async def settled(self, name: str) -> McpServer:
         """A server's configuration, with its secrets in the keyring under entries of its own."""
@@ -410,11 +418,11 @@ class McpService:
                 config,
                 lambda server: resolving.resolved(server, self._context.vault),
                 self._context.clock,
-                told=lambda: self.told(name),
+                told=lambda: self._told(name),
                 listed=lambda: self._look_again(name),
                 hidden=(self._context.datadir.root,),
                 temporary=self._temporary,
-                auth=self.account.auth,
+                auth=self._sign.auth,
                 denied=self._denied,
                 files=self._context.workspace_files,
             )
@@ -545,7 +553,7 @@ class McpService:
             self._folder = Path(tempfile.mkdtemp(prefix="atelier-mcp-"))
         return self._folder
 
-    def told(self, name: str) -> None:
+    def _told(self, name: str) -> None:
         self._context.bus.changed("mcp", name)
 
 

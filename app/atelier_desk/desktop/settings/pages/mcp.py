@@ -452,7 +452,7 @@ class McpPage(SettingsPage):
 
         async def job() -> None:
             try:
-                health = await self.bridge.engine.mcp.account.sign_in(name)
+                health = await self.bridge.engine.mcp.sign_in(name)
             except Exception as error:
                 self.busy.note(error_text(error), "error")
                 return
@@ -464,7 +464,7 @@ class McpPage(SettingsPage):
             self.busy.watch(signing, N_("Sign in using your browser…"))
 
     def _sign_out(self) -> None:
-        self._change(lambda name: self.bridge.engine.mcp.account.sign_out(name))
+        self._change(lambda name: self.bridge.engine.mcp.sign_out(name))
 
     def _ask_remove(self) -> None:
         row = self.current()

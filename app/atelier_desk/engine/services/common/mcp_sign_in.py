@@ -35,8 +35,6 @@ class Servers(Protocol):
 
     async def connection(self, name: str) -> Connection: ...
 
-    def told(self, name: str) -> None: ...
-
 
 class McpSignIn:
     """Sign-ins; what came of them is in the keyring."""
@@ -82,7 +80,6 @@ class McpSignIn:
         config = (await self._servers.get(name)).config
         await in_storage_thread(self._vault.delete, resolving.entry(config, "oauth"))
         await self._servers.stop(name)
-        self._servers.told(name)
 
     async def auth(self, server: McpServer) -> Any:
         """What signs a server's requests; None where nobody ever signed in."""
