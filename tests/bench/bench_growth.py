@@ -176,7 +176,7 @@ async def phase(name: str, folder: Path, url: str, size: Size, long: str) -> Non
     async with Atelier.open(folder, vault=KeyVault(environ={})) as atelier:
         figures: dict[str, Any] = {"seconds to open": time.perf_counter() - began}
         await atelier.providers.save(ProviderConfig(name="bench", kind="openai", base_url=url))
-        atelier.runs.slots = 4
+        atelier.runs.live.slots.limit = 4
         if name == "grow":
             figures |= await grow(atelier, size)
         elif name == "use":

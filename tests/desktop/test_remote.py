@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from collections.abc import Iterator
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -12,20 +14,22 @@ import pytest
 import atelier_desk.desktop
 from atelier_desk.desktop.remote import SERVICES, check_callable
 from atelier_desk.engine.atelier import Atelier
+from atelier_desk.engine.service_list import PARTS
 from tests.support.fake_bridge import FakeAtelier, service_class
 
 DESKTOP = Path(atelier_desk.desktop.__file__).parent
 
 
 def calls() -> Iterator[tuple[str, str, str]]:
-    """Where, service and method of everything that is written as ``….engine.service.method`` or ``engine.service.method``."""
+    """Where, service (or part of one) and method of everything that is written as ``….engine.service.method`` or
+    ``engine.service.method``."""
     for path in sorted(DESKTOP.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if not (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute) and node.value.attr in SERVICES):
+            if not isinstance(node, ast.Attribute) or not (named := re.fullmatch(r"(?:.*\.)?engine\.([\w.]+)\.(\w+)", ast.unparse(node))):
                 continue
-            base = node.value.value
-            if (isinstance(base, ast.Attribute) and base.attr == "engine") or (isinstance(base, ast.Name) and base.id == "engine"):
-                yield f"{path.relative_to(DESKTOP)}:{node.lineno}", node.value.attr, node.attr
+            service, method = named.groups()
+            if (service in SERVICES or service in PARTS) and f"{service}.{method}" not in PARTS:
+                yield f"{path.relative_to(DESKTOP)}:{node.lineno}", service, method
 
 
 def test_the_window_awaits_coroutine_methods_alone() -> None:
@@ -42,18 +46,20 @@ def test_no_closure_runs_in_the_engines_thread() -> None:
 
 
 def test_every_service_can_be_called() -> None:
-    for service in SERVICES:
+    for service in (*SERVICES, *PARTS):
         assert inspect.isclass(service_class(service))
     for name in ("go_on", "check_up"):
         check_callable(Atelier, name)
 
 
-@pytest.mark.parametrize(("service", "method"), [("workflows", "renamed"), ("runs", "active"), ("memories", "reembedding")])
+@pytest.mark.parametrize(("service", "method"), [
+    ("workflows", "renamed"), ("runs", "state_of"), ("runs.live", "cancel"), ("runs.steering", "paused"), ("memories", "reembedding"),
+])  # fmt: skip
 def test_a_fake_has_what_the_engine_has(service: str, method: str) -> None:
     with pytest.raises((AttributeError, TypeError)):
         FakeAtelier(**{service: {method: None}})
     with pytest.raises((AttributeError, TypeError)):
-        getattr(getattr(FakeAtelier(), service), method)
+        attrgetter(f"{service}.{method}")(FakeAtelier())
 
 
 async def test_a_fake_takes_what_the_engine_takes() -> None:

@@ -139,7 +139,7 @@ async def test_an_interrupted_run_is_taken_up_in_the_transcript_alone(desk: Desk
     desk.model.gate = asyncio.Event()
     run_id = await desk.send(RunMode.AUTO)
     await desk.until(lambda: len(desk.model.requests) == 1)
-    await desk.engine.runs.interrupt(run_id)
+    await desk.engine.runs.live.interrupt(run_id)
     assert (await desk.engine.runs.wait(run_id)).status is RunStatus.INTERRUPTED
     assert await desk.engine.stepping.held(desk.workflow) is None
     await desk.bar._ask(desk.workflow)

@@ -310,7 +310,7 @@ async def test_a_summary_from_a_snapshot_is_undone_whole(open_atelier: Opener) -
         handle = atelier.runs.state_of(run_id)
         assert handle is not None
         origin = next(entry.origin for entry in handle.current.conversation if entry.kind is EntryKind.SUMMARY)
-        await atelier.runs.undo_compaction(told.workflow_id, origin)
+        await atelier.runs.editing.undo_compaction(told.workflow_id, origin)
         asked = [f"question {number}" for number in range(8)]
         assert [entry.text for entry in handle.current.conversation if entry.kind is EntryKind.USER] == [*_framed(asked), "and now?"]
         assert (await restarted(atelier, run_id)).history == await told.whole(run_id)

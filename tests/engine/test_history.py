@@ -145,7 +145,7 @@ async def test_a_team_can_be_forked_at_every_event_and_goes_on_from_there(open_a
             await assert_consistent(atelier, fork)
             assert fork.head_run_id is not None
             if (await atelier.repos.runs.get(fork.head_run_id)).status is RunStatus.PAUSED:
-                await atelier.runs.resume(fork.head_run_id)
+                await atelier.runs.steering.resume(fork.head_run_id)
             await rest(atelier, fork.id)
             done = await atelier.teams.tree(fork.id)
             assert [node.status for node in done.walk()] == ["completed"] * 4, f"fork at {at}"
@@ -162,7 +162,7 @@ async def test_replay_of_a_fork_gives_what_was_published_of_it(open_atelier: Ope
         last = (await atelier.workflows.get(workflow_id)).stream_seq
         fork = await atelier.runs.fork(workflow_id, at=last // 2)
         assert fork.head_run_id is not None
-        await atelier.runs.resume(fork.head_run_id)
+        await atelier.runs.steering.resume(fork.head_run_id)
         await rest(atelier, fork.id)
         published = [event.wire() for event in seen.events if event.durable and event.workflow_id == fork.id]
         assert published == [event.wire() async for event in atelier.runs.replay(fork.id)]
@@ -201,7 +201,7 @@ async def test_a_team_that_waits_waits_in_the_fork_too(open_atelier: Opener) -> 
             await rest(atelier, workflow_id)
             pending = [each for each in await atelier.repos.approvals.pending(workflow_id) if each.tool != "CalculatorTool"]
             for each in pending:
-                await atelier.runs.decide_approval(each.id, Decision(status=ApprovalStatus.APPROVED))
+                await atelier.runs.answering.decide_approval(each.id, Decision(status=ApprovalStatus.APPROVED))
             decided += 1
         await seen.until(ChunkType.USER_QUESTION_START)
         await seen.until(ChunkType.VALIDATION_REQUIRED, tool="CalculatorTool")
@@ -218,9 +218,9 @@ async def test_a_team_that_waits_waits_in_the_fork_too(open_atelier: Opener) -> 
         assert [each.run_id for each in approval.lineage] == [fork.head_run_id]
         assert [each.run_id for each in question.lineage] == [fork.head_run_id]
         assert fork.head_run_id is not None
-        await atelier.runs.resume(fork.head_run_id)
-        await atelier.runs.decide_approval(approval.id, Decision(status=ApprovalStatus.APPROVED))
-        await atelier.runs.answer_question(question.id, QuestionStatus.ANSWERED, (), "blue")
+        await atelier.runs.steering.resume(fork.head_run_id)
+        await atelier.runs.answering.decide_approval(approval.id, Decision(status=ApprovalStatus.APPROVED))
+        await atelier.runs.answering.answer_question(question.id, QuestionStatus.ANSWERED, (), "blue")
         await rest(atelier, fork.id)
         assert [node.status for node in (await atelier.teams.tree(fork.id)).walk()] == ["completed"] * 3
         # The original still waits.
@@ -249,7 +249,7 @@ async def test_the_model_of_a_fork_answers_the_sub_agent_of_the_fork(open_atelie
             fork = await atelier.runs.fork(workflow_id, at=at)
             assert fork.head_run_id is not None
             if (await atelier.repos.runs.get(fork.head_run_id)).status is RunStatus.PAUSED:
-                await atelier.runs.resume(fork.head_run_id)
+                await atelier.runs.steering.resume(fork.head_run_id)
             await rest(atelier, fork.id)
             tree = await atelier.teams.tree(fork.id)
             assert [(node.status, node.report) for node in tree.walk()] == [("completed", "Done."), ("completed", "Used that one.")], at
@@ -259,7 +259,7 @@ async def test_pins_in_a_fork_are_its_own(open_atelier: Opener) -> None:
     async with open_atelier(["one"]) as atelier:
         workflow_id, run_id = await begin(atelier)
         await atelier.runs.wait(run_id)
-        await atelier.runs.pin(workflow_id, f"{run_id}:2", True)
+        await atelier.runs.editing.pin(workflow_id, f"{run_id}:2", True)
         last = (await atelier.workflows.get(workflow_id)).stream_seq
         fork = await atelier.runs.fork(workflow_id, at=last)
         assert fork.head_run_id is not None
@@ -297,7 +297,7 @@ async def test_an_imported_copy_is_forked_like_its_original(open_atelier: Opener
         fork = await atelier.runs.fork(copy.id, at=started.stream_from)
         assert fork.head_run_id is not None
         await assert_consistent(atelier, fork)
-        await atelier.runs.resume(fork.head_run_id)
+        await atelier.runs.steering.resume(fork.head_run_id)
         await rest(atelier, fork.id)
         assert [node.status for node in (await atelier.teams.tree(fork.id)).walk()] == ["completed"] * 4
 
@@ -364,7 +364,7 @@ async def test_damage_is_named_and_the_rest_can_be_read(open_atelier: Opener, tm
         await atelier.runs.wait(first)
         await atelier.runs.wait(await atelier.runs.send(workflow.id, "Second"))
         whole = [event async for event in atelier.runs.replay(workflow.id)]
-        assert await atelier.workflows.damaged_rows(workflow.id) == []
+        assert await atelier.workflows.exporting.damaged_rows(workflow.id) == []
         await atelier.repos.store.write(Statement(DAMAGE[name], {"run": record("run", first)}))
 
         shown = []
@@ -384,9 +384,9 @@ async def test_damage_is_named_and_the_rest_can_be_read(open_atelier: Opener, tm
         text = await atelier.workflows.export(workflow.id)
         assert "Worst" not in text
         assert "Two." in text
-        assert {each.run for each in await atelier.workflows.damaged_rows(workflow.id)} == {first}
+        assert {each.run for each in await atelier.workflows.exporting.damaged_rows(workflow.id)} == {first}
         copy = (await atelier.workflows.import_(text)).workflow
-        assert await atelier.workflows.damaged_rows(copy.id) == []
+        assert await atelier.workflows.exporting.damaged_rows(copy.id) == []
         assert "Worst" not in await atelier.workflows.export(workflow.id, "md")
 
         check = next(each for each in await checks(atelier, deep=True) if each.name == "database")

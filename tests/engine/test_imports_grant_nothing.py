@@ -145,7 +145,7 @@ async def test_workflow_files(open_atelier: Opener, tmp_path: Path) -> None:
 
 async def _at_rest(atelier: Atelier, workflow_id: str) -> bool:
     """Nothing works by itself: a run that is not over waits until a person continues it."""
-    return atelier.runs.active(workflow_id) is None or all(each.status.held for each in await atelier.repos.runs.list(workflow_id))
+    return atelier.runs.live.alive.get(workflow_id) is None or all(each.status.held for each in await atelier.repos.runs.list(workflow_id))
 
 
 def _granted(file: dict[str, Any]) -> list[str]:

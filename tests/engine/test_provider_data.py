@@ -180,7 +180,7 @@ async def test_a_kill_between_the_call_and_the_next_request(server: SigningServe
         run = await atelier.repos.runs.get(workflow.head_run_id)
         if not run.status.final:
             with suppress(ConflictError):  # the start itself may have taken it up
-                await atelier.runs.resume(run.id)
+                await atelier.runs.steering.resume(run.id)
         await atelier.runs.wait(run.id)
         assert (await atelier.repos.runs.get(run.id)).status is RunStatus.COMPLETED
     assert server.issued[0] in returned(sent(server))
@@ -194,7 +194,7 @@ async def test_a_dropped_connection_and_a_failure(server: SigningServer, tmp_pat
         workflow = await atelier.workflows.create("W")
         run_id = await say(atelier, workflow.id, "two")
         assert (await atelier.repos.runs.get(run_id)).status is RunStatus.ERROR, "tried again after the drop, and refused"
-        await atelier.runs.resume(run_id)
+        await atelier.runs.steering.resume(run_id)
         await atelier.runs.wait(run_id)
         assert (await atelier.repos.runs.get(run_id)).status is RunStatus.COMPLETED
     assert server.issued[0] in returned(sent(server))

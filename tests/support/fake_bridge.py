@@ -26,17 +26,18 @@ from atelier_desk.desktop.remote import SERVICES, check_callable
 from atelier_desk.domain.audit import AuditPage
 from atelier_desk.domain.provider import KeyPlace
 from atelier_desk.domain.settings import Settings
+from atelier_desk.engine.service_list import PARTS
 from atelier_desk.engine.service_list import SERVICES as CLASSES
 from atelier_desk.engine.services.keys import KeyStore
 from atelier_desk.workspace.checkpoints.cleaning import Kept
 
 _DEFAULTS: dict[str, Any] = {
-    "runs.queued": (),
+    "runs.waiting.list": (),
     "settings.get": Settings(),
     "workflows.list": [],
     "workflows.transcript": [],
     "workflows.branches": {},
-    "workflows.damaged_rows": [],
+    "workflows.exporting.damaged_rows": [],
     "messages.pinned": [],
     "agents.list": [],
     "agents.prompt_cost": {},
@@ -57,7 +58,7 @@ _DEFAULTS: dict[str, Any] = {
     "commands.list": [],
     "files.by_turn": {},
     "files.kept": Kept(),
-    "files.leftovers": [],
+    "files.cleaning.leftovers": [],
     "files.lost": 0,
     "files.told": [],
     "files.marked": [],
@@ -71,7 +72,7 @@ _DEFAULTS: dict[str, Any] = {
     "projects.offers": [],
     "memories.list": [],
     "memories.of_turns": [],
-    "memories.looking": [],
+    "runs.remembering.looking": [],
     "memories.list_pinned": [],
     "memories.describe": {},
     "memories.pinned": [],
@@ -89,6 +90,9 @@ _DEFAULTS: dict[str, Any] = {
 @cache
 def service_class(name: str) -> type:
     """The engine's own class of a service."""
+    if name in PARTS:
+        module, _dot, part = PARTS[name].rpartition(".")
+        return getattr(import_module(f"atelier_desk.{module}"), part)  # type: ignore[no-any-return]
     if name not in SERVICES:
         raise AttributeError(f"the window cannot call the engine's {name!r}")
     if name == "runs":
@@ -99,29 +103,38 @@ def service_class(name: str) -> type:
     return found
 
 
+def checked(key: str) -> str:
+    """The name of a method, which the engine has."""
+    service, _dot, method = key.rpartition(".")
+    check_callable(service_class(service), method)
+    return key
+
+
 Log = list[tuple[str, tuple[Any, ...], dict[str, Any]]]
 
 
 class FakeService:
-    """One service of the fake; calls are recorded and answered from the results.
+    """One service of the fake, or a part of one; calls are recorded and answered from ``answers``, by ``service.method``.
 
-    A result is a value, an exception (raised), or a function that gets the arguments and gives the value or an awaitable.
+    An answer is a value, an exception (raised), or a function that gets the arguments and gives the value or an awaitable.
     """
 
-    def __init__(self, name: str, results: dict[str, Any], log: Log) -> None:
-        self._name, self._results, self._log = name, results, log
-        for method in results:
-            check_callable(service_class(name), method)
+    def __init__(self, name: str, answers: dict[str, Any], log: Log) -> None:
+        self._name, self._answers, self._log = name, answers, log
 
-    def __getattr__(self, method: str) -> Any:
-        """What is not there: say why."""
-        check_callable(service_class(self._name), method)
-        raise AttributeError(method)
+    def __getattr__(self, name: str) -> Any:
+        """A part. What is not there: say why."""
+        path = f"{self._name}.{name}"
+        if path not in PARTS:
+            check_callable(service_class(self._name), name)
+            raise AttributeError(name)
+        part = self.__dict__[name] = _fake_class(path)(path, self._answers, self._log)
+        return part
 
     async def _answer(self, method: str, args: tuple[Any, ...], fields: dict[str, Any]) -> Any:
         key = f"{self._name}.{method}"
         self._log.append((key, args, fields))
-        result = self._results.get(method, _DEFAULTS.get(key))
+        result = self._answers.get(key, _DEFAULTS.get(key))
         if isinstance(result, BaseException):
             raise result
         value = result(*args, **fields) if callable(result) else result
@@ -154,18 +167,15 @@ class FakeAtelier:
         self.checks: list[Any] = []
         self.run: Any = None
         """The run ``workflows.opened`` tells of."""
-        self._services = {name: dict(results) for name, results in services.items()}
-        for name in services:
-            getattr(self, name)
+        self.answers: dict[str, Any] = {"workflows.opened": self._opened, "workflows.listing": self._listing}
+        for name, results in services.items():
+            for method, result in results.items():
+                self.answers[checked(f"{name}.{method}")] = result
 
     def __getattr__(self, name: str) -> FakeService:
         if name.startswith("__"):
             raise AttributeError(name)
-        results = self._services.setdefault(name, {})
-        if name == "workflows":
-            results.setdefault("opened", self._opened)
-            results.setdefault("listing", self._listing)
-        service = self.__dict__[name] = _fake_class(name)(name, results, self.log)
+        service = self.__dict__[name] = _fake_class(name)(name, self.answers, self.log)
         return service
 
     async def _opened(self, workflow_id: str, limit: int = 100) -> Any:
@@ -195,15 +205,12 @@ class FakeAtelier:
 
     def set(self, service: str, method: str, result: Any) -> None:
         """Change an answer."""
-        check_callable(service_class(service), method)
-        getattr(self, service)
-        self._services[service][method] = result
+        self.answers[checked(f"{service}.{method}")] = result
 
     def calls(self, key: str) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
         """The arguments of every call of ``service.method``."""
-        service, _dot, method = key.partition(".")
-        if method:
-            check_callable(service_class(service), method)
+        if "." in key:
+            checked(key)
         return [(args, fields) for name, args, fields in self.log if name == key]
 
 

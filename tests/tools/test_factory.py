@@ -21,7 +21,7 @@ async def test_binds_a_tool_to_a_workflow_and_an_agent(registry: ToolRegistry, c
     calls = Calls(registry, replace(context, workflow_id=other.id))
     bound = ToolFactory(registry, replace(context, tasks=calls.tasks)).create("TodoTool", other.id, "agent-9", run_id="run-9")
     assert bound.name == "TodoTool"
-    assert bound.definition().name == "TodoTool"
+    assert bound.tool.definition().name == "TodoTool"
     for name in ("one", "two"):
         result = await bound.execute({"operation": "create", "name": name})
         assert isinstance(result, ToolResult)

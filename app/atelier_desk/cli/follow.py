@@ -317,7 +317,7 @@ class Follower:
     async def _interrupt(self, run_id: str) -> None:
         """The command ends: nothing works on its run any more. One that somebody else had set going works on."""
         if self.owns:
-            await self._atelier.runs.interrupt(run_id, "program" if self._out.handing_over else "command")
+            await self._atelier.runs.live.interrupt(run_id, "program" if self._out.handing_over else "command")
 
     async def _show_interrupted(self, run_id: str) -> None:
         if self._out.handing_over:
@@ -358,7 +358,7 @@ async def let_go_on(
         limit = limits.get(run_id)
         added = {limit.limit: raised[limit.limit]} if limit is not None and raised and limit.limit in raised else None
         mode, steps = (RunMode.STEPPING, 0) if stepping else (None, None)
-        await atelier.runs.resume(run_id, raise_limits=added, finish=finish and limit is not None, mode=mode, steps=steps)
+        await atelier.runs.steering.resume(run_id, raise_limits=added, finish=finish and limit is not None, mode=mode, steps=steps)
 
     await go_on(run.id)
     for each in await atelier.repos.runs.teams([run.id]):

@@ -40,13 +40,13 @@ class Stepper:
         elif self._taken:
             return False
         self._taken += 1
-        await self._atelier.runs.step(run_id)
+        await self._atelier.runs.steering.step(run_id)
         return True
 
     async def _let_go(self, waiting: list[WaitingStep]) -> None:
         """No more steps for these; those above them, which wait for their reports, are let go when their turn comes."""
         for step in waiting:
-            await self._atelier.runs.resume(step.run_id, mode=RunMode.AUTO)
+            await self._atelier.runs.steering.resume(step.run_id, mode=RunMode.AUTO)
 
 
 def _described(step: WaitingStep) -> str:

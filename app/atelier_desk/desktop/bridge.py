@@ -12,6 +12,7 @@ import contextlib
 import time
 from collections import deque
 from collections.abc import Callable
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -153,7 +154,7 @@ class Bridge(QObject):
         thread, opened = self._thread, self.opened
         if thread is None or opened is None:
             raise RuntimeError("the engine is not open")
-        owner = getattr(opened, service) if service else opened
+        owner = attrgetter(service)(opened) if service else opened
         # The coroutine is only made here: it begins on the engine's loop.
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(getattr(owner, method)(*args, **fields), thread.loop))
 

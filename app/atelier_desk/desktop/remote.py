@@ -7,27 +7,26 @@ taken where the call is written, in the window's thread; what a widget shows lat
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Protocol
 
-from atelier_desk.engine.service_list import Services
+from atelier_desk.engine.service_list import PARTS, Services
 
 if TYPE_CHECKING:
     from atelier_desk.engine.doctor import Check
     from atelier_desk.engine.runs.manager import RunManager
 
 
-class EngineCalls(Services, Protocol):
-    """What the window may call: the services, and nothing of what they are made of. ``Atelier`` is one."""
+class EngineCalls(Services):
+    """What the window may call of an ``Atelier``: the services and the runs, and nothing of what they are made of."""
 
     runs: RunManager
-
-    async def go_on(self) -> None: ...
-
-    async def check_up(self) -> list[Check]: ...
+    go_on: Callable[[], Coroutine[Any, Any, None]]
+    check_up: Callable[[], Coroutine[Any, Any, list[Check]]]
 
 
-SERVICES = frozenset({*EngineCalls.__annotations__, *Services.__annotations__})
+SERVICES = frozenset({"runs", *Services.__annotations__})
 
 
 class Engine(Protocol):
@@ -40,7 +39,8 @@ class Engine(Protocol):
 
 
 class Remote:
-    """The engine (``service`` is empty) or one of its services. What is not a coroutine method cannot be had through it.
+    """The engine (``service`` is empty), one of its services, or a part of one that may be called: ``runs.steering``. What is not a
+    coroutine method cannot be had through it.
 
     Raises:
         AttributeError: there is no such service or method.
@@ -53,11 +53,12 @@ class Remote:
     def __getattr__(self, name: str) -> Remote | Callable[..., Awaitable[Any]]:
         if name.startswith("__"):
             raise AttributeError(name)
-        if not self._service and name in SERVICES:
-            return Remote(self._engine, name)
+        path = f"{self._service}.{name}" if self._service else name
+        if path in SERVICES or path in PARTS:
+            return Remote(self._engine, path)
         opened = self._engine.opened
         if opened is not None:
-            check_callable(type(getattr(opened, self._service) if self._service else opened), name)
+            check_callable(type(attrgetter(self._service)(opened) if self._service else opened), name)
 
         async def call(*args: Any, **fields: Any) -> Any:
             return await self._engine.run(self._service, name, args, fields)

@@ -121,18 +121,18 @@ class StepBar(QFrame):
     # -- doing ----------------------------------------------------------------------------------------------------------------
     def take_step(self) -> None:
         """One step of everything that waits."""
-        self._each(self.bridge.engine.runs.step, list(dict.fromkeys(step.root_run_id for step in self.waiting)))
+        self._each(self.bridge.engine.runs.steering.step, list(dict.fromkeys(step.root_run_id for step in self.waiting)))
 
     def run_on(self) -> None:
         """No more stepping, or no more pause: the run in view goes on by itself, with everything below it."""
         if self.paused is not None and not self.waiting:
-            self._each(self.bridge.engine.runs.resume, [self.paused.run_id])
+            self._each(self.bridge.engine.runs.steering.resume, [self.paused.run_id])
             return
         self._freed |= {step.root_run_id for step in self.waiting}
         self._each(self._let_go, [step.run_id for step in self.waiting])
 
     def _let_go(self, run_id: str) -> Coroutine[Any, Any, None]:
-        return self.bridge.engine.runs.resume(run_id, mode=RunMode.AUTO)
+        return self.bridge.engine.runs.steering.resume(run_id, mode=RunMode.AUTO)
 
     def _each(self, act: Act, run_ids: list[str]) -> None:
         if not (self.waiting or self.paused) or self._busy:
@@ -168,7 +168,7 @@ class StepBar(QFrame):
         if run_id and workflow_id == self.workflow_id:
             self._freed.discard(run_id)
             self._caught = run_id
-            await self.bridge.engine.runs.pause(run_id)
+            await self.bridge.engine.runs.steering.pause(run_id)
 
     async def _hold(self, run_id: str) -> None:
         """A run that paused because step mode was switched on: make it a stepping one, which waits before its next step."""

@@ -211,7 +211,7 @@ class Atelier(Services):
             try:
                 run_id = await self.runs.send(workflow_id, prompt, agent=config, agent_id=agent_id, images=images, **how)
             except BaseException:
-                if self.runs.active(workflow_id) is None:
+                if self.runs.live.alive.get(workflow_id) is None:
                     self.given_tools.release(workflow_id)
                 raise
             async for event in until_settled(self, run_id, queue):
@@ -242,7 +242,7 @@ class Atelier(Services):
             async for event in self.run(prompt, agent=agent, workflow_id=workflow_id, images=images, tools=tools):
                 heard.hear(event)
         except asyncio.CancelledError:
-            run_id = heard.run_id or (self.runs.active(workflow_id) if fresh else None)
+            run_id = heard.run_id or (self.runs.live.alive.get(workflow_id) if fresh else None)
             if run_id:
                 await self.runs.cancel(run_id)
             raise
@@ -254,7 +254,7 @@ class Atelier(Services):
 
         row = await self.repos.runs.get(run_id)
         with self._listening(row.workflow_id) as queue:
-            await self.runs.resume(run_id, **resume)  # type: ignore[arg-type]
+            await self.runs.steering.resume(run_id, **resume)  # type: ignore[arg-type]
             async for event in until_settled(self, run_id, queue):
                 yield event
 
@@ -550,7 +550,7 @@ class Atelier(Services):
             default_agent=self._default_agent,
             folder_instructions=self.files.instructions,
             skills=self.skills,
-            server_problems=self.mcp.problems,
+            server_problems=self.mcp.problems.of,
             own=(Path(self.datadir.root).resolve().as_posix(),),
             marks=self.workspace_files.marks,
             record_answer=self.gate.record,
@@ -561,7 +561,7 @@ class Atelier(Services):
         follow = self.in_force.subscribe
         follow(partial(setattr, self.environment, "inactivity_s"), "inactivity_s")
         follow(partial(setattr, self.environment, "stop_repetition"), "stop_repetition")
-        follow(partial(setattr, self.runs, "slots"), "workflows_running")
+        follow(partial(setattr, self.runs.live.slots, "limit"), "workflows_running")
         follow(partial(setattr, self.runs.titles, "wanted"), "name_by_model")
         follow(lambda *_: self.runs.narrowing.apply(), "approvals", "folder_trust", at_once=False)
         follow(self._follow_embedder, "embedder", at_once=False)

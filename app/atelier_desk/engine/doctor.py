@@ -420,7 +420,7 @@ async def _checkpoints(atelier: Opened) -> Check:
     from atelier_desk.file_words import kept_words, leftovers_words, lost_words
 
     title = _("Undo data")
-    leftovers = await atelier.files.leftovers()
+    leftovers = await atelier.files.cleaning.leftovers()
     problems = leftovers_words(leftovers)
     if lost := lost_words(await atelier.files.lost()):
         problems.append(lost)

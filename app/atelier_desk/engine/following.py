@@ -5,29 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.stream.payloads import WorkflowComplete
 from atelier_desk.domain.workflow import RunStatus
 
 if TYPE_CHECKING:
-    from atelier_desk.domain.clock import Clock
-    from atelier_desk.engine.journal import Journal
-    from atelier_desk.engine.runs.manager import RunManager
-    from atelier_desk.storage.repositories import Repositories
+    from atelier_desk.engine.services.common.context import ServiceContext
 
 
-class Engine(Protocol):
-    """What following a run needs of an open engine."""
-
-    clock: Clock
-    journal: Journal
-    repos: Repositories
-    runs: RunManager
-
-
-async def until_settled(engine: Engine, run_id: str, queue: asyncio.Queue[StreamEvent | None]) -> AsyncIterator[StreamEvent]:
+async def until_settled(engine: ServiceContext, run_id: str, queue: asyncio.Queue[StreamEvent | None]) -> AsyncIterator[StreamEvent]:
     """What ``queue`` receives of a workflow until the run is over or waits, ended by ``workflow_complete`` in any case."""
     settled = asyncio.create_task(engine.runs.wait(run_id))
     # One mark in the queue instead of two waits an event: a streamed word is then handed on without a task of its own.
@@ -50,7 +38,7 @@ async def until_settled(engine: Engine, run_id: str, queue: asyncio.Queue[Stream
             await settled
 
 
-async def standing(engine: Engine, run_id: str) -> StreamEvent:
+async def standing(engine: ServiceContext, run_id: str) -> StreamEvent:
     """How a run stands that does not go on by itself, as the ``workflow_complete`` that ends its stream for now; not durable.
 
     Status ``waiting`` when an agent of its team waits for a person's answer, ``limited`` when one stopped at a limit, ``error`` when one

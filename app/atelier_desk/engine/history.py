@@ -170,7 +170,7 @@ async def fork(repos: Repositories, journal: Journal, workflow_id: str, at: int)
         )
     if damage := [each for each in await damaged_in(repos.store, workflow_id) if each.table == "run_event"]:
         raise damaged(damage)
-    now = journal.now()
+    now = journal.clock.now()
     name = await free_name(branch_name(source.name), repos.workflows.taken)
     target = source.model_copy(
         update={

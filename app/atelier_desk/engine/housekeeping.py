@@ -46,7 +46,7 @@ async def _clean(atelier: Atelier, most_s: float) -> None:
     stop = threading.Event()
     timer = asyncio.get_running_loop().call_later(most_s, stop.set)
     try:
-        done = await atelier.files.clean(asked=False, stop=stop.is_set)
+        done = await atelier.files.cleaning.clean(asked=False, stop=stop.is_set)
         if not done.finished:
             log.info("checkpoints were cleaned in part: atelier files clean does the rest")
     finally:

@@ -152,7 +152,7 @@ class Journal:
         self._fault = fault
         self._repos = repos
         self._bus = bus
-        self._clock = clock
+        self.clock = clock
         self._heads: dict[str, Head] = {}
 
     async def append(
@@ -261,7 +261,7 @@ class Journal:
                     id=event_id(batch.unit, len(batch.events)),
                     workflow_id=workflow_id,
                     stream_from=batch.stream_seq + 1,
-                    time=time or self._clock.now(),
+                    time=time or self.clock.now(),
                     body=body,
                 )
                 projection = project_task(body)
@@ -387,10 +387,6 @@ class Journal:
                 head.tainted = taint.merged((), await self._repos.runs.tainted(workflow_id))
             return head.tainted
 
-    def now(self) -> datetime:
-        """The time of the journal's clock."""
-        return self._clock.now()
-
     def last_stream_seq(self, workflow_id: str) -> int:
         """Number of the workflow's last durable stream event, 0 when it is not loaded."""
         head = self._heads.get(workflow_id)
@@ -430,7 +426,7 @@ class Journal:
             run_id=handle.run_id,
             seq=(before.last_seq if before else 0) + 1,
             stream_from=batch.stream_seq + 1,
-            time=time or self._clock.now(),
+            time=time or self.clock.now(),
             body=body,
         )
         after = reduce(before, event, handle.history)
@@ -439,7 +435,7 @@ class Journal:
         batch.add(event, projection, stream_events(event, projection.said, after))
 
     def _row(self, handle: RunHandle, state: RunState) -> Run:
-        now = self._clock.now()
+        now = self.clock.now()
         base = handle.row or Run(
             id=state.run_id,
             workflow_id=state.workflow_id,

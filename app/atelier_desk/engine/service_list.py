@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from atelier_desk.engine.services.agents import AgentService
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.workflows import WorkflowService
 
 
-class Services(Protocol):
+class Services:
     """A new service is one line here; its class stands in the module of ``engine/services`` that has its name."""
 
     workflows: WorkflowService
@@ -78,3 +78,17 @@ class Services(Protocol):
 
 SERVICES: dict[str, str] = dict(Services.__annotations__)
 """The class name of each service, by its name."""
+
+PARTS: dict[str, str] = {
+    "runs.answering": "engine.runs.answering.Answering",
+    "runs.editing": "engine.runs.editing.ContextEditing",
+    "runs.remembering": "engine.runs.remembering.Remembering",
+    "runs.steering": "engine.runs.steering.Steering",
+    "runs.titles": "engine.runs.titles.Titles",
+    "runs.waiting": "engine.runs.waiting.WaitingMessages",
+    "files.cleaning": "engine.services.common.checkpoint_cleaning.CheckpointCleaning",
+    "mcp.content": "engine.services.common.mcp_content.McpContent",
+    "models.downloads": "llm.local.download.Downloads",
+    "workflows.exporting": "engine.services.workflow.exporting.WorkflowExport",
+}
+"""What the window calls besides the services: parts of them and of the runs, each with its class below ``atelier_desk``."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from atelier_desk.domain.base import new_id
-from atelier_desk.domain.chat import ToolSpec
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.i18n import N_
 from atelier_desk.tools.base import Outcome, Tool, ToolContext, ToolResult
@@ -26,9 +25,6 @@ class BoundTool:
     @property
     def name(self) -> str:
         return self.tool.name
-
-    def definition(self) -> ToolSpec:
-        return self.tool.definition()
 
     async def execute(self, arguments: Mapping[str, Any], *, call_id: str | None = None) -> Outcome:
         """Run through the registry; ``call_id`` None makes a new one, so each call is a call of its own."""

@@ -62,5 +62,5 @@ async def create(url: str, folder: Path, variant: str = "no_fsync") -> AtelierEn
     opened = Atelier.open(folder / "data", fsync=variant == "fsync", vault=KeyVault(environ={}))
     atelier = await stack.enter_async_context(opened)
     await atelier.providers.save(ProviderConfig(name="bench", kind="openai", base_url=url))
-    atelier.runs.slots = 1000
+    atelier.runs.live.slots.limit = 1000
     return AtelierEngine(atelier, stack, folder)

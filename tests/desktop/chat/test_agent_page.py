@@ -76,14 +76,14 @@ async def test_a_message_goes_to_this_agent(team: Team, qtbot: QtBot) -> None:
     page.composer.field.setPlainText("Look at events.py too")
     qtbot.mouseClick(page.composer.send, Qt.MouseButton.LeftButton)
     await team.settled()
-    ((args, kwargs),) = team.engine.calls("runs.message")
+    ((args, kwargs),) = team.engine.calls("runs.steering.message")
     assert args == ("dot", "Look at events.py too")
     assert kwargs["strategy"].value == "queue"
     page.composer.stop.click()
     page.pause.click()
     await team.settled()
     assert team.engine.calls("runs.cancel") == [(("dot",), {})]
-    assert team.engine.calls("runs.pause") == [(("dot",), {})]
+    assert team.engine.calls("runs.steering.pause") == [(("dot",), {})]
 
 
 async def test_a_pause_is_seen_at_once_although_the_agent_stops_later(team: Team) -> None:
@@ -105,7 +105,7 @@ async def test_one_that_asks_its_parent_is_answered_in_the_parents_place(team: T
     page.composer.field.setPlainText("Yes")
     page.composer.submit()
     await team.settled()
-    assert team.engine.calls("runs.answer_child") == [(("dot", "Yes"), {})]
+    assert team.engine.calls("runs.answering.answer_child") == [(("dot", "Yes"), {})]
     await team.feed(child(21, "dot", what="sub_agent_answer", content="Yes", by="user"))
     assert texts(page)[-1] == "Yes"
 

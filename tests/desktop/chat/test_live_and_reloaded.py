@@ -283,11 +283,11 @@ async def limit(opened: Open) -> None:
     await room.send(budget=Budget(max_tool_calls=1))
     await room.status("paused")
     await room.compare("while it waits")
-    await room.engine.runs.resume(room.run, raise_limits={"tool_calls": 1})
+    await room.engine.runs.steering.resume(room.run, raise_limits={"tool_calls": 1})
     await room.status("paused")
     await room.until(lambda: told(room.cards(room.live)).count("Limit of tool calls reached") == 2)
     await room.compare("at the second limit")
-    await room.engine.runs.resume(room.run, finish=True)
+    await room.engine.runs.steering.resume(room.run, finish=True)
     await room.status("completed")
     await room.compare("at the end")
 
@@ -331,7 +331,7 @@ async def failure(opened: Open) -> None:
     fold.click()
     await room.until(lambda: f"auth\n{said}" in told(room.cards(room.live)))
     fold.click()
-    await room.engine.runs.resume(room.run)
+    await room.engine.runs.steering.resume(room.run)
     await room.status("completed")
     await room.compare("after Retry")
 

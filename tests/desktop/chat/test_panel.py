@@ -202,7 +202,7 @@ async def test_stop_ends_the_waiting_for_a_prompt_and_the_message_is_put_back(de
     assert not composer.stop.isHidden()
     composer.stop.click()
     await settle()
-    assert desk.engine.calls("mcp.stop_waiting") == [((), {})]
+    assert desk.engine.calls("mcp.content.stop_waiting") == [((), {})]
     assert desk.engine.calls("workflows.stop") == []
     stopped.set()
     await settle()
@@ -322,7 +322,7 @@ async def test_steering_goes_to_the_engine(desk: Desk) -> None:
     host.branch_requested.emit("r0")
     host.stop_requested.emit("r1")
     await settle(30)
-    assert desk.engine.calls("runs.resume") == [(("r1",), {"finish": True})]
+    assert desk.engine.calls("runs.steering.resume") == [(("r1",), {"finish": True})]
     assert desk.engine.calls("runs.regenerate") == [(("w1", "r1", "m2"), {})]
     assert desk.engine.calls("runs.edit_and_resend") == [(("w1", "r1", "Better question", "m1"), {})]
     assert desk.engine.calls("workflows.select_branch") == [(("w1", "r0"), {})]

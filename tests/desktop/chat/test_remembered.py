@@ -51,9 +51,8 @@ class Panel:
         self.looking: list[Looking] = []
         self.engine = FakeAtelier(
             workflows={"get": WORKFLOW, "opened": Opened(WORKFLOW, tuple(SAID), None)},
+            runs={"remembering.looking": lambda _turns: list(self.looking), "remembering.stop": self._stop},
             memories={
-                "looking": lambda _turns: list(self.looking),
-                "stop_looking": self._stop,
                 "of_turns": lambda _turns: list(self.kept.values()),
                 "keep": self._keep,
                 "propose_again": lambda id, home: self._put(id, workflow_id=home, proposed=True),

@@ -28,9 +28,9 @@ TASK = Task(id="a", workflow_id="w", name="One")
         (TaskPane, "tasks.delete", TASK, lambda pane: pane.delete("a")),
         (ReportsPane, "reports.delete", "text", lambda pane: pane.delete("first")),
         (MemoryPane, "memories.delete", None, lambda pane: pane.delete("m1")),
-        (ActivityPane, "runs.pause", None, lambda pane: pane._control("pause", "r1")),
+        (ActivityPane, "runs.steering.pause", None, lambda pane: pane._control("pause", "r1")),
         (ActivityPane, "runs.cancel", None, lambda pane: pane._control("cancel", "r1")),
-        (ActivityPane, "runs.message", None, lambda pane: pane._say("r1", "hello")),
+        (ActivityPane, "runs.steering.message", None, lambda pane: pane._say("r1", "hello")),
     ],
 )
 async def test_it_is_done_once(bridge: FakeBridge, atelier: FakeAtelier, shown: Show, made: Any, key: str, result: Any, press: Any) -> None:
@@ -41,7 +41,8 @@ async def test_it_is_done_once(bridge: FakeBridge, atelier: FakeAtelier, shown: 
     pane.set_workflow("w")
     await settle()
     held = Held(result)
-    atelier.set(*key.split("."), held)
+    service, _dot, method = key.rpartition(".")
+    atelier.set(service, method, held)
     press(pane)
     press(pane)
     await settle()

@@ -46,7 +46,7 @@ async def test_it_finds_who_waits_and_answers_in_the_parents_place() -> None:
     assert asked.lineage == ("Architect", "Reviewer")
     assert asked.parent == "Reviewer"
     await questions.answer("r2", "Only the changed ones")
-    assert engine.calls("runs.answer_child") == [(("r2", "Only the changed ones"), {})]
+    assert engine.calls("runs.answering.answer_child") == [(("r2", "Only the changed ones"), {})]
     assert len(questions) == 0
 
 

@@ -55,7 +55,7 @@ class Engine(FakeAtelier):
             own_tools={"list": [], "reload": []},
             skills={"overview": [], "files_by_name": {}},
             mcp={"list": [], "log": []},
-            models={"list": models, "catalogue": [], "downloads": [], "list_state": ListState(date(2026, 7, 2), 531, 12)},
+            models={"list": models, "catalogue": [], "download_states": [], "list_state": ListState(date(2026, 7, 2), 531, 12)},
             web={"state": lambda: WebState(self.kept.web, ("brave",), 12, 34_567)},
             media={"state": lambda: MediaState(self.kept.media, ("images",))},
             memories={"describe": {"total": 3, "by_type": {"decision": 3}, "tags": {"work": 2}}},

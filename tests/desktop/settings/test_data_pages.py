@@ -353,7 +353,7 @@ async def test_what_undo_keeps_is_shown_limited_and_cleaned(window: SettingsWind
     find("checkpoint-days").setValue(7)
     await settle()
     assert atelier.kept.checkpoint_days == 7
-    atelier.set("files", "clean", Cleaned(3_145_728, 2))
+    atelier.set("files.cleaning", "clean", Cleaned(3_145_728, 2))
     atelier.set("files", "kept", Kept())
     find("checkpoints-clean").click()
     await settle()

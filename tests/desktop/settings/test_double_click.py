@@ -53,12 +53,12 @@ async def test_a_provider_is_tested_and_removed_once(window: SettingsWindow, fin
 async def test_a_download_is_begun_once(window: SettingsWindow, find: Find, atelier: Engine) -> None:
     held = Held()
     atelier.set("models", "catalogue", list(CATALOGUE))
-    atelier.set("models", "downloads", [])
-    atelier.set("models", "download", held)
+    atelier.set("models", "download_states", [])
+    atelier.set("models.downloads", "start", held)
     window.show_page("providers")
     await settle(30)
     for _ in range(2):
         find(f"download-start-{CATALOGUE[0].id}").click()
     await settle()
-    assert atelier.calls("models.download") == [((CATALOGUE[0].id,), {})]
+    assert atelier.calls("models.downloads.start") == [((CATALOGUE[0].id,), {})]
     await held.release()

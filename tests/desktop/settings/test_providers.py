@@ -406,23 +406,24 @@ async def test_downloads_show_progress_and_their_buttons(page: Any, find: Find, 
     assert card.start.isVisible()
     card.start.click()
     half = {"id": entry.id, "size_bytes": entry.size_bytes, "received_bytes": entry.size_bytes // 2, "bytes_per_s": 1e6}
-    atelier.set("models", "downloads", [DownloadState(status=DownloadStatus.RUNNING, **half)])
+    atelier.set("models", "download_states", [DownloadState(status=DownloadStatus.RUNNING, **half)])
     await settle()
-    assert atelier.calls("models.download") == [((entry.id,), {})]
+    assert atelier.calls("models.downloads.start") == [((entry.id,), {})]
     bridge.changed.emit("download", entry.id)
     await settle()
     assert card.bar.value() == 500
     assert (card.start.isVisible(), card.pause.isVisible(), card.cancel.isVisible()) == (False, True, True)
     card.pause.click()
-    atelier.set("models", "downloads", [DownloadState(status=DownloadStatus.PAUSED, **half)])
+    atelier.set("models", "download_states", [DownloadState(status=DownloadStatus.PAUSED, **half)])
     await settle()
     assert card.start.text() == "Continue"
     card.cancel.click()
     problem = {"error_template": "The disk has no room for {what}.", "error_params": {"what": "it"}}
     failed = DownloadState(status=DownloadStatus.FAILED, **problem, **half)
-    atelier.set("models", "downloads", [failed])
+    atelier.set("models", "download_states", [failed])
     await settle()
-    assert [name for name, _args, _kwargs in atelier.log if name in ("models.pause", "models.cancel")] == ["models.pause", "models.cancel"]
+    done = ["models.downloads.pause", "models.downloads.cancel"]
+    assert [name for name, _args, _kwargs in atelier.log if name in done] == done
     assert card.status.text().endswith("The disk has no room for it.")
 
 

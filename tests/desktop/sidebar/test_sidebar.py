@@ -49,7 +49,7 @@ class Column:
                 "undo_delete": LISTED[1],
                 "duplicate": workflow("z"),
                 "export": "{}",
-                "changed_reports": [],
+                "exporting.changed_reports": [],
                 "left_out_files": [],
             }
         )
@@ -190,7 +190,7 @@ async def test_export_by_ending(column: Column, tmp_path: Path, name: str, kind:
 
 
 async def test_copies_tell_which_reports_were_changed(column: Column, tmp_path: Path) -> None:
-    column.engine.set("workflows", "changed_reports", ["Plan"])
+    column.engine.set("workflows.exporting", "changed_reports", ["Plan"])
     for copying in (column.sidebar.deeds.export_to("a", tmp_path / "x.json"), column.sidebar.deeds._duplicate("a")):
         await copying
         assert "The report Plan was damaged or changed" in column.sidebar._toasts.current.accessibleName()
@@ -523,7 +523,7 @@ async def test_the_mark_of_an_unseen_end_is_kept_by_the_engine(column: Column) -
 async def test_a_title_is_looked_for_and_can_be_undone(column: Column) -> None:
     column.engine.set("workflows", "get", LISTED[1])
     held = Held(LISTED[1].model_copy(update={"name": "About herons"}))
-    column.engine.set("workflows", "suggest_title", held)
+    column.engine.set("runs.titles", "suggest", held)
     column.sidebar.deeds.suggest_title("a")
     await settle()
     toasts = column.sidebar._toasts
@@ -603,7 +603,7 @@ async def test_no_word_of_a_narrow_column_is_cut(column: Column, width: int, sca
 
 async def test_a_title_that_takes_long_can_be_stopped(column: Column) -> None:
     column.engine.set("workflows", "get", LISTED[1])
-    column.engine.set("workflows", "suggest_title", Held())
+    column.engine.set("runs.titles", "suggest", Held())
     column.sidebar.deeds.suggest_title("a")
     await settle()
     toast = column.sidebar._toasts.current

@@ -14,6 +14,7 @@ async def test_a_picture_is_attached_and_the_loop_goes_on_meanwhile() -> None:
     async def resource(_server: str, _uri: str) -> tuple[str, bytes, str]:
         return "", picture("BMP", 37, 11), "image/bmp"
 
-    where = cast("Any", SimpleNamespace(context=SimpleNamespace(mcp=SimpleNamespace(resource=resource))))
+    mcp = SimpleNamespace(content=SimpleNamespace(resource=resource))
+    where = cast("Any", SimpleNamespace(context=SimpleNamespace(mcp=mcp)))
     found = await Resources().read(cast("Where", where), "files\0file:///shots/a.bmp")
     assert (found.name, found.media_type, found.width, found.height) == ("files: a.png", "image/png", 37, 11)

@@ -50,7 +50,7 @@ async def test_a_message_that_redirects_leaves_the_run_its_slot(open_atelier: Op
         return "a reply"
 
     async with open_atelier(ScriptedModel([reply] * 3, gate=gate)) as atelier:
-        atelier.runs.slots = 1
+        atelier.runs.live.slots.limit = 1
         seen = Recorder(atelier)
         workflow_id, first = await start(atelier, "one")
         await seen.until(ChunkType.TOKEN)
@@ -84,11 +84,11 @@ async def test_a_message_that_redirects_a_run_that_pauses_in_that_moment_sets_it
         gate = Gate(atelier, holds(RunPaused))
         workflow_id, run_id = await start(atelier)
         await turns()
-        await atelier.runs.pause(run_id)
+        await atelier.runs.steering.pause(run_id)
         answered.set()
         await gate.reached.wait()
         sending = asyncio.create_task(atelier.runs.send(workflow_id, "no, that", strategy=Dispatch.REDIRECT))
-        live = atelier.runs._runs.get(run_id)
+        live = atelier.runs.live.get(run_id)
         assert live is not None
         async with asyncio.timeout(20):
             while live.driver is None or live.driver.stop is None:
@@ -172,9 +172,9 @@ async def test_a_fault_of_ours_among_calls_fails_the_run_visibly_and_it_goes_on_
         [failed] = [body for body in await bodies(atelier, run_id) if isinstance(body, RunFailed)]
         assert (failed.code, failed.message, failed.detail) == ("internal_error", "ValueError: odd", "ValueError: odd")
         assert "Internal error" in failed.words
-        await atelier.runs.resume(run_id)
+        await atelier.runs.steering.resume(run_id)
         assert (await ended(atelier, run_id)).status is RunStatus.COMPLETED
-        assert atelier.runs.active(workflow_id) is None
+        assert atelier.runs.live.alive.get(workflow_id) is None
 
 
 async def test_a_fault_in_a_sub_agent_ends_it_and_its_parent_is_told(open_atelier: Opener) -> None:
@@ -217,7 +217,7 @@ async def test_a_sub_agent_that_waits_for_its_parent_can_be_paused(open_atelier:
                 "Helper"
             ].status is not RunStatus.AWAITING_PARENT:
                 await asyncio.sleep(0)
-        await atelier.runs.pause(rows["Helper"].id)
+        await atelier.runs.steering.pause(rows["Helper"].id)
         async with asyncio.timeout(20):
             while (await team_rows(atelier, workflow_id))["Helper"].status is not RunStatus.PAUSED:
                 await asyncio.sleep(0)

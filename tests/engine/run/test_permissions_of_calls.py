@@ -95,13 +95,13 @@ def test_what_the_team_read_asks_before_something_leaves(folder: Path) -> None:
 
 def test_the_protected_names_of_a_command_are_those_of_its_last_judgement(folder: Path) -> None:
     judge, run = Judge(), run_in(folder)
-    assert judge.protected("c") is None
+    assert judge.findings.protected.get("c") is None
     judged(run, "run_command", judge, command="cp a .git/hooks/pre-commit", modifies_files=True)
-    found = judge.protected("c")
+    found = judge.findings.protected.get("c")
     assert found is not None
     assert ".git" in found.about
     judge.begin()
-    assert judge.protected("c") is None
+    assert judge.findings.protected.get("c") is None
 
 
 @pytest.mark.parametrize(("path", "reads", "writes"), [

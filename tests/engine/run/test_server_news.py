@@ -38,7 +38,7 @@ class Servers:
         self.now: tuple[ServerProblem, ...] = ()
         self.first: tuple[ServerProblem, ...] | None = None
         self.looks = 0
-        monkeypatch.setattr(atelier.runs._env, "server_problems", self._look)
+        monkeypatch.setattr(atelier.runs.env, "server_problems", self._look)
 
     async def _look(self, servers: Sequence[str]) -> tuple[ServerProblem, ...]:
         self.looks += 1

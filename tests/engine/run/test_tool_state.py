@@ -35,7 +35,7 @@ async def test_the_scope_of_memories_outlives_the_process(open_atelier: Opener) 
     model = ScriptedModel([calls(adding), "Done."])
     async with open_atelier(model) as atelier:
         (asked,) = await atelier.questions.pending()
-        await atelier.runs.answer_question(asked.id, QuestionStatus.ANSWERED, text="yes")
+        await atelier.runs.answering.answer_question(asked.id, QuestionStatus.ANSWERED, text="yes")
         await atelier.runs.wait(run_id)
         events = await atelier.repos.journal.events(run_id)
         assert [event.body.state for event in events if isinstance(event.body, ToolCallFinished)] == [{"workflow_id": None}, None, None]

@@ -160,8 +160,8 @@ async def test_a_message_that_waits_keeps_its_attachments_and_gives_them_back(op
     async with open_atelier(ScriptedModel(["one"], gate=gate)) as atelier:
         busy = await Busy(atelier, gate).begin()
         await atelier.runs.send(busy.workflow_id, "Later", attachments=[text_file("a.txt", "blue")], strategy=Dispatch.QUEUE)
-        [waiting] = await atelier.runs.queued(busy.workflow_id)
-        back = await atelier.runs.take_back_queued(busy.workflow_id, waiting.message_id)
+        [waiting] = await atelier.runs.waiting.list(busy.workflow_id)
+        back = await atelier.runs.waiting.take_back(busy.workflow_id, waiting.message_id)
         assert [(each.name, each.text) for each in back.attachments] == [("a.txt", "blue")]
         await busy.answer()
 

@@ -51,12 +51,12 @@ async def waited_for(atelier: Atelier, workflow_id: str, run_id: str) -> None:
 
 
 async def read_what_waits(atelier: Atelier, workflow_id: str, run_id: str) -> None:
-    assert await atelier.runs.queued(workflow_id) == ()
+    assert await atelier.runs.waiting.list(workflow_id) == ()
 
 
 async def resumed(atelier: Atelier, workflow_id: str, run_id: str) -> None:
     with pytest.raises(ConflictError):  # it is at work already
-        await atelier.runs.resume(run_id)
+        await atelier.runs.steering.resume(run_id)
 
 
 @pytest.fixture

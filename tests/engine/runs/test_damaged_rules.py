@@ -32,7 +32,7 @@ async def deny(atelier: Atelier, text: str = DENIED) -> None:
 
 async def start_of_the_window(atelier: Atelier, run_id: str) -> None:
     await answer(atelier, run_id)
-    await atelier.runs.interrupt(run_id, "program")
+    await atelier.runs.live.interrupt(run_id, "program")
     await atelier.runs.recovery.resume_all()
 
 
@@ -49,10 +49,10 @@ async def test_a_run_that_nobody_has_in_memory(
             await goes_on(atelier, run_id)
         assert (await atelier.runs.wait(run_id)).status in (RunStatus.INTERRUPTED, RunStatus.PAUSED)
         with pytest.raises(StorageError, match="no agent begins to work"):
-            await atelier.runs.resume(run_id)
+            await atelier.runs.steering.resume(run_id)
         await atelier.data.remove_damaged()
         await deny(atelier)
-        await atelier.runs.resume(run_id)
+        await atelier.runs.steering.resume(run_id)
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
         assert not (tmp_path / "work" / "seen").exists()
 
@@ -70,6 +70,6 @@ async def test_a_sub_agent_that_is_answered_alone(open_atelier: Opener, tmp_path
         assert (await atelier.runs.wait(run_id)).status is RunStatus.INTERRUPTED
         await atelier.data.remove_damaged()
         await deny(atelier)
-        await atelier.runs.resume(run_id)
+        await atelier.runs.steering.resume(run_id)
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
         assert not (tmp_path / "work" / "seen").exists()

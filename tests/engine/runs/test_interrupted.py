@@ -41,7 +41,7 @@ async def killed(atelier: Atelier) -> None:
     async def nothing(*given: object) -> None:
         return None
 
-    atelier.runs._runs.mark_interrupted = nothing  # type: ignore[assignment]
+    atelier.runs.live.mark_interrupted = nothing  # type: ignore[assignment]
 
 
 async def ended_by(atelier: Atelier, run_id: str) -> list[str | None]:
@@ -52,12 +52,12 @@ async def test_an_interrupted_run_keeps_what_was_received_and_goes_on(open_ateli
     model = ScriptedModel(["an answer that never ends", "Done."], gate=asyncio.Event())
     async with open_atelier(model) as atelier:
         workflow_id, run_id, seen = await at_work(atelier)
-        await atelier.runs.interrupt(run_id)
+        await atelier.runs.live.interrupt(run_id)
         row = await atelier.repos.runs.get(run_id)
         assert row.status is RunStatus.INTERRUPTED
         assert not row.status.final
         assert (await atelier.workflows.get(workflow_id)).status is WorkflowStatus.INTERRUPTED
-        assert atelier.runs.active(workflow_id) == run_id
+        assert atelier.runs.live.alive.get(workflow_id) == run_id
         assert seen.events[-1].data == {"status": "interrupted", "ended": "command"}
         assert (await standing(atelier, run_id)).data == {"status": "interrupted"}
         [cut] = await bodies(atelier, run_id, "reply_cut_off")
@@ -66,7 +66,7 @@ async def test_an_interrupted_run_keeps_what_was_received_and_goes_on(open_ateli
         assert told.details == {"ended": "command"}
         assert model.gate is not None
         model.gate.set()
-        await atelier.runs.resume(run_id)
+        await atelier.runs.steering.resume(run_id)
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
         assert (await atelier.workflows.get(workflow_id)).status is WorkflowStatus.COMPLETED
 
@@ -84,11 +84,11 @@ async def test_the_end_of_the_program_is_written_down_and_the_next_start_goes_on
 async def test_a_run_whose_command_a_person_ended_waits_for_a_resume(open_atelier: Opener) -> None:
     async with open_atelier(stuck()) as atelier:
         _, run_id, _ = await at_work(atelier)
-        await atelier.runs.interrupt(run_id, "command")
+        await atelier.runs.live.interrupt(run_id, "command")
     async with open_atelier(["here"]) as atelier:
         assert await atelier.runs.recovery.resume_all() == []
         assert await ended_by(atelier, run_id) == ["command"]
-        await atelier.runs.resume(run_id)
+        await atelier.runs.steering.resume(run_id)
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
 
 
@@ -138,7 +138,7 @@ async def test_a_team_is_interrupted_as_one_and_resumed_from_its_root(open_ateli
         assert {name: row.status.value for name, row in rows.items()} == dict.fromkeys(rows, "interrupted")
         assert len(rows) == 3
         assert (await atelier.workflows.get(workflow_id)).status is WorkflowStatus.INTERRUPTED
-        await atelier.runs.resume(run_id)
+        await atelier.runs.steering.resume(run_id)
         async with asyncio.timeout(20):
             assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
         assert {row.status for row in await atelier.repos.runs.list(workflow_id)} == {RunStatus.COMPLETED}
@@ -148,7 +148,7 @@ async def test_a_message_lets_it_go_on(open_atelier: Opener) -> None:
     model = ScriptedModel(["an answer that never ends", "First.", "Second."], gate=asyncio.Event())
     async with open_atelier(model) as atelier:
         workflow_id, run_id, _ = await at_work(atelier)
-        await atelier.runs.interrupt(run_id)
+        await atelier.runs.live.interrupt(run_id)
         assert model.gate is not None
         model.gate.set()
         assert await atelier.runs.send(workflow_id, "and then?") == run_id
@@ -163,10 +163,10 @@ async def test_a_stepping_run_still_waits_for_its_person_at_each_step(open_ateli
         workflow_id = (await atelier.workflows.create("w")).id
         run_id = await atelier.runs.send(workflow_id, "go", agent=agent(), mode=RunMode.STEPPING)
         await seen.until(ChunkType.RUN_STATUS, status="paused")
-        await atelier.runs.step(run_id)
+        await atelier.runs.steering.step(run_id)
         await seen.until(ChunkType.TOKEN)
-        await atelier.runs.interrupt(run_id)
-        await atelier.runs.resume(run_id)
+        await atelier.runs.live.interrupt(run_id)
+        await atelier.runs.steering.resume(run_id)
         resumed = (await bodies(atelier, run_id, "run_resumed"))[-1]
         assert isinstance(resumed, RunResumed)
         assert resumed.steps == 1
@@ -186,7 +186,7 @@ async def test_the_same_message_is_sent_once_whoever_sends_it_again(open_atelier
 async def test_the_state_follows_from_the_journal(open_atelier: Opener) -> None:
     async with open_atelier(stuck()) as atelier:
         workflow_id, run_id, _ = await at_work(atelier)
-        await atelier.runs.interrupt(run_id)
+        await atelier.runs.live.interrupt(run_id)
         events = await run_events(atelier.repos, run_id)
         state = fold(events)
         assert state is not None
@@ -220,5 +220,5 @@ async def test_no_start_takes_up_a_copy_of_an_interrupted_run(open_atelier: Open
         assert row.status is RunStatus.PAUSED
         assert (await atelier.workflows.get(copy_id)).status is WorkflowStatus.PAUSED
         assert model.requests == []
-        await atelier.runs.resume(row.id)
+        await atelier.runs.steering.resume(row.id)
         assert (await atelier.runs.wait(row.id)).status is RunStatus.COMPLETED

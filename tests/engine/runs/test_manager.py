@@ -99,9 +99,9 @@ async def test_question_waits_across_a_restart_and_is_answered_once(open_atelier
         assert await atelier.runs.recovery.resume_all() == []
         (question,) = await atelier.questions.pending()
         assert question.spec.question == "Which colour?"
-        await atelier.runs.answer_question(question.id, QuestionStatus.ANSWERED, text="blue")
+        await atelier.runs.answering.answer_question(question.id, QuestionStatus.ANSWERED, text="blue")
         with pytest.raises(ConflictError):
-            await atelier.runs.answer_question(question.id, QuestionStatus.ANSWERED, text="red")
+            await atelier.runs.answering.answer_question(question.id, QuestionStatus.ANSWERED, text="red")
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
         assert await atelier.questions.pending() == []
     result = model.requests[0].messages[-1]
@@ -113,9 +113,9 @@ async def test_two_questions_of_one_reply_are_both_asked_and_both_awaited(open_a
         _, run_id = await start(atelier)
         await atelier.runs.wait(run_id)
         first, second = await atelier.questions.pending()
-        await atelier.runs.answer_question(first.id, QuestionStatus.SKIPPED)
+        await atelier.runs.answering.answer_question(first.id, QuestionStatus.SKIPPED)
         assert (await atelier.runs.wait(run_id)).status is RunStatus.AWAITING_USER
-        await atelier.runs.answer_question(second.id, QuestionStatus.ANSWERED, text="yes")
+        await atelier.runs.answering.answer_question(second.id, QuestionStatus.ANSWERED, text="yes")
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
 
 
@@ -140,7 +140,7 @@ async def test_cancel_in_the_middle_of_a_reply_keeps_the_partial_and_is_quick(op
         assert row.status is RunStatus.CANCELLED
         messages = await atelier.repos.messages.page(workflow_id)
         assert [message.content for message in messages if message.kind == "cut_off"] == ["a long answer th"]
-        assert atelier.runs.active(workflow_id) is None
+        assert atelier.runs.live.alive.get(workflow_id) is None
         assert took < 5, "a bound that only a hang breaks; the real figure is in the bench"
 
 
@@ -240,7 +240,7 @@ async def test_silent_message_is_read_with_the_next_request(open_atelier: Opener
         await atelier.runs.send(workflow_id, "for your information", strategy=Dispatch.SILENT)
         assert len(model.requests) == 1
         (question,) = await atelier.questions.pending()
-        await atelier.runs.answer_question(question.id, QuestionStatus.ANSWERED, text="x")
+        await atelier.runs.answering.answer_question(question.id, QuestionStatus.ANSWERED, text="x")
         await atelier.runs.wait(run_id)
     assert model.requests[1].messages[-1].content == "for your information"
 
@@ -254,11 +254,11 @@ async def test_pause_holds_at_the_border_of_a_step(open_atelier: Opener) -> None
         await seen.until(ChunkType.RUN_STATUS, status="processing")
         while not model.requests:
             await asyncio.sleep(0)
-        await atelier.runs.pause(run_id)
+        await atelier.runs.steering.pause(run_id)
         gate.set()
         assert (await atelier.runs.wait(run_id)).status is RunStatus.PAUSED
         assert "tool_start" not in seen.kinds()
-        await atelier.runs.resume(run_id)
+        await atelier.runs.steering.resume(run_id)
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
 
 
@@ -269,10 +269,10 @@ async def test_stepping_takes_one_step_at_a_time(open_atelier: Opener) -> None:
         assert (await atelier.runs.wait(run_id)).status is RunStatus.PAUSED
         for expected in (["usage"], ["tool_start", "tool_end"]):
             before = len(seen.kinds())
-            await atelier.runs.resume(run_id, steps=1)
+            await atelier.runs.steering.resume(run_id, steps=1)
             assert (await atelier.runs.wait(run_id)).status is RunStatus.PAUSED
             assert [kind for kind in seen.kinds()[before:] if kind != "run_status"] == expected
-        await atelier.runs.resume(run_id, mode=RunMode.AUTO)
+        await atelier.runs.steering.resume(run_id, mode=RunMode.AUTO)
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
 
 
@@ -292,7 +292,7 @@ async def test_finish_at_a_limit_asks_for_a_last_answer_without_tools(open_ateli
     async with open_atelier(model) as atelier:
         _, run_id = await start(atelier, agent=agent(budget=Budget(max_tool_calls=1)))
         assert (await atelier.runs.wait(run_id)).status is RunStatus.PAUSED
-        await atelier.runs.resume(run_id, finish=True)
+        await atelier.runs.steering.resume(run_id, finish=True)
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
     assert model.requests[1].tools == ()
 
@@ -429,7 +429,7 @@ async def test_run_that_was_cut_off_goes_on_after_a_restart(open_atelier: Opener
         await seen.until(ChunkType.TOKEN)
     model = ScriptedModel(["two"])
     async with open_atelier(model) as atelier:
-        assert atelier.runs.active(workflow_id) == run_id
+        assert atelier.runs.live.alive.get(workflow_id) == run_id
         assert await atelier.runs.recovery.resume_all() == [run_id]
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
     assert [message.role.value for message in model.requests[0].messages] == ["system", "user", "assistant", "tool"]
@@ -460,7 +460,7 @@ async def test_replay_gives_the_durable_stream_again(open_atelier: Opener) -> No
         workflow_id, run_id = await start(atelier)
         await atelier.runs.wait(run_id)
         (question,) = await atelier.questions.pending()
-        await atelier.runs.answer_question(question.id, QuestionStatus.ANSWERED, text="x")
+        await atelier.runs.answering.answer_question(question.id, QuestionStatus.ANSWERED, text="x")
         await atelier.runs.wait(run_id)
         await atelier.runs.wait(await atelier.runs.send(workflow_id, "more", agent=agent()))
         replayed = [event async for event in atelier.runs.replay(workflow_id)]
@@ -497,7 +497,7 @@ async def test_fork_in_the_middle_of_a_run_is_paused(open_atelier: Opener) -> No
         assert copy.status is RunStatus.PAUSED
         assert copy.created_at == over.created_at
         assert copy.elapsed_ms <= over.elapsed_ms, "the time since then is nobody's work"
-        await atelier.runs.resume(forked.head_run_id)
+        await atelier.runs.steering.resume(forked.head_run_id)
         assert (await atelier.runs.wait(forked.head_run_id)).status is RunStatus.COMPLETED
 
 
@@ -511,7 +511,7 @@ async def test_fork_at_a_reply_makes_its_calls_afresh(open_atelier: Opener) -> N
         forked = await atelier.runs.fork(workflow_id, at=replied.stream_from)
         assert forked.head_run_id is not None
         assert [type(event.body) for event in await run_events(atelier.repos, forked.head_run_id)][-2:] == [ModelReplied, RunPaused]
-        await atelier.runs.resume(forked.head_run_id)
+        await atelier.runs.steering.resume(forked.head_run_id)
         assert (await atelier.runs.wait(forked.head_run_id)).status is RunStatus.COMPLETED
         assert [task.name for task in await atelier.tasks.list(forked.id)] == ["once"]
 
@@ -574,9 +574,9 @@ async def test_steering_a_run_that_is_over_says_so(open_atelier: Opener) -> None
         _, run_id = await start(atelier)
         await atelier.runs.wait(run_id)
         with pytest.raises(ConflictError, match="ended"):
-            await atelier.runs.pause(run_id)
+            await atelier.runs.steering.pause(run_id)
         with pytest.raises(ConflictError, match="ended"):
-            await atelier.runs.resume(run_id)
+            await atelier.runs.steering.resume(run_id)
         await atelier.runs.cancel(run_id)
         assert (await atelier.repos.runs.get(run_id)).status is RunStatus.COMPLETED
 

@@ -183,7 +183,7 @@ async def test_a_change_while_a_call_is_judged(
             outcome
         ]
         if asked:
-            await atelier.runs.decide_approval(asked[0].id, Decision(status=ApprovalStatus.APPROVED))
+            await atelier.runs.answering.decide_approval(asked[0].id, Decision(status=ApprovalStatus.APPROVED))
             await atelier.runs.wait(run_id)
             assert (tmp_path / "work" / "seen").exists()
 
@@ -220,10 +220,10 @@ async def test_a_yes_that_was_given_before_does_not_stand_against_a_later_no(ope
         run_id = await begun(atelier, tmp_path / "work", ApprovalMode.MANUAL)
         await atelier.runs.wait(run_id)
         [asked] = await atelier.approvals.pending()
-        await atelier.runs.pause(run_id)
-        await atelier.runs.decide_approval(asked.id, Decision(status=ApprovalStatus.APPROVED))
+        await atelier.runs.steering.pause(run_id)
+        await atelier.runs.answering.decide_approval(asked.id, Decision(status=ApprovalStatus.APPROVED))
         await forbid(atelier, "", run_id)
-        await atelier.runs.resume(run_id)
+        await atelier.runs.steering.resume(run_id)
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
         assert not (tmp_path / "work" / "seen").exists()
 
@@ -233,7 +233,7 @@ async def test_a_failed_run_that_is_taken_up_again_is_bound_by_the_rules_of_now(
         run_id = await begun(atelier, tmp_path / "work")
         assert (await atelier.runs.wait(run_id)).status is RunStatus.ERROR
         await forbid(atelier, "", run_id)
-        await atelier.runs.resume(run_id)
+        await atelier.runs.steering.resume(run_id)
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
         assert not (tmp_path / "work" / "seen").exists()
 
@@ -259,7 +259,7 @@ async def test_a_call_that_was_cut_off_is_not_made_again_against_a_rule(open_ate
         await atelier.runs.wait(run_id)
     async with open_atelier(["done"]) as atelier:
         await atelier.permissions.add(PermissionRule(text="read_file(.env)", action=Action.DENY))
-        await atelier.runs.resume(run_id)
+        await atelier.runs.steering.resume(run_id)
         await atelier.runs.wait(run_id)
         [end] = await bodies(atelier, run_id, "tool_call_finished")
         assert (end.code, "secret" in end.model_dump_json()) == ("denied", False)
@@ -338,17 +338,17 @@ async def test_a_change_while_a_turn_begins(
 
 async def answer(atelier: Atelier, run_id: str) -> None:
     [asked] = await atelier.repos.questions.pending()
-    await atelier.runs.answer_question(asked.id, QuestionStatus.ANSWERED, text="blue")
+    await atelier.runs.answering.answer_question(asked.id, QuestionStatus.ANSWERED, text="blue")
 
 
 async def redirect(atelier: Atelier, run_id: str) -> None:
-    await atelier.runs.message(run_id, "Do it now.", Dispatch.REDIRECT)
+    await atelier.runs.steering.message(run_id, "Do it now.", Dispatch.REDIRECT)
 
 
 async def take_up(atelier: Atelier, run_id: str) -> None:
-    await atelier.runs.pause(run_id)
+    await atelier.runs.steering.pause(run_id)
     await answer(atelier, run_id)
-    await atelier.runs.resume(run_id)
+    await atelier.runs.steering.resume(run_id)
 
 
 @pytest.mark.skipif(not sandbox.available(), reason="without a sandbox every command asks")

@@ -162,7 +162,7 @@ async def test_sender_who_gives_up_leaves_a_run_that_is_driven(open_atelier: Ope
         gate.open.set()
         with pytest.raises(asyncio.CancelledError):
             await sending
-        run_id = atelier.runs.active(workflow.id)
+        run_id = atelier.runs.live.alive.get(workflow.id)
         assert run_id is not None
         assert (await ended(atelier, run_id)).status is RunStatus.COMPLETED
 
@@ -172,7 +172,7 @@ async def test_question_is_answered_by_the_first_of_two_and_cancel_keeps_one_end
         workflow_id, run_id = await start(atelier)
         await ended(atelier, run_id)
         (question,) = await atelier.questions.pending()
-        answers = [atelier.runs.answer_question(question.id, QuestionStatus.ANSWERED, text=text) for text in ("a", "b")]
+        answers = [atelier.runs.answering.answer_question(question.id, QuestionStatus.ANSWERED, text=text) for text in ("a", "b")]
         results = await asyncio.gather(*answers, atelier.runs.cancel(run_id), return_exceptions=True)
         assert ConflictError in [type(result) for result in results]
         kept = await bodies(atelier, run_id)
@@ -187,7 +187,7 @@ async def test_interrupt_and_answer_at_once_close_the_question_once(open_atelier
         (question,) = await atelier.questions.pending()
         await asyncio.gather(
             atelier.runs.send(workflow_id, "never mind", strategy=Dispatch.REDIRECT),
-            atelier.runs.answer_question(question.id, QuestionStatus.ANSWERED, text="a"),
+            atelier.runs.answering.answer_question(question.id, QuestionStatus.ANSWERED, text="a"),
             return_exceptions=True,
         )
         await ended(atelier, run_id)
@@ -199,7 +199,7 @@ async def test_two_resumes_raise_a_limit_once(open_atelier: Opener) -> None:
         _, run_id = await start(atelier, agent=agent(max_tool_iterations=1))
         await ended(atelier, run_id)
         results = await asyncio.gather(
-            *(atelier.runs.resume(run_id, raise_limits={"iterations": 1}) for _ in range(2)),  # type: ignore[dict-item]
+            *(atelier.runs.steering.resume(run_id, raise_limits={"iterations": 1}) for _ in range(2)),  # type: ignore[dict-item]
             return_exceptions=True,
         )
         assert [type(result) for result in results].count(ConflictError) == 1
@@ -216,13 +216,13 @@ async def test_pause_during_a_call_that_asks_holds_the_run_after_the_answer(open
         pausing = Gate(atelier, lambda event: event.body.type == "question_asked")
         gate.set()
         await pausing.reached.wait()
-        await atelier.runs.pause(run_id)
+        await atelier.runs.steering.pause(run_id)
         pausing.open.set()
         assert (await ended(atelier, run_id)).status is RunStatus.PAUSED
         (question,) = await atelier.questions.pending()
-        await atelier.runs.answer_question(question.id, QuestionStatus.ANSWERED, text="x")
+        await atelier.runs.answering.answer_question(question.id, QuestionStatus.ANSWERED, text="x")
         assert (await ended(atelier, run_id)).status is RunStatus.PAUSED
-        await atelier.runs.resume(run_id)
+        await atelier.runs.steering.resume(run_id)
         assert (await ended(atelier, run_id)).status is RunStatus.COMPLETED
 
 
@@ -233,8 +233,8 @@ async def test_pause_that_has_not_come_yet_is_taken_back(open_atelier: Opener) -
         _, run_id = await start(atelier)
         while not model.requests:
             await asyncio.sleep(0)
-        await atelier.runs.pause(run_id)
-        await atelier.runs.resume(run_id)
+        await atelier.runs.steering.pause(run_id)
+        await atelier.runs.steering.resume(run_id)
         gate.set()
         assert (await ended(atelier, run_id)).status is RunStatus.COMPLETED
 
@@ -279,7 +279,7 @@ async def test_waiting_for_a_slot_is_not_working_time(open_atelier: Opener, cloc
     gate = asyncio.Event()
     model = ScriptedModel(["x", "y"], gate=gate)
     async with open_atelier(model, clock=clock) as atelier:
-        atelier.runs.slots = 1
+        atelier.runs.live.slots.limit = 1
         _, first = await start(atelier)
         _, second = await start(atelier, agent=agent(budget=Budget(max_seconds=5)))
         await turns()
@@ -299,8 +299,8 @@ async def test_full_disk_stops_the_run_says_so_and_lets_it_go_on_later(open_atel
         failed = await seen.until(ChunkType.ERROR)
         assert (failed.data["code"], failed.durable) == ("disk_full", False)
         run_id = events[0].run_id
-        assert atelier.runs.active(events[0].workflow_id) == run_id
-        await atelier.runs.resume(run_id)
+        assert atelier.runs.live.alive.get(events[0].workflow_id) == run_id
+        await atelier.runs.steering.resume(run_id)
         assert (await ended(atelier, run_id)).status is RunStatus.COMPLETED
         durable = [event for event in seen.events if event.durable]
         assert durable == [event async for event in atelier.runs.replay(events[0].workflow_id)]
@@ -335,7 +335,7 @@ async def test_disk_that_fails_in_a_commit_stops_the_run_or_not_as_the_commit_wa
             failed = await seen.until(ChunkType.ERROR)
             assert (failed.data["code"], failed.durable) == ("io", False)
             assert "could not be read or written" in failed.data["message"]
-            await atelier.runs.resume(run_id)
+            await atelier.runs.steering.resume(run_id)
         assert (await ended(atelier, run_id)).status is RunStatus.COMPLETED
         durable = [event for event in seen.events if event.durable]
         assert durable == [event async for event in atelier.runs.replay(events[0].workflow_id)]
@@ -361,7 +361,7 @@ async def test_commit_that_was_kept_although_it_seemed_to_fail_is_not_done_again
         seems_to_fail(atelier, ModelReplied)
         workflow_id, run_id = await start(atelier)
         await ended(atelier, run_id)
-        await atelier.runs.resume(run_id)
+        await atelier.runs.steering.resume(run_id)
         assert (await ended(atelier, run_id)).status is RunStatus.COMPLETED
         model.assert_complete()
         assert [message.content for message in await atelier.repos.messages.page(workflow_id)] == ["hello", "", "two"]
@@ -386,12 +386,12 @@ async def test_pause_that_arrives_while_calls_begin_lets_them_run(open_atelier: 
         gate = Gate(atelier, holds(ToolCallStarted))
         workflow_id, run_id = await start(atelier)
         await gate.reached.wait()
-        await atelier.runs.pause(run_id)
+        await atelier.runs.steering.pause(run_id)
         gate.open.set()
         assert (await ended(atelier, run_id)).status is RunStatus.PAUSED
         (call,) = [body for body in await bodies(atelier, run_id) if isinstance(body, ToolCallFinished)]
         assert call.status is CallStatus.OK
-        await atelier.runs.resume(run_id)
+        await atelier.runs.steering.resume(run_id)
         assert (await ended(atelier, run_id)).status is RunStatus.COMPLETED
         assert [task.name for task in await atelier.tasks.list(workflow_id)] == ["once"]
 
@@ -401,11 +401,11 @@ async def test_calls_do_not_begin_with_the_reply_when_a_pause_is_wanted(open_ate
     async with open_atelier(ScriptedModel([[calculate("c", "6*7")], "done"], gate=answered)) as atelier:
         _, run_id = await start(atelier)
         await turns()
-        await atelier.runs.pause(run_id)
+        await atelier.runs.steering.pause(run_id)
         answered.set()
         assert (await ended(atelier, run_id)).status is RunStatus.PAUSED
         assert [type(body) for body in await bodies(atelier, run_id)][-2:] == [ModelReplied, RunPaused]
-        await atelier.runs.resume(run_id)
+        await atelier.runs.steering.resume(run_id)
         assert (await ended(atelier, run_id)).status is RunStatus.COMPLETED
 
 
@@ -436,7 +436,7 @@ async def test_workflow_that_is_purged_under_its_run_ends_it_quietly(open_atelie
         gate.set()
         async with asyncio.timeout(20):
             await asyncio.wait({waiting})
-        assert atelier.runs.active(workflow_id) is None
+        assert atelier.runs.live.alive.get(workflow_id) is None
         with pytest.raises(NotFoundError):
             await atelier.runs.send(workflow_id, "hello", agent=agent())
 
@@ -472,9 +472,9 @@ async def test_failed_run_that_is_tried_again_is_the_active_one(open_atelier: Op
     async with open_atelier(model) as atelier:
         workflow_id, run_id = await start(atelier)
         assert (await ended(atelier, run_id)).status is RunStatus.ERROR
-        assert atelier.runs.active(workflow_id) is None
-        await atelier.runs.resume(run_id)
-        assert atelier.runs.active(workflow_id) == run_id
+        assert atelier.runs.live.alive.get(workflow_id) is None
+        await atelier.runs.steering.resume(run_id)
+        assert atelier.runs.live.alive.get(workflow_id) == run_id
         gate.set()
         assert (await ended(atelier, run_id)).status is RunStatus.COMPLETED
 
@@ -504,11 +504,11 @@ async def test_paused_fork_is_the_active_run_of_its_workflow(open_atelier: Opene
         await ended(atelier, run_id)
         last = (await atelier.repos.workflows.get(workflow_id)).stream_seq
         forked = await atelier.runs.fork(workflow_id, at=last)
-        assert atelier.runs.active(forked.id) == forked.head_run_id
+        assert atelier.runs.live.alive.get(forked.id) == forked.head_run_id
         original, copied = await atelier.questions.pending()
         assert {original.workflow_id, copied.workflow_id} == {workflow_id, forked.id}
         mine = copied if copied.workflow_id == forked.id else original
-        await atelier.runs.answer_question(mine.id, QuestionStatus.ANSWERED, text="x")
+        await atelier.runs.answering.answer_question(mine.id, QuestionStatus.ANSWERED, text="x")
         assert len(await atelier.questions.pending()) == 1
 
 

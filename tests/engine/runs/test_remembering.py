@@ -151,7 +151,7 @@ async def test_a_cap_without_room_and_the_names_request_beside_it(open_atelier: 
         await asyncio.gather(*atelier.runs.titles._asking)
         assert len(model.requests) == 1
         with pytest.raises(UsageError, match="no room"):
-            await atelier.memories.ask(workflow_id)
+            await atelier.runs.remembering.ask(workflow_id)
 
 
 async def test_the_request_is_bounded_whatever_was_said(open_atelier: Opener) -> None:
@@ -223,7 +223,7 @@ async def test_stop_and_the_end_of_the_program_give_it_up(open_atelier: Opener) 
     model = ScriptedModel(["The T3.", facts(), "The T3.", facts()])
     async with open_atelier(model) as atelier:
         atelier.runs.remembering.watch()
-        for stop in (atelier.runs.cancel, atelier.memories.stop_looking):
+        for stop in (atelier.runs.cancel, atelier.runs.remembering.stop):
             told: list[str] = []
             unsubscribe = atelier.bus.on_changed(lambda topic, id, told=told: told.append(id) if topic == "memory" else None)  # type: ignore[misc]
             model.gate = None
@@ -233,10 +233,10 @@ async def test_stop_and_the_end_of_the_program_give_it_up(open_atelier: Opener) 
             await begun(model, requests + 1)
             model.gate = asyncio.Event()
             await begun(model, requests + 2)
-            assert [each.turn_id for each in await atelier.memories.looking([run_id])] == [run_id]
+            assert [each.turn_id for each in await atelier.runs.remembering.looking([run_id])] == [run_id]
             await stop(run_id)
             await asyncio.sleep(0)
-            assert await atelier.memories.looking([run_id]) == []
+            assert await atelier.runs.remembering.looking([run_id]) == []
             assert told == [run_id, run_id], "the screen is told when it begins and when it ends"
             assert await atelier.memories.proposed() == []
             unsubscribe()
@@ -246,24 +246,24 @@ async def test_a_failure_is_said_quietly_and_leaves_the_answer_alone(open_atelie
     async with open_atelier(["The T3.", ProviderError("The server is away.", code="offline"), facts()]) as atelier:
         atelier.runs.remembering.watch()
         workflow_id, run_id = await turn(atelier)
-        [said] = await atelier.memories.looking([run_id])
+        [said] = await atelier.runs.remembering.looking([run_id])
         assert said.error == "The server is away."
         assert [each.kind for each in await atelier.repos.messages.page(workflow_id)] == ["queue", "reply"]
-        assert len(await atelier.memories.ask(workflow_id)) == 1
-        assert await atelier.memories.looking([run_id]) == []
+        assert len(await atelier.runs.remembering.ask(workflow_id)) == 1
+        assert await atelier.runs.remembering.looking([run_id]) == []
 
 
 async def test_a_person_asks_for_it(open_atelier: Opener) -> None:
     async with open_atelier(["The T3.", facts(), "No list here"]) as atelier:
         workflow_id = (await atelier.workflows.create("w")).id
         with pytest.raises(UsageError, match="no finished answer"):
-            await atelier.memories.ask(workflow_id)
+            await atelier.runs.remembering.ask(workflow_id)
         await turn(atelier, "List the trams.", workflow_id)
-        assert [each.content for each in await atelier.memories.ask(workflow_id)] == ["The user lives in Lyon."]
-        assert await atelier.memories.ask(workflow_id) == []
+        assert [each.content for each in await atelier.runs.remembering.ask(workflow_id)] == ["The user lives in Lyon."]
+        assert await atelier.runs.remembering.ask(workflow_id) == []
         await atelier.memories.set_on(workflow_id, False)
         with pytest.raises(AtelierError, match="switched off"):
-            await atelier.memories.ask(workflow_id)
+            await atelier.runs.remembering.ask(workflow_id)
 
 
 @pytest.mark.parametrize(

@@ -137,7 +137,7 @@ class World:
         elif command in ("answer", "skip"):
             status = QuestionStatus.ANSWERED if command == "answer" else QuestionStatus.SKIPPED
             for question in (await self.atelier.questions.pending())[:1]:
-                await runs.answer_question(question.id, status, text="x" if command == "answer" else "")
+                await runs.answering.answer_question(question.id, status, text="x" if command == "answer" else "")
         elif command in ("approve", "edit", "reject"):
             await self._decide(command)
         elif command in ("tell_child", "stop_child", "pause_child", "resume_child", "interrupt_child"):
@@ -151,7 +151,7 @@ class World:
         for request in (await self.atelier.approvals.pending())[:1]:
             status = ApprovalStatus.REJECTED if command == "reject" else ApprovalStatus.APPROVED
             edited = {"operation": "eval", "expression": "7*7"} if command == "edit" and request.tool == "CalculatorTool" else None
-            await self.atelier.runs.decide_approval(
+            await self.atelier.runs.answering.decide_approval(
                 request.id, Decision(status=status, arguments=edited, note="no" if command == "reject" else "")
             )
 
@@ -161,15 +161,15 @@ class World:
             return
         runs, child = self.atelier.runs, children[-1].id
         if command == "tell_child":
-            await runs.answer_child(child, "You may.")
+            await runs.answering.answer_child(child, "You may.")
         elif command == "stop_child":
             await runs.cancel(child)
         elif command == "pause_child":
-            await runs.pause(child)
+            await runs.steering.pause(child)
         elif command == "resume_child":
-            await runs.resume(child, raise_limits={LimitKind.ITERATIONS: 2, LimitKind.TOOL_CALLS: 2})
+            await runs.steering.resume(child, raise_limits={LimitKind.ITERATIONS: 2, LimitKind.TOOL_CALLS: 2})
         else:
-            await runs.message(child, "Do something else.", Dispatch.REDIRECT)
+            await runs.steering.message(child, "Do something else.", Dispatch.REDIRECT)
 
     async def _change_context(self, command: str) -> None:
         head = (await self.atelier.repos.workflows.get(self.workflow_id)).head_run_id
@@ -178,9 +178,9 @@ class World:
             return
         entry = handle.current.conversation[len(self.published) % len(handle.current.conversation)]
         if command == "pin":
-            await self.atelier.runs.pin(self.workflow_id, entry.origin, not entry.pinned)
+            await self.atelier.runs.editing.pin(self.workflow_id, entry.origin, not entry.pinned)
         else:
-            await self.atelier.runs.undo_compaction(self.workflow_id, entry.origin)
+            await self.atelier.runs.editing.undo_compaction(self.workflow_id, entry.origin)
 
     async def _steer(self, command: str) -> None:
         runs = self.atelier.runs
@@ -188,17 +188,17 @@ class World:
         if head is None:
             return
         if command == "pause":
-            await runs.pause(head)
+            await runs.steering.pause(head)
         elif command == "cancel":
             await runs.cancel(head)
         elif command == "resume":
-            await runs.resume(head)
+            await runs.steering.resume(head)
         elif command == "raise":
-            await runs.resume(head, raise_limits={LimitKind.ITERATIONS: 2, LimitKind.TOOL_CALLS: 2})
+            await runs.steering.resume(head, raise_limits={LimitKind.ITERATIONS: 2, LimitKind.TOOL_CALLS: 2})
         elif command == "finish":
-            await runs.resume(head, finish=True)
+            await runs.steering.resume(head, finish=True)
         else:
-            await runs.resume(head, mode=RunMode.STEPPING, steps=1)
+            await runs.steering.resume(head, mode=RunMode.STEPPING, steps=1)
 
     async def _send(self, strategy: Dispatch) -> None:
         config = agent(
@@ -242,7 +242,7 @@ async def check(world: World) -> None:
         await check_family(atelier, row, rows, events)
     alive = [row.id for row in rows if not row.status.final and row.parent_run_id is None]
     assert len(alive) <= 1
-    assert atelier.runs.active(world.workflow_id) == (alive[0] if alive else None)
+    assert atelier.runs.live.alive.get(world.workflow_id) == (alive[0] if alive else None)
     workflow = await atelier.repos.workflows.get(world.workflow_id)
     replayed = [event async for event in atelier.runs.replay(world.workflow_id)]
     assert [event.seq for event in replayed] == list(range(1, workflow.stream_seq + 1))

@@ -120,7 +120,7 @@ async def test_several_at_once_stay_within_the_cap_of_the_run(open_atelier: Open
     used = ChatReply(content="Isolating the tools", usage=Usage(tokens_input=600, tokens_output=100))
     async with open_atelier([ChatReply(content="Done.", usage=Usage(tokens_input=100, tokens_output=20)), *[used] * 9]) as atelier:
         row = await turn(atelier, budget=Budget(max_tokens=4000))
-        asked = await asyncio.gather(*(atelier.workflows.suggest_title(row.id) for _ in range(9)), return_exceptions=True)
+        asked = await asyncio.gather(*(atelier.runs.titles.suggest(row.id) for _ in range(9)), return_exceptions=True)
         refused = [each for each in asked if isinstance(each, UsageError)]
         assert 0 < len(refused) < 9
         usage = (await atelier.workflows.get(row.id)).usage
@@ -144,11 +144,11 @@ async def test_a_person_asks_for_a_title_and_keeps_it(open_atelier: Opener) -> N
     async with open_atelier(["Done.", TITLE, "Two\nlines"]) as atelier:
         workflow = await atelier.workflows.create("Old")
         with pytest.raises(UsageError, match="no messages yet"):
-            await atelier.workflows.suggest_title(workflow.id)
+            await atelier.runs.titles.suggest(workflow.id)
         await turn(atelier, workflow.id)
-        taken = await atelier.workflows.suggest_title(workflow.id)
+        taken = await atelier.runs.titles.suggest(workflow.id)
         assert (taken.name, taken.named_by) == ("Isolating the tools", "person")
-        poor = await atelier.workflows.suggest_title(workflow.id)
+        poor = await atelier.runs.titles.suggest(workflow.id)
         assert poor.name == WORDS
 
 

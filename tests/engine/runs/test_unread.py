@@ -51,7 +51,7 @@ async def over(atelier: Atelier, workflow_id: str, run_id: str) -> None:
     assert not await atelier.repos.runs.alive()
     assert not await atelier.questions.pending()
     assert not await atelier.approvals.pending()
-    assert atelier.runs.active(workflow_id) is None
+    assert atelier.runs.live.alive.get(workflow_id) is None
 
 
 @pytest.mark.parametrize("waits", WAITS)
@@ -63,7 +63,7 @@ async def test_a_run_without_its_events_is_ended_and_the_workflow_goes_on(
     async with open_atelier(["Blue it is."]) as atelier:
         seen = Recorder(atelier)
         with pytest.raises(StorageError, match=r"is missing|as it was written"):
-            await atelier.runs.resume(run_id)
+            await atelier.runs.steering.resume(run_id)
         await atelier.workflows.stop(workflow_id)
         await over(atelier, workflow_id, run_id)
         await seen.until(ChunkType.WORKFLOW_COMPLETE, status="cancelled")

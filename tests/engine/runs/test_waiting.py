@@ -37,10 +37,10 @@ class Busy:
             return (await self.atelier.runs.wait(run_id or self.run_id)).status
 
     async def queue(self) -> list[str]:
-        return [each.content for each in await self.atelier.runs.queued(self.workflow_id)]
+        return [each.content for each in await self.atelier.runs.waiting.list(self.workflow_id)]
 
     async def ids(self) -> list[str]:
-        return [each.message_id for each in await self.atelier.runs.queued(self.workflow_id)]
+        return [each.message_id for each in await self.atelier.runs.waiting.list(self.workflow_id)]
 
     async def shown(self) -> list[str]:
         return [entry.message.content for entry in await self.atelier.workflows.transcript(self.workflow_id)]
@@ -70,14 +70,14 @@ async def test_it_is_edited_moved_and_taken_back(open_atelier: Opener) -> None:
     async with open_atelier(model) as atelier:
         busy = await Busy(atelier, gate, "a", "b", "c").begin()
         a, b, c = await busy.ids()
-        await atelier.runs.edit_queued(busy.workflow_id, a, "A, better")
-        await atelier.runs.move_queued(busy.workflow_id, c, 0)
-        assert (await atelier.runs.take_back_queued(busy.workflow_id, b)).content == "b"
+        await atelier.runs.waiting.edit(busy.workflow_id, a, "A, better")
+        await atelier.runs.waiting.move(busy.workflow_id, c, 0)
+        assert (await atelier.runs.waiting.take_back(busy.workflow_id, b)).content == "b"
         assert await busy.queue() == ["c", "A, better"]
         with pytest.raises(UsageError):
-            await atelier.runs.edit_queued(busy.workflow_id, a, "  ")
+            await atelier.runs.waiting.edit(busy.workflow_id, a, "  ")
         with pytest.raises(ConflictError):
-            await atelier.runs.edit_queued(busy.workflow_id, b, "too late")
+            await atelier.runs.waiting.edit(busy.workflow_id, b, "too late")
         await busy.answer()
         assert await busy.shown() == ["hello", "one", "c", "two", "A, better", "three"]
         assert asked(model, 2)[-1] == "A, better"
@@ -129,7 +129,7 @@ async def test_they_survive_a_restart_and_can_be_taken_back_then(open_atelier: O
     async with open_atelier([]) as atelier:
         busy.atelier = atelier
         first, _second = await busy.ids()
-        await atelier.runs.take_back_queued(busy.workflow_id, first)
+        await atelier.runs.waiting.take_back(busy.workflow_id, first)
         assert await busy.queue() == ["b"]
     async with open_atelier([]) as atelier:
         busy.atelier = atelier
@@ -180,9 +180,9 @@ async def test_a_copy_and_an_import_have_what_waits(open_atelier: Opener) -> Non
         busy = await Busy(atelier, gate, "a").begin()
         await atelier.runs.cancel(busy.run_id)
         copy = await atelier.workflows.duplicate(busy.workflow_id)
-        assert [each.content for each in await atelier.runs.queued(copy.id)] == ["a"]
+        assert [each.content for each in await atelier.runs.waiting.list(copy.id)] == ["a"]
         fork = await atelier.runs.fork(busy.workflow_id, (await atelier.workflows.get(busy.workflow_id)).stream_seq)
-        assert [each.content for each in await atelier.runs.queued(fork.id)] == ["a"]
+        assert [each.content for each in await atelier.runs.waiting.list(fork.id)] == ["a"]
 
 
 async def test_a_note_is_no_message_that_waits(open_atelier: Opener) -> None:

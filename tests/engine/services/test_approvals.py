@@ -44,6 +44,7 @@ class Runs:
         self._repos, self._bus = repos, bus
         self.decided: list[tuple[str, Decision]] = []
         self.narrowing = self.answering = self
+        self.env, self.live = SimpleNamespace(), SimpleNamespace(slots=SimpleNamespace())
 
     async def apply(self) -> None:
         """No run is at work."""

@@ -146,7 +146,7 @@ async def test_a_cut_result_is_shown_before_and_after_and_an_undone_one_as_undon
         assert entry.tokens_before > entry.tokens_after > 0
         assert any(item.cut for request in shown for item in request.items)
         assert cut.can_undo
-        await atelier.runs.undo_compaction(workflow.id, cut.origin)
+        await atelier.runs.editing.undo_compaction(workflow.id, cut.origin)
         atelier.environment.gateway = FactoryGateway(lambda config: model, window=50_000)
         await atelier.runs.wait(await atelier.runs.send(workflow.id, "and now whole", agent=agent(tools=("ReportTool",))))
         shown = await inspected(atelier, workflow.id)
@@ -165,7 +165,7 @@ async def test_pins_are_those_of_now_and_survive_the_next_turn(open_atelier: Ope
         assert said.can_pin
         assert not said.pinned
         assert said.origin == f"{run_id}:2"
-        await atelier.runs.pin(workflow_id, said.origin, True)
+        await atelier.runs.editing.pin(workflow_id, said.origin, True)
         second = await atelier.runs.send(workflow_id, "next", agent=agent())
         await atelier.runs.wait(second)
         for each in await inspected(atelier, workflow_id):

@@ -22,6 +22,7 @@ from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.mcp import resolving
+from atelier_desk.tools.registry import PreparedCall
 from tests.engine.conftest import Opener
 from tests.mcp.conftest import Make, PlainServer, alive, plain
 from tests.support.pictures import png
@@ -224,7 +225,7 @@ async def test_definitions_that_cannot_be_used_are_left_out_with_the_reason(open
         assert [name[:26] for name in names] == ["mcp__plain__slow", "mcp__plain__dots_and_space", "mcp__plain__echo"]
         assert all(len(name) <= 64 for name in names)
         # A pattern that takes for ever is left to the server.
-        assert atelier.registry.problem("mcp__plain__slow", {"a": "a" * 40 + "!"}) is None
+        assert isinstance(atelier.registry.prepared("mcp__plain__slow", {"a": "a" * 40 + "!"}), PreparedCall)
         problems = {row.tool: row.problem for row in await atelier.mcp.tools("plain") if row.problem}
         assert set(problems) == {"endless", "outside", "long", "wrong", "deep"}
         await atelier.mcp.stop("plain")
@@ -409,19 +410,19 @@ async def test_the_parts_of_an_address_are_filled_in_with_what_its_server_propos
         assert (found.needs, found.may) == (("owner", "path", "rev"), ("rev",))
         uri = known.uri
         with pytest.raises(UsageError, match="plain needs path"):
-            await atelier.mcp.fill("plain", uri, {"owner": "ada", "path": " "})
+            await atelier.mcp.content.fill("plain", uri, {"owner": "ada", "path": " "})
         with pytest.raises(UsageError, match="has no part x"):
-            await atelier.mcp.fill("plain", uri, {"x": "1"})
+            await atelier.mcp.content.fill("plain", uri, {"x": "1"})
         with pytest.raises(NotFoundError, match="repo://"):
-            await atelier.mcp.fill("plain", "else://{x}", {"x": "1"})
-        whole = await atelier.mcp.fill("plain", uri, {"owner": "ada/../x", "path": "src/a b.py"})
+            await atelier.mcp.content.fill("plain", "else://{x}", {"x": "1"})
+        whole = await atelier.mcp.content.fill("plain", uri, {"owner": "ada/../x", "path": "src/a b.py"})
         assert whole == "repo://ada%2F..%2Fx/src/a%20b.py"
         assert len(server.pids()) == started, "nothing is started before it is needed"
-        assert await atelier.mcp.propose("plain", uri, "owner", "a", {"path": "src"}) == ["ada", "adam"]
+        assert await atelier.mcp.content.propose("plain", uri, "owner", "a", {"path": "src"}) == ["ada", "adam"]
         prepared = await atelier.attachments.mention(replace(found, key=f"plain\0{whole}", needs=()))
         assert (prepared.text, prepared.name) == ("print()", "plain: a%20b.py")
         await atelier.mcp.switch("plain", False)
-        assert await atelier.mcp.propose("plain", uri, "owner", "a", {}) == [], "who types is not told of what went wrong there"
+        assert await atelier.mcp.content.propose("plain", uri, "owner", "a", {}) == [], "who types is not told of what went wrong there"
 
 
 def told_of_servers(events: list[Any]) -> list[dict[str, Any]]:

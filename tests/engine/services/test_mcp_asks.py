@@ -220,7 +220,7 @@ async def test_caps_of_the_run_hold_for_a_servers_request_too(open_atelier: Open
         if era == "older":
             assert "no room" in seen[0]
             return
-        await atelier.runs.resume(run_id)
+        await atelier.runs.steering.resume(run_id)
         assert (await result(atelier, run_id))["text"] == "think: done"
 
 
@@ -348,6 +348,6 @@ async def test_an_imported_workflow_makes_no_call_again_that_nobody_here_was_ask
         (row,) = await atelier.repos.runs.list(copy.id)
         assert row.status is RunStatus.PAUSED
         assert (await atelier.workflows.get(copy.id)).pending_questions == 0
-        await atelier.runs.resume(row.id)
+        await atelier.runs.steering.resume(row.id)
         assert (await result(atelier, row.id))["code"] == "imported"
         assert seen == []

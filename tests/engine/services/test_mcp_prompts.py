@@ -51,7 +51,7 @@ async def test_the_sdks_own_server_makes_a_prompt_and_the_run_has_read_from_outs
     async with open_atelier(model) as atelier:
         await atelier.mcp.save(McpServer(name="made", command=sys.executable, args=(str(tmp_path / "server.py"),)), new=True)
         assert (await atelier.mcp.test("made")).prompts
-        listed = await atelier.mcp.prompts()
+        listed = await atelier.mcp.content.prompts()
         assert [(server, each.call, each.title) for server, each in listed] == [("made", "poem", "A poem"), ("made", "tidy_up", "")]
         assert [(each.name, each.required) for each in listed[0][1].arguments] == [("topic", True), ("style", False)]
         said = await refused(atelier, "/made:poem style=haiku")
@@ -75,7 +75,7 @@ async def test_the_sdks_own_server_makes_a_prompt_and_the_run_has_read_from_outs
         assert isinstance(unknown, NotFoundError)
         assert str(unknown) == "The MCP server made has no prompt song. Known: poem, tidy_up."
         await atelier.mcp.switch("made", False)
-        assert await atelier.mcp.prompts() == []
+        assert await atelier.mcp.content.prompts() == []
         assert str(await refused(atelier, "/made:tidy_up")) == "The MCP server made is switched off."
 
 
@@ -86,7 +86,7 @@ async def test_a_server_that_is_gone_or_gives_nothing_is_named(open_atelier: Ope
         await atelier.mcp.test("plain")
         assert str(await refused(atelier, "/plain:poem sea")) == "The MCP server plain gives nothing for poem."
         await atelier.mcp.stop("plain")
-        assert [each.call for _server, each in await atelier.mcp.prompts()] == ["poem"]
+        assert [each.call for _server, each in await atelier.mcp.content.prompts()] == ["poem"]
         assert isinstance(await refused(atelier, "/plain:poem"), UsageError)
         assert (await atelier.mcp.get("plain")).state is McpState.IDLE, "looking, and what cannot be right, start nothing"
         server.say(mode="dies")
@@ -113,7 +113,7 @@ async def test_waiting_for_a_prompt_can_be_cancelled(open_atelier: Opener, plain
         sending = asyncio.create_task(atelier.runs.send(workflow.id, "/plain:poem sea", agent=FREE))
         while not sending.done() and (await atelier.mcp.get("plain")).state is not McpState.STARTING:
             await asyncio.sleep(0)
-        await atelier.mcp.stop_waiting()
+        await atelier.mcp.content.stop_waiting()
         with pytest.raises(McpError, match="You stopped waiting for the MCP server plain"):
             await sending
         server.say(mode="")

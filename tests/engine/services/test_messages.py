@@ -55,7 +55,7 @@ async def test_a_pin_of_the_context_pane_marks_the_message(open_atelier: Opener)
         run_id = await turn(atelier, workflow.id, "first")
         held = (await atelier.runs.team_of(run_id))[0]
         question = next(entry for entry in held.current.conversation if entry.text == "first")
-        await atelier.runs.pin(workflow.id, question.origin)
+        await atelier.runs.editing.pin(workflow.id, question.origin)
         assert [each.content for each in await atelier.messages.pinned(workflow.id)] == ["first"]
 
 
@@ -67,7 +67,7 @@ async def test_branch_here_goes_on_after_the_turn_of_the_message(open_atelier: O
         first = (await atelier.workflows.transcript(workflow.id))[0].message
         branch = await atelier.messages.branch_here(first.id)
         assert await said(atelier, branch.id) == ["first", "One."]
-        assert atelier.runs.active(branch.id) is None, "the turn is whole: nothing has to be resumed"
+        assert atelier.runs.live.alive.get(branch.id) is None, "the turn is whole: nothing has to be resumed"
         await turn(atelier, branch.id, "another")
         assert await said(atelier, branch.id) == ["first", "One.", "another", "Three."]
         assert await said(atelier, workflow.id) == ["first", "One.", "second", "Two."]

@@ -236,15 +236,15 @@ async def test_downloads_are_offered_and_unknown_ones_refused(open_atelier: Open
     async with open_atelier() as atelier:
         offered = await atelier.models.catalogue()
         assert all(entry.licence and entry.sha256 and entry.size_bytes for entry in offered)
-        assert await atelier.models.downloads() == []
+        assert await atelier.models.download_states() == []
         part = atelier.datadir.models / f"{offered[0].file}.part"
         part.write_bytes(b"abc")
-        [state] = await atelier.models.downloads()
+        [state] = await atelier.models.download_states()
         assert (state.status, state.received_bytes) == (DownloadStatus.PAUSED, 3)
-        await atelier.models.cancel(offered[0].id)
+        await atelier.models.downloads.cancel(offered[0].id)
         assert not part.exists()
         with pytest.raises(NotFoundError):
-            await atelier.models.download("missing")
+            await atelier.models.downloads.start("missing")
 
 
 async def test_what_a_refusal_taught_hides_nothing_else(open_atelier: Opener) -> None:

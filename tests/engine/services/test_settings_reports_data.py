@@ -25,7 +25,7 @@ async def test_settings_take_effect_and_stay(open_atelier: Opener) -> None:
         atelier.bus.on_changed(lambda topic, id: heard.append((topic, id)))
         await atelier.settings.update(language="fr", font_scale=150, workflows_running=5, theme="system", inactivity_s=40)
         assert i18n.language() == "fr"
-        assert atelier.runs.slots == 5
+        assert atelier.runs.live.slots.limit == 5
         assert atelier.environment.inactivity_s == 40
         names = ("language", "font_scale", "workflows_running", "inactivity_s")
         assert heard == [("settings", name) for name in names]
@@ -56,7 +56,7 @@ async def test_one_setting_is_set_by_its_key_also_inside_another(open_atelier: O
         await atelier.settings.set("workflows_running", 7)
         after = await atelier.settings.set("approvals.flags.tools", True)
         assert after == await atelier.settings.get()
-        assert after.workflows_running == atelier.runs.slots == 7
+        assert after.workflows_running == atelier.runs.live.slots.limit == 7
         assert after.approvals == before.model_copy(update={"flags": before.flags.model_copy(update={"tools": True})})
         assert heard == [("settings", "workflows_running"), ("settings", "approvals")]
 
@@ -125,12 +125,12 @@ async def test_a_report_another_program_changed_is_refused_until_it_is_accepted(
         assert json.loads(await atelier.workflows.export(workflow.id, "json"))["reports"][0]["text"] == "# Plan, by hand"
         copy = await atelier.workflows.duplicate(workflow.id)
         assert await atelier.reports.read(copy.id, "Plan") == "# Plan, by hand"
-        assert await atelier.workflows.changed_reports(workflow.id) == ["Plan"]
-        assert await atelier.workflows.changed_reports(copy.id) == []
+        assert await atelier.workflows.exporting.changed_reports(workflow.id) == ["Plan"]
+        assert await atelier.workflows.exporting.changed_reports(copy.id) == []
         heard.clear()
         path.rename(path.with_suffix(".away"))
         assert json.loads(await atelier.workflows.export(workflow.id, "json"))["reports"] == []
-        assert await atelier.workflows.changed_reports(workflow.id) == ["Plan"]
+        assert await atelier.workflows.exporting.changed_reports(workflow.id) == ["Plan"]
         path.with_suffix(".away").rename(path)
         assert await atelier.reports.read(workflow.id, "Plan", check=False) == "# Plan, by hand"
         accepted = await atelier.reports.accept(workflow.id, "Plan")

@@ -21,7 +21,7 @@ async def test_the_next_step_is_named_also_after_a_restart(tmp_path: Path) -> No
         run_id = await engine.runs.send(made.id, "hello", agent=agent(), mode=RunMode.STEPPING)
         await engine.runs.wait(run_id)
         assert await engine.stepping.waiting(made.id) == (WaitingStep(run_id, run_id, "Tester", 0),)
-        await engine.runs.step(run_id)
+        await engine.runs.steering.step(run_id)
         await engine.runs.wait(run_id)
     async with Atelier.open(tmp_path, model_factory=lambda _agent: model) as engine:
         assert await engine.stepping.waiting(made.id) == (WaitingStep(run_id, run_id, "Tester", 0, ("CalculatorTool",), ("Calculator",)),)
@@ -35,7 +35,7 @@ async def test_nothing_waits_in_a_workflow_at_rest_or_in_another(tmp_path: Path)
         await engine.runs.wait(run_id)
         assert await engine.stepping.waiting(other.id) == ()
         assert await engine.stepping.from_pause(run_id) is False
-        await engine.runs.resume(run_id, mode=RunMode.AUTO)
+        await engine.runs.steering.resume(run_id, mode=RunMode.AUTO)
         await engine.runs.wait(run_id)
         assert await engine.stepping.waiting(made.id) == ()
 
@@ -45,7 +45,7 @@ async def test_a_run_that_was_paused_can_be_stepped_from_there(tmp_path: Path) -
     async with Atelier.open(tmp_path, model_factory=lambda _agent: model) as engine:
         made = await engine.workflows.create("First")
         run_id = await engine.runs.send(made.id, "hello", agent=agent())
-        await engine.runs.pause(run_id)
+        await engine.runs.steering.pause(run_id)
         await engine.runs.wait(run_id)
         assert await engine.stepping.waiting(made.id) == ()
         assert await engine.stepping.from_pause(run_id) is True

@@ -95,7 +95,7 @@ async def test_a_team_at_work_shows_what_each_does(open_atelier: Opener) -> None
         assert await atelier.teams.lanes(run_id, "unknown") == []
         gate.set()
         question = (await atelier.questions.pending())[0]
-        await atelier.runs.answer_question(question.id, QuestionStatus.ANSWERED, (), "red")
+        await atelier.runs.answering.answer_question(question.id, QuestionStatus.ANSWERED, (), "red")
         await seen.until(ChunkType.WORKFLOW_COMPLETE)
         assert [node.status for node in (await atelier.teams.tree(workflow_id)).walk()] == ["completed"] * 3
 
@@ -195,8 +195,8 @@ async def test_approvals_stand_at_their_call_pending_and_decided(open_atelier: O
         assert {call: [r.status for r in entry.approvals[call]] for call in entry.approvals} == {
             "c1": [ApprovalStatus.PENDING], "c2": [ApprovalStatus.PENDING],
         }  # fmt: skip
-        await atelier.runs.decide_approval(entry.approvals["c1"][0].id, Decision(status=ApprovalStatus.APPROVED))
-        await atelier.runs.decide_approval(entry.approvals["c2"][0].id, Decision(status=ApprovalStatus.REJECTED, note="no"))
+        await atelier.runs.answering.decide_approval(entry.approvals["c1"][0].id, Decision(status=ApprovalStatus.APPROVED))
+        await atelier.runs.answering.decide_approval(entry.approvals["c2"][0].id, Decision(status=ApprovalStatus.REJECTED, note="no"))
         await seen.until(ChunkType.WORKFLOW_COMPLETE)
         tree = await atelier.teams.tree(workflow_id)
         assert (tree.approvals.pending, tree.approvals.approved, tree.approvals.rejected) == (0, 1, 1)
@@ -266,7 +266,7 @@ async def test_replay_of_a_team_that_goes_on_sees_what_came_since(open_atelier: 
         assert before.tree is not None
         assert before.tree.status == "awaiting_user"
         question = (await atelier.questions.pending())[0]
-        await atelier.runs.answer_question(question.id, QuestionStatus.ANSWERED, (), "red")
+        await atelier.runs.answering.answer_question(question.id, QuestionStatus.ANSWERED, (), "red")
         await settled(atelier, workflow_id)
         after = await atelier.teams.at(workflow_id, run_id, 10**9)
         assert after.tree is not None

@@ -269,7 +269,7 @@ async def test_a_yes_that_was_given_before_a_restart_still_holds(open_atelier: O
     async with open_atelier(model_factory=Cast(Lead=[[spawn()]], Helper=["r"]), fault=fault) as atelier:
         workflow_id, run_id = await begin(atelier, approval="manual")
         request = await asked(atelier)
-        deciding = asyncio.create_task(atelier.runs.decide_approval(request.id, Decision(status=ApprovalStatus.APPROVED)))
+        deciding = asyncio.create_task(atelier.runs.answering.decide_approval(request.id, Decision(status=ApprovalStatus.APPROVED)))
         await reached.wait()
         await atelier.runs.close()
         await asyncio.gather(deciding, return_exceptions=True)

@@ -131,7 +131,7 @@ async def test_a_cap_pauses_its_own_sub_agent_and_more_lets_it_go_on(open_atelie
         _, run_id, poor = await start_capped(atelier)
         reached = await seen.until(ChunkType.LIMIT_REACHED)
         assert (reached.run_id, reached.data["reason"], reached.data["details"]) == (poor, "tokens", {"value": 40.0, "cap": 40.0})
-        await atelier.runs.resume(poor, raise_limits={LimitKind.TOKENS: 100})
+        await atelier.runs.steering.resume(poor, raise_limits={LimitKind.TOKENS: 100})
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
         (raised,) = await bodies(atelier, run_id, "limits_raised")
         assert (raised.child_id, raised.raise_limits) == (poor, {LimitKind.TOKENS: 100})
@@ -152,7 +152,7 @@ async def test_more_for_a_grandchild_is_more_for_everybody_above_it(open_atelier
         await atelier.runs.wait(run_id)
         rows = await team_rows(atelier, workflow_id)
         assert rows["Deep"].status is RunStatus.PAUSED
-        await atelier.runs.resume(rows["Deep"].id, raise_limits={LimitKind.TOKENS: 60})
+        await atelier.runs.steering.resume(rows["Deep"].id, raise_limits={LimitKind.TOKENS: 60})
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
         for name, child in (("Middle", "Deep"), ("Lead", "Middle")):
             (raised,) = await bodies(atelier, rows[name].id, "limits_raised")
@@ -163,7 +163,7 @@ async def test_more_for_a_grandchild_is_more_for_everybody_above_it(open_atelier
 async def test_at_its_cap_a_sub_agent_can_finish_with_what_there_is(open_atelier: Opener, capped: Cast) -> None:
     async with open_atelier(model_factory=capped) as atelier:
         _, run_id, poor = await start_capped(atelier)
-        await atelier.runs.resume(poor, finish=True)
+        await atelier.runs.steering.resume(poor, finish=True)
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
     assert capped.models["Poor"].requests[-1].tools == ()
     assert capped.result()["results"][0]["report"] == "poor report"
@@ -186,7 +186,7 @@ async def test_a_root_at_its_cap_finishes_with_the_reports_there_are(open_atelie
             await stuck.begun.wait()
             while (await team_rows(atelier, workflow_id))["Lead"].status is not RunStatus.PAUSED:
                 await asyncio.sleep(0)
-        await atelier.runs.resume(run_id, finish=True)
+        await atelier.runs.steering.resume(run_id, finish=True)
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
         assert (await team_rows(atelier, workflow_id))["Helper"].status is RunStatus.CANCELLED
     assert stuck.open == 0

@@ -80,7 +80,7 @@ async def test_cancelling_the_root_closes_every_stream_at_every_depth(open_ateli
         assert {row.status for row in rows.values()} == {RunStatus.CANCELLED}
         assert [model.open for model in models] == [0] * 15
         assert (await atelier.repos.workflows.get(workflow_id)).status is WorkflowStatus.IDLE
-        assert atelier.runs.active(workflow_id) is None
+        assert atelier.runs.live.alive.get(workflow_id) is None
         assert atelier.runs.teams.alive == {}
         for row in rows.values():
             assert len(await bodies(atelier, row.id, "run_finished")) == 1
@@ -153,7 +153,7 @@ async def test_one_that_waits_is_stopped_like_one_that_works(open_atelier: Opene
         elif waits == "paused":
             await atelier.runs.wait(run_id)
             for _ in range(2):
-                await atelier.runs.step(run_id)
+                await atelier.runs.steering.step(run_id)
                 await atelier.runs.wait(run_id)
         else:
             await seen.until(ChunkType.RUN_STATUS, status=f"awaiting_{waits}")
@@ -214,7 +214,7 @@ async def test_an_end_stops_the_whole_background_together(open_atelier: Opener) 
     async with open_atelier(model_factory=cast) as atelier:
         workflow_id, run_id = await begin(atelier)
         await until_begun(first, second)
-        await atelier.runs.message(run_id, "Enough now.")
+        await atelier.runs.steering.message(run_id, "Enough now.")
         async with asyncio.timeout(10):
             assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
         rows = await team_rows(atelier, workflow_id)
@@ -227,7 +227,7 @@ async def test_task_complete_stops_what_works_in_the_background(open_atelier: Op
     async with open_atelier(model_factory=cast) as atelier:
         workflow_id, run_id = await begin(atelier)
         await until_begun(stuck)
-        await atelier.runs.message(run_id, "Enough now.")
+        await atelier.runs.steering.message(run_id, "Enough now.")
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
         assert (await team_rows(atelier, workflow_id))["Helper"].status is RunStatus.CANCELLED
     assert stuck.open == 0
@@ -241,7 +241,7 @@ async def test_a_sub_agent_that_ends_in_the_very_moment_it_is_stopped_is_told_to
 
     def fault(point: str) -> None:
         if point == "before_commit:child_finished" and not caught:
-            run_id = next(row for row in atelier.runs._runs._runs.values() if row.handle.current.depth == 1).handle.run_id
+            run_id = next(row for row in atelier.runs.live._runs.values() if row.handle.current.depth == 1).handle.run_id
             caught.append(asyncio.ensure_future(atelier.runs.cancel(run_id)))
 
     async with open_atelier(model_factory=cast, fault=fault) as atelier:
@@ -278,7 +278,7 @@ async def test_one_that_begins_in_the_very_moment_everybody_is_stopped_is_stoppe
     atelier: Atelier
 
     def fault(point: str) -> None:
-        root = next((run for run in atelier.runs._runs._runs.values() if run.handle.current.depth == 0), None) if starts else None
+        root = next((run for run in atelier.runs.live._runs.values() if run.handle.current.depth == 0), None) if starts else None
         if point == "before_commit:user_message":
             starts.append(point)
             if len(starts) == 4 and root is not None:

@@ -72,7 +72,7 @@ async def test_what_is_pinned_stays_through_compactions_and_later_turns(open_ate
         talk = Talk(atelier, model)
         await talk.say("My name is Ada, never forget it.")
         origin = talk.entries()[0].origin
-        await atelier.runs.pin(talk.workflow_id, origin)
+        await atelier.runs.editing.pin(talk.workflow_id, origin)
         assert (await seen.until(ChunkType.CONTEXT_CHANGED)).data == {"reason": "pinned", "origin": origin, "message_id": ANY}
         for number in range(6):
             await talk.say(f"{number}: {LONG}")
@@ -85,12 +85,12 @@ async def test_what_is_pinned_stays_through_compactions_and_later_turns(open_ate
         talk.workflow_id = workflow_id
         await talk.say(f"Once more: {LONG}")
         assert "My name is Ada, never forget it." in talk.sent()
-        await atelier.runs.pin(workflow_id, origin, False)
+        await atelier.runs.editing.pin(workflow_id, origin, False)
         for number in range(3):
             await talk.say(f"{number}: {LONG}")
         assert "My name is Ada, never forget it." not in talk.sent()
         with pytest.raises(NotFoundError):
-            await atelier.runs.pin(workflow_id, origin)
+            await atelier.runs.editing.pin(workflow_id, origin)
 
 
 async def test_an_undone_compaction_is_whole_in_the_following_run(open_atelier: Opener, small_window: None) -> None:
@@ -104,14 +104,14 @@ async def test_an_undone_compaction_is_whole_in_the_following_run(open_atelier: 
         taken = [entry.text for entry in summary.replaced]
         assert taken
         await talk.say("short")
-        await atelier.runs.undo_compaction(talk.workflow_id, summary.origin)
+        await atelier.runs.editing.undo_compaction(talk.workflow_id, summary.origin)
         texts = [entry.text for entry in talk.entries() if entry.kind is EntryKind.USER]
         assert texts == [*said, "short"]
         with pytest.raises(NotFoundError):
-            await atelier.runs.undo_compaction(talk.workflow_id, summary.origin)
+            await atelier.runs.editing.undo_compaction(talk.workflow_id, summary.origin)
         workflow_id = talk.workflow_id
     async with open_atelier(answers()) as atelier:
-        handle = await atelier.runs._runs.conversations.before((await atelier.repos.workflows.get(workflow_id)).head_run_id)
+        handle = await atelier.runs.live.conversations.before((await atelier.repos.workflows.get(workflow_id)).head_run_id)
         assert [entry.text for entry in handle.history if entry.kind is EntryKind.USER] == [*said, "short"]
 
 
@@ -127,7 +127,7 @@ async def test_what_is_pinned_while_a_summary_is_written_is_not_taken_by_it(open
         async def pinned_meanwhile(request: Any) -> Any:
             if "Summarise" in request.messages[0].content and not pins:
                 pins.append(first.origin)
-                await atelier.runs.pin(talk.workflow_id, first.origin)
+                await atelier.runs.editing.pin(talk.workflow_id, first.origin)
             async for delta in stream(request):
                 yield delta
 

@@ -198,7 +198,7 @@ async def test_terminate_closes_the_model_stream_and_brings_what_there_is(open_a
     async with open_atelier(model_factory=cast) as atelier:
         workflow_id, run_id = await begin(atelier)
         await helper_speaks(atelier, workflow_id)
-        await atelier.runs.message(run_id, "Stop it.", Dispatch.QUEUE)
+        await atelier.runs.steering.message(run_id, "Stop it.", Dispatch.QUEUE)
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
         assert (await team_rows(atelier, workflow_id))["Helper"].status is RunStatus.CANCELLED
         assert atelier.runs.teams.free_slots(run_id) == 15
@@ -311,12 +311,12 @@ async def test_sixteen_at_work_are_too_many_and_an_end_frees_a_slot(open_atelier
         workflow_id, run_id = await begin(atelier)
         await seen.until(ChunkType.MESSAGE, content="Waiting.")
         assert atelier.runs.teams.free_slots(run_id) == 0
-        await atelier.runs.message(run_id, "One more.")
+        await atelier.runs.steering.message(run_id, "One more.")
         await seen.until(ChunkType.MESSAGE, content="It is full?")
         assert cast.result()["code"] == "too_many_children"
         gate.set()
         await seen.until(ChunkType.SUB_AGENT_COMPLETE)
-        await atelier.runs.message(run_id, "And now?")
+        await atelier.runs.steering.message(run_id, "And now?")
         await seen.until(ChunkType.MESSAGE, content="Done.")
         assert cast.result()["status"] == "running"
         assert len(await team_rows(atelier, workflow_id)) == 17
@@ -333,7 +333,7 @@ async def test_the_users_message_reaches_one_sub_agent_alone(open_atelier: Opene
         workflow_id, run_id = await begin(atelier)
         await seen.until(ChunkType.SUB_AGENT_START)
         child = (await team_rows(atelier, workflow_id))["Helper"]
-        await atelier.runs.message(child.id, "Think again.")
+        await atelier.runs.steering.message(child.id, "Think again.")
         gate.set()
         await atelier.runs.wait(run_id)
     assert [m.content for m in cast.models["Helper"].requests[-1].messages if m.role is Role.USER] == ["Do it.", "Think again."]

@@ -123,7 +123,7 @@ async def test_who_waits_for_a_person_or_for_others_is_not_idle(open_atelier: Op
             "Deep": "awaiting_user",
         }
         (question,) = await atelier.questions.pending()
-        await atelier.runs.answer_question(question.id, QuestionStatus.ANSWERED, text="blue")
+        await atelier.runs.answering.answer_question(question.id, QuestionStatus.ANSWERED, text="blue")
         async with asyncio.timeout(20):
             assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
 
@@ -181,7 +181,7 @@ async def test_who_waits_for_a_slot_is_not_idle(open_atelier: Opener) -> None:
 
     async def one_slot(atelier: Atelier) -> None:
         await atelier.settings.update(workflows_running=1)
-        atelier.runs.slots = 1
+        atelier.runs.live.slots.limit = 1
         # The busy team's own silence is not what this is about.
         atelier.environment.inactivity_s = 10 * TIMEOUT
 
@@ -196,7 +196,7 @@ async def test_who_waits_for_a_slot_is_not_idle(open_atelier: Opener) -> None:
         async with asyncio.timeout(20):
             await stuck.begun.wait()
         (question,) = await atelier.questions.pending()
-        await atelier.runs.answer_question(question.id, QuestionStatus.ANSWERED, text="blue")
+        await atelier.runs.answering.answer_question(question.id, QuestionStatus.ANSWERED, text="blue")
         await pass_time(clock, 2 * TIMEOUT)
         assert (await team_rows(atelier, workflow_id))["Helper"].status is RunStatus.PROCESSING
         await atelier.runs.cancel(busy)

@@ -54,7 +54,7 @@ async def test_the_last_reply_gets_what_is_left_and_more_lets_the_run_go_on(open
         state = atelier.runs.state_of(run_id)
         assert state is not None
         assert state.current.spent.tokens <= 7000
-        await atelier.runs.resume(run_id, raise_limits={LimitKind.TOKENS: 20_000})
+        await atelier.runs.steering.resume(run_id, raise_limits={LimitKind.TOKENS: 20_000})
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
 
 
@@ -64,6 +64,6 @@ async def test_a_last_answer_that_was_asked_for_at_the_limit_is_given(open_ateli
         workflow_id, run_id = await begin(atelier, budget=Budget(max_tokens=300))
         assert (await atelier.runs.wait(run_id)).status is RunStatus.PAUSED
         assert cast.models["Lead"].requests == []
-        await atelier.runs.resume(run_id, finish=True)
+        await atelier.runs.steering.resume(run_id, finish=True)
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
         assert set(await team_rows(atelier, workflow_id)) == {"Lead"}

@@ -274,7 +274,7 @@ async def test_a_start_that_could_not_be_written_does_not_use_up_the_test(open_a
         await atelier.runs.wait(run_id)
         assert not breaker.testing
         broken = False
-        await atelier.runs.resume(run_id)
+        await atelier.runs.steering.resume(run_id)
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
         assert breaker.state is BreakerState.CLOSED
     assert cast.result()["report"] == "fine"

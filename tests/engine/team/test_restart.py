@@ -110,7 +110,7 @@ async def test_every_kind_of_wait_survives(open_atelier: Opener, waits: str) -> 
         if waits == "user":
             (question,) = await atelier.questions.pending()
             assert question.agent_name == "Helper"
-            await atelier.runs.answer_question(question.id, QuestionStatus.ANSWERED, text="blue")
+            await atelier.runs.answering.answer_question(question.id, QuestionStatus.ANSWERED, text="blue")
         elif waits == "approval":
             (request,) = await atelier.approvals.pending()
             assert [ancestor.agent_name for ancestor in request.lineage] == ["Lead"]
@@ -170,7 +170,7 @@ async def test_who_was_paused_alone_stays_so_and_the_others_go_on(open_atelier: 
         async with asyncio.timeout(20):
             await free.begun.wait()
         child = (await team_rows(atelier, workflow_id))["Held"]
-        await atelier.runs.pause(child.id)
+        await atelier.runs.steering.pause(child.id)
         gate.set()
         await seen.until(ChunkType.RUN_STATUS, status="paused")
     again = Cast(Lead=["done"], Held=["held"], Free=["free"])
@@ -184,7 +184,7 @@ async def test_who_was_paused_alone_stays_so_and_the_others_go_on(open_atelier: 
             "Held": "paused",
             "Free": "completed",
         }
-        await atelier.runs.resume(child.id)
+        await atelier.runs.steering.resume(child.id)
         await finish(atelier, workflow_id)
     again.complete()
 
@@ -197,13 +197,13 @@ async def test_a_team_that_was_paused_stays_so_as_a_whole(open_atelier: Opener) 
         workflow_id, run_id = await begin(atelier)
         async with asyncio.timeout(20):
             await stuck.begun.wait()
-        await atelier.runs.pause(run_id)
+        await atelier.runs.steering.pause(run_id)
         assert (await team_rows(atelier, workflow_id))["Lead"].status is RunStatus.PAUSED
     again = Cast(Lead=["done"], Helper=["report"])
     async with open_atelier(model_factory=again) as atelier:
         assert await atelier.runs.recovery.resume_all() == []
         assert again.models["Helper"].requests == []
-        await atelier.runs.resume(run_id)
+        await atelier.runs.steering.resume(run_id)
         await finish(atelier, workflow_id)
     again.complete()
 
@@ -219,9 +219,9 @@ async def test_a_limit_of_a_sub_agent_still_waits_for_its_owner(open_atelier: Op
     async with open_atelier(model_factory=again) as atelier:
         await atelier.runs.recovery.resume_all()
         assert (await atelier.repos.runs.get(child.id)).status is RunStatus.PAUSED
-        live = await atelier.runs._runs.load(child.id)
+        live = await atelier.runs.live.load(child.id)
         assert live.handle.current.pause is PauseReason.LIMIT
-        await atelier.runs.resume(child.id, raise_limits={LimitKind.TOOL_CALLS: 1})
+        await atelier.runs.steering.resume(child.id, raise_limits={LimitKind.TOOL_CALLS: 1})
         await finish(atelier, workflow_id)
     again.complete()
 

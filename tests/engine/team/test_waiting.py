@@ -60,18 +60,18 @@ async def test_the_user_answers_in_the_parents_place(open_atelier: Opener) -> No
         await seen.until(ChunkType.RUN_STATUS, status="awaiting_parent")
         cast.models["Lead"].gate = gate
         child = (await team_rows(atelier, workflow_id))["Helper"]
-        for blank in (atelier.runs.answer_child, atelier.runs.message):
+        for blank in (atelier.runs.answering.answer_child, atelier.runs.steering.message):
             with pytest.raises(UsageError) as refused:
                 await blank(child.id, "  ")
             # Nobody can attach an image here.
             assert str(refused.value) == "The message is empty. Write something."
-        await atelier.runs.answer_child(child.id, "Blue.")
+        await atelier.runs.answering.answer_child(child.id, "Blue.")
         with pytest.raises(ConflictError):
-            await atelier.runs.answer_child(child.id, "Red.")
+            await atelier.runs.answering.answer_child(child.id, "Red.")
         gate.set()
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
         with pytest.raises(ConflictError):
-            await atelier.runs.answer_child(run_id, "The root asks nobody.")
+            await atelier.runs.answering.answer_child(run_id, "The root asks nobody.")
     assert cast.result("Helper") == {"success": True, "answer": "Blue.", "answered_by": "user"}
     assert "Blue, then." in cast.last() + str(cast.results())
 
@@ -195,11 +195,11 @@ async def test_one_that_was_told_something_else_no_longer_asks(open_atelier: Ope
         await seen.until(ChunkType.RUN_STATUS, status="awaiting_parent")
         cast.models["Lead"].gate = lead_gate
         child = (await team_rows(atelier, workflow_id))["Helper"]
-        await atelier.runs.message(child.id, "Take the red one.", Dispatch.REDIRECT)
+        await atelier.runs.steering.message(child.id, "Take the red one.", Dispatch.REDIRECT)
         async with asyncio.timeout(10):
             await stuck.begun.wait()
         with pytest.raises(ConflictError):
-            await atelier.runs.answer_child(child.id, "Too late.")
+            await atelier.runs.answering.answer_child(child.id, "Too late.")
         lead_gate.set()
         await seen.until(ChunkType.MESSAGE, content="I cannot answer that.")
         assert [event.by for event in await bodies(atelier, run_id, "child_answered")] == ["user"]

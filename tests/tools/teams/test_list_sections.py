@@ -43,5 +43,5 @@ async def test_without_a_registry_it_says_so(calls_with: MakeCalls) -> None:
 
 
 def test_it_only_reads() -> None:
-    call = ToolRegistry().describe(ListToolSections(), {})
+    call = ToolRegistry().prepare(ListToolSections(), {}).described
     assert (call.effect, call.risk) == (Effect.READ, Risk.LOW)

@@ -171,12 +171,12 @@ async def kept(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 
 async def clean(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
-    done = await atelier.files.clean()
+    done = await atelier.files.cleaning.clean()
     return Result({"freed_bytes": done.freed, "given_up": done.given_up}, cleaned_words(done))
 
 
 async def leftovers(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
-    found = await atelier.files.leftovers()
+    found = await atelier.files.cleaning.leftovers()
     return Result(
         [
             {
@@ -196,8 +196,8 @@ async def leftovers(atelier: Atelier, arguments: Namespace, out: Output) -> Resu
 async def delete_leftovers(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     if bool(arguments.leftover) == arguments.all:
         raise UsageError(N_("Say which leftovers: ids as the list shows them, or --all."))
-    keys = [each.key for each in await atelier.files.leftovers()] if arguments.all else list(dict.fromkeys(arguments.leftover))
-    freed = await atelier.files.delete_leftovers(keys)
+    keys = [each.key for each in await atelier.files.cleaning.leftovers()] if arguments.all else list(dict.fromkeys(arguments.leftover))
+    freed = await atelier.files.cleaning.delete(keys)
     return Result({"deleted": keys, "freed_bytes": freed}, _("{size} freed.", size=figures.size(freed)))
 
 

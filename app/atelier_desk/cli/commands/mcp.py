@@ -205,8 +205,8 @@ async def resources(atelier: Atelier, arguments: Namespace, out: Output) -> Resu
 async def read(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     uri = arguments.uri
     if arguments.value or any(each.uri == uri for each in (await atelier.mcp.get(arguments.name)).known.templates):
-        uri = await atelier.mcp.fill(arguments.name, uri, dict(map(name_and_value, arguments.value or ())))
-    text, content, kind = await atelier.mcp.resource(arguments.name, uri)
+        uri = await atelier.mcp.content.fill(arguments.name, uri, dict(map(name_and_value, arguments.value or ())))
+    text, content, kind = await atelier.mcp.content.resource(arguments.name, uri)
     if content and not out.json:
         raise UsageError(N_("{uri} is no text ({kind}): attach it to a message in the window."), uri=uri, kind=kind or "-")
     return Result({"uri": uri, "media_type": kind, "text": text, "bytes": len(content)}, text)

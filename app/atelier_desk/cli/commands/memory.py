@@ -73,7 +73,7 @@ async def proposed(atelier: Atelier, arguments: Namespace, out: Output) -> Resul
 
 
 async def ask(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
-    found = await atelier.memories.ask(arguments.workflow)
+    found = await atelier.runs.remembering.ask(arguments.workflow)
     return _proposals(found) if found else Result(found, Note(_("Nothing new to remember.")))
 
 

@@ -16,7 +16,7 @@ from atelier_desk.i18n import N_, _
 
 
 async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
-    waiting = await atelier.runs.queued(arguments.workflow)
+    waiting = await atelier.runs.waiting.list(arguments.workflow)
     return Result(
         [
             {"id": each.message_id, "content": each.content, "images": len(each.images), "files": [file.name for file in each.files]}
@@ -28,19 +28,19 @@ async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 async def edit(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     message = await _named(atelier, arguments)
-    await atelier.runs.edit_queued(arguments.workflow, message.message_id, arguments.text)
+    await atelier.runs.waiting.edit(arguments.workflow, message.message_id, arguments.text)
     return await list_(atelier, arguments, out)
 
 
 async def move(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     message = await _named(atelier, arguments)
-    await atelier.runs.move_queued(arguments.workflow, message.message_id, arguments.to - 1)
+    await atelier.runs.waiting.move(arguments.workflow, message.message_id, arguments.to - 1)
     return await list_(atelier, arguments, out)
 
 
 async def remove(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     message = await _named(atelier, arguments)
-    await atelier.runs.take_back_queued(arguments.workflow, message.message_id)
+    await atelier.runs.waiting.take_back(arguments.workflow, message.message_id)
     return await list_(atelier, arguments, out)
 
 
@@ -59,7 +59,7 @@ async def _named(atelier: Atelier, arguments: Namespace) -> UserMessage:
     Raises:
         UsageError: none waits there.
     """
-    waiting = await atelier.runs.queued(arguments.workflow)
+    waiting = await atelier.runs.waiting.list(arguments.workflow)
     if arguments.number > len(waiting):
         raise UsageError(N_("There is no message {number}; {count} are queued."), count=len(waiting), number=arguments.number)
     found: UserMessage = waiting[arguments.number - 1]

@@ -126,4 +126,4 @@ async def _go_on(atelier: Atelier, run: Run, arguments: Namespace, raised: dict[
     elif raised or arguments.finish:
         await let_go_on(atelier, run, amounts, finish=arguments.finish, stepping=True)
     elif not any(each.root_run_id == run.id for each in await atelier.stepping.waiting(run.workflow_id)):
-        await atelier.runs.resume(run.id, mode=RunMode.STEPPING, steps=0)
+        await atelier.runs.steering.resume(run.id, mode=RunMode.STEPPING, steps=0)

@@ -60,9 +60,9 @@ async def run(atelier: Atelier, arguments: Namespace, out: Output) -> int:
         )
     except BaseException as error:
         follower.close()
-        if existing is None and (started := atelier.runs.active(workflow.id)) is not None:
+        if existing is None and (started := atelier.runs.live.alive.get(workflow.id)) is not None:
             # The command was ended while its run began.
-            await atelier.runs.interrupt(started)
+            await atelier.runs.live.interrupt(started)
         elif existing is None and isinstance(error, UsageError | LimitError):
             await atelier.workflows.purge(workflow.id)  # the message was refused: nothing was ever said in it
         raise

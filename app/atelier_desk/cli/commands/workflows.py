@@ -70,8 +70,8 @@ def _found(hit: SearchHit) -> str:
 
 async def title(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     workflow_id, text = arguments.id, arguments.text
-    service = atelier.workflows
-    return _changed(await (service.rename(workflow_id, text) if text else service.suggest_title(workflow_id)))
+    named = atelier.workflows.rename(workflow_id, text) if text else atelier.runs.titles.suggest(workflow_id)
+    return _changed(await named)
 
 
 async def move(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
@@ -101,7 +101,7 @@ async def export(atelier: Atelier, arguments: Namespace, out: Output) -> Result 
     """Status 1 also when rows of the workflow are damaged: all else is written."""
     text = await atelier.workflows.export(arguments.id, arguments.format)
     if arguments.format == "json":
-        for name in await atelier.workflows.changed_reports(arguments.id):
+        for name in await atelier.workflows.exporting.changed_reports(arguments.id):
             out.note(
                 _(
                     "The report {name} was damaged or changed by another program. The copy has it as it is now, or not when it is missing.",
@@ -111,7 +111,7 @@ async def export(atelier: Atelier, arguments: Namespace, out: Output) -> Result 
             )
         for name in await atelier.workflows.left_out_files(arguments.id):
             out.note(_("The file {name} is not in the export: it is missing, damaged or too large.", name=name), "warn")
-    damaged = await atelier.workflows.damaged_rows(arguments.id)
+    damaged = await atelier.workflows.exporting.damaged_rows(arguments.id)
     for each in damaged:
         out.note(each.error().localized(_), "warn")
     if damaged:

@@ -29,7 +29,7 @@ class Steering(QObject):
     def resume(self, run_id: str, changes: Any = None) -> None:
         """Go on; ``changes`` are the keywords of ``RunManager.resume``."""
         wanted = dict(changes or {})
-        self._once("resume", run_id, lambda: self._bridge.engine.runs.resume(run_id, **wanted))
+        self._once("resume", run_id, lambda: self._bridge.engine.runs.steering.resume(run_id, **wanted))
 
     def stop(self, run_id: str) -> None:
         """End a run and everything below it."""
@@ -42,17 +42,17 @@ class Steering(QObject):
 
     def pause(self, run_id: str) -> None:
         """Hold a run and everything below it."""
-        self._once("pause", run_id, lambda: self._bridge.engine.runs.pause(run_id))
+        self._once("pause", run_id, lambda: self._bridge.engine.runs.steering.pause(run_id))
 
     def say(self, run_id: str, text: str, strategy: str = "queue") -> None:
         """A message to one agent of the team."""
         from atelier_desk.domain.events.run import Dispatch
 
-        self._once("say", run_id + text, lambda: self._bridge.engine.runs.message(run_id, text, strategy=Dispatch(strategy)))
+        self._once("say", run_id + text, lambda: self._bridge.engine.runs.steering.message(run_id, text, strategy=Dispatch(strategy)))
 
     def answer(self, run_id: str, text: str) -> None:
         """Answer a sub-agent that asked its parent, in the parent's place."""
-        self._once("answer", run_id, lambda: self._bridge.engine.runs.answer_child(run_id, text))
+        self._once("answer", run_id, lambda: self._bridge.engine.runs.answering.answer_child(run_id, text))
 
     def stop_workflow(self, workflow_id: str) -> None:
         """End the turn a workflow works on, if it does."""

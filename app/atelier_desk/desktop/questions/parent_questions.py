@@ -82,7 +82,7 @@ class ParentQuestions(QObject):
 
     async def answer(self, run_id: str, text: str) -> None:
         """Answer a sub-agent in its parent's place; whatever the engine raises comes out."""
-        await self._bridge.engine.runs.answer_child(run_id, text)
+        await self._bridge.engine.runs.answering.answer_child(run_id, text)
         self._close(run_id)
 
     def on_stream(self, event: StreamEvent) -> None:

@@ -49,9 +49,9 @@ class DownloadCard(Card):
             button.setObjectName(f"download-{name}-{entry.id}")
             row.addWidget(button)
         self.body.addWidget(row_box)
-        self.start.clicked.connect(lambda *_: view.do(entry.id, lambda: view.bridge.engine.models.download(entry.id)))
-        self.pause.clicked.connect(lambda *_: view.do(entry.id, lambda: view.bridge.engine.models.pause(entry.id)))
-        self.cancel.clicked.connect(lambda *_: view.do(entry.id, lambda: view.bridge.engine.models.cancel(entry.id)))
+        self.start.clicked.connect(lambda *_: view.do(entry.id, lambda: view.bridge.engine.models.downloads.start(entry.id)))
+        self.pause.clicked.connect(lambda *_: view.do(entry.id, lambda: view.bridge.engine.models.downloads.pause(entry.id)))
+        self.cancel.clicked.connect(lambda *_: view.do(entry.id, lambda: view.bridge.engine.models.downloads.cancel(entry.id)))
         self.delete.clicked.connect(lambda *_: view.ask_delete(entry))
 
     def show_state(self, state: Any) -> None:
@@ -126,7 +126,7 @@ class DownloadsView(QWidget):
             for entry in await self.bridge.engine.models.catalogue():
                 self.cards[entry.id] = DownloadCard(self, entry)
                 self._column.addWidget(self.cards[entry.id])
-        states = {state.id: state for state in await self.bridge.engine.models.downloads()}
+        states = {state.id: state for state in await self.bridge.engine.models.download_states()}
         for key, card in self.cards.items():
             card.show_state(states.get(key))
 

@@ -261,9 +261,9 @@ class Deeds(QObject):
 
     async def _changed_reports(self, workflow_id: str) -> list[str]:
         """A line for each report that a copy does not have as Atelier wrote it, and for the rows that it does not have."""
-        names = await self._bridge.engine.workflows.changed_reports(workflow_id)
+        names = await self._bridge.engine.workflows.exporting.changed_reports(workflow_id)
         text = N_("The report {name} was damaged or changed by another program. The copy has it as it is now, or not when it is missing.")
-        damaged = await self._bridge.engine.workflows.damaged_rows(workflow_id)
+        damaged = await self._bridge.engine.workflows.exporting.damaged_rows(workflow_id)
         rows = [*(each.error().localized(_) for each in damaged[:SHOWN]), *([_(LEFT_OUT)] if damaged else [])]
         return [*(_(text, name=name) for name in names), *rows]
 
@@ -319,9 +319,10 @@ class Deeds(QObject):
             toast.dismiss()
 
     async def _title(self, workflow_id: str) -> None:
-        workflows = self._bridge.engine.workflows
+        engine = self._bridge.engine
+        workflows = engine.workflows
         old = (await workflows.get(workflow_id)).name
-        named = await workflows.suggest_title(workflow_id)
+        named = await engine.runs.titles.suggest(workflow_id)
         if named.name == old:
             self._toasts.show(_("No better title found than “{name}”", name=old))
         else:

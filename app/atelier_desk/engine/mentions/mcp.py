@@ -38,7 +38,7 @@ class Resources:
 
     async def read(self, where: Where, key: str) -> Prepared:
         server, _zero, uri = key.partition("\0")
-        text, data, _kind = await where.context.mcp.resource(server, uri)
+        text, data, _kind = await where.context.mcp.content.resource(server, uri)
         # Its server stands in its name: that is what a person is told when the team has read from outside.
         name = shown_name(f"{server}: {uri.rstrip('/').rpartition('/')[2] or uri}")
         return text_file(name, text, "mcp") if text else await in_tool_thread(partial(of_bytes, name, data, source="mcp"))

@@ -16,7 +16,6 @@ from urllib.parse import urlsplit
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.events.run import ToolCallStarted
 from atelier_desk.domain.permission import Action, Grounds, PermissionRule, Verdict
-from atelier_desk.domain.protected_names import ProtectedTargets
 from atelier_desk.engine.run.call_facts import Disk, DiskFindings, facts, looks_at_disk, other_spellings
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.run_rules import denials, is_readable, rules
@@ -64,27 +63,26 @@ class Judge:
     """Decides about the calls of one run.
 
     One level is enough: a sub-agent starts with its parent's rules and the stricter of both modes.
+
+    Attributes:
+        findings: what was found on the disk since ``begin``.
     """
 
     def __init__(self, own: Sequence[str] = (), marks: TaintMarks | None = None) -> None:
         """``own`` are the program's own folders, ``marks`` the files that were written after reading from outside."""
         self._own = own
         self._marks = marks
-        self._findings = DiskFindings()
+        self.findings = DiskFindings()
         self._rules: _RunRules | None = None
 
     def begin(self) -> None:
         """The calls that are judged from here on are judged at one moment: a repository is looked at once for all of them."""
         # Not cleared: a thread whose call was stopped may still be at work with the one before.
-        self._findings = DiskFindings()
+        self.findings = DiskFindings()
 
     def denials(self, state: RunState) -> Denials:
         """What the rules of the run deny on the disk."""
         return self._of(state).denials
-
-    def protected(self, call_id: str) -> ProtectedTargets | None:
-        """The protected names that the command of a call names, as it was judged last; None where nobody looked."""
-        return self._findings.protected.get(call_id)
 
     def blocks(self, state: RunState, tool: str, described: Call) -> bool:
         """Whether ``judged`` runs programs or looks through folders for this call, so that it belongs into a thread."""
@@ -102,7 +100,7 @@ class Judge:
             held = self._of(state)
             about = facts(
                 state, intent, described, repaired=repaired,
-                own=self._own, tainted=tainted, findings=self._findings, denials=held.denials, marks=self._marks,
+                own=self._own, tainted=tainted, findings=self.findings, denials=held.denials, marks=self._marks,
             )  # fmt: skip
             said = decide([held.level], about)
             # What a rule asks about, and what asks each time, no other rule allows.

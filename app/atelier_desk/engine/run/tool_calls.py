@@ -398,7 +398,7 @@ class ToolCalls:
             tells=telling(state, intent.tool, intent.section),
             denied=self._preparing.judge.denials(state),
             denied_allowed=_denied_allowed(intent),
-            protected=self._preparing.judge.protected(call_id),
+            protected=self._preparing.judge.findings.protected.get(call_id),
             given=self._given(call_id),
             desk=server_desk.CallDesk(env, self._handle, call_id),
             spending=CallSpending(env, self._handle, call_id),

@@ -25,7 +25,7 @@ from atelier_desk.engine.run.server_desk import lost
 from atelier_desk.engine.runs.live_run import LiveRun
 from atelier_desk.engine.runs.slots import Slots
 from atelier_desk.engine.runs.unread import end_unread, is_damage
-from atelier_desk.engine.team.teams import Teams
+from atelier_desk.engine.team.port import TeamPort
 from atelier_desk.i18n import _
 from atelier_desk.llm.secrets import redact
 from atelier_desk.logs import correlation
@@ -48,12 +48,12 @@ class LiveRuns:
         narrow: brings a run up to what is forbidden now; called before it is worked on.
     """
 
-    def __init__(self, env: RunEnvironment, slots: int) -> None:
+    def __init__(self, env: RunEnvironment, slots: int, teams: Callable[[RunEnvironment, LiveRuns], TeamPort]) -> None:
         self._env = env
         self.slots = Slots(slots)
         self.conversations = conversations.Conversations(env.repos)
         self.alive: dict[str, str] = {}
-        self.teams = Teams(env, self)
+        self.teams = teams(env, self)
         self.narrow: Callable[[LiveRun], Awaitable[None]] = _as_it_is
         self._runs: dict[str, LiveRun] = {}
         self._expected: dict[str, asyncio.Event] = {}
@@ -319,7 +319,7 @@ class LiveRuns:
 
     # -- interrupting --------------------------------------------------------------------------------------------------------------
 
-    async def interrupt(self, run_id: str, ended: Ended) -> None:
+    async def interrupt(self, run_id: str, ended: Ended = "command") -> None:
         """Stop working on a run and everything below it, which ``resume`` then goes on with; what was received of a reply is kept."""
         top = await self.load(run_id)
         await self._interrupt([top, *await self.below(top)], ended)

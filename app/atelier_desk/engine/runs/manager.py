@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import logging
-from asyncio import FIRST_COMPLETED, Lock, sleep, wait
+from asyncio import FIRST_COMPLETED, sleep, wait
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
-from atelier_desk.domain.approval import Decision
 from atelier_desk.domain.attachment import Attachment
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.chat import ImagePart, TextFile
 from atelier_desk.domain.errors import ConflictError, NotFoundError, UsageError
-from atelier_desk.domain.events.run import Dispatch, Ended, LimitKind, RunStarted, UserMessage
-from atelier_desk.domain.question import QuestionStatus
+from atelier_desk.domain.events.run import Dispatch, RunStarted, UserMessage
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.stream.event import StreamEvent, Topic
 from atelier_desk.domain.workflow import QUEUED, Run, RunMode, Workflow
@@ -44,6 +42,7 @@ from atelier_desk.engine.runs.waiting import WaitingMessages
 from atelier_desk.engine.services.common.naming import name_from, placeholders
 from atelier_desk.engine.team.inactivity import InactivityWatch
 from atelier_desk.engine.team.progress import ProgressReporter
+from atelier_desk.engine.team.teams import Teams
 from atelier_desk.i18n import N_, language
 from atelier_desk.policy.permissions import taint
 from atelier_desk.policy.permissions.scope import for_run
@@ -77,6 +76,8 @@ class RunManager:
 
     Attributes:
         resolve_agent: finds who answers in a workflow when the caller does not say.
+        env: everything a run touches.
+        live: the runs in memory, and which of them is at work in a workflow.
         teams: what the runs of a team do to each other.
         steering: pause, resume, step, speak.
         narrowing: what a person takes from agents while they work.
@@ -90,34 +91,25 @@ class RunManager:
     """
 
     def __init__(self, env: RunEnvironment, resolve_agent: AgentResolver, *, slots: int = limits.WORKFLOWS_RUNNING) -> None:
-        self._env = env
+        self.env = env
         self.resolve_agent = resolve_agent
-        self._runs = LiveRuns(env, slots)
-        self.teams = self._runs.teams
-        self.steering = Steering(env, self._runs)
-        self.narrowing = Narrowing(env, self._runs)
-        self.answering = Answering(env, self._runs)
-        self.editing = ContextEditing(env, self._runs)
+        self.live = LiveRuns(env, slots, Teams)
+        self.teams = self.live.teams
+        self.steering = Steering(env, self.live)
+        self.narrowing = Narrowing(env, self.live)
+        self.answering = Answering(env, self.live)
+        self.editing = ContextEditing(env, self.live)
         self.attaching = Attaching(env)
-        self.waiting = WaitingMessages(env, self._runs)
-        self.recovery = Recovery(env, self._runs, self.steering)
-        beside = BesideRequests(env, self._runs)
+        self.waiting = WaitingMessages(env, self.live)
+        self.recovery = Recovery(env, self.live, self.steering)
+        beside = BesideRequests(env, self.live)
         self.titles = Titles(env, beside)
         self.remembering = Remembering(env, beside)
-        self._watch = InactivityWatch(env, self._runs)
-        self._progress = ProgressReporter(env, self._runs)
+        self._watch = InactivityWatch(env, self.live)
+        self._progress = ProgressReporter(env, self.live)
         self._settings: Settings | None = None
         self._settings_changes = 0
         self._unlisten = env.bus.on_changed(self._changed)
-
-    @property
-    def slots(self) -> int:
-        """How many runs may work at once; others wait their turn with status ``processing``."""
-        return self._runs.slots.limit
-
-    @slots.setter
-    def slots(self, count: int) -> None:
-        self._runs.slots.limit = count
 
     # -- starting and talking ------------------------------------------------------------------------------------------------------
 
@@ -153,8 +145,8 @@ class RunManager:
         direct = agent is not None and agent.provider == DIRECT_CALL
         check_message(content, images, files, attachments, limits.CALL if direct else limits.MESSAGE)
         files = tuple(file.model_copy(update={"text": mended(file.text)}) for file in files)
-        async with self._runs.beginning(workflow_id):
-            row = await self._env.repos.workflows.get(workflow_id)
+        async with self.live.beginning(workflow_id):
+            row = await self.env.repos.workflows.get(workflow_id)
             active = await self._find_active(row)
             if active is not None and strategy is Dispatch.TERMINATE:
                 await self.cancel(active)
@@ -169,7 +161,7 @@ class RunManager:
                 strategy=strategy,
                 message_id=message_id or new_id(),
             )
-            message = await calling(self._env, message, row.workspace)
+            message = await calling(self.env, message, row.workspace)
             if active is not None and await self.steering.say(active, await self._answered_by(message, active, who)):
                 return active
             if approval is not None:
@@ -208,14 +200,14 @@ class RunManager:
             ConflictError: a run of the workflow is at work.
             NotFoundError: the workflow has no such turn.
         """
-        async with self._runs.beginning(workflow_id):
-            row = await self._env.repos.workflows.get(workflow_id)
+        async with self.live.beginning(workflow_id):
+            row = await self.env.repos.workflows.get(workflow_id)
             if await self._find_active(row) is not None:
                 raise ConflictError(N_("The agent is still working. Stop it before you try another branch."))
-            run = await self._env.repos.runs.get(run_id)
+            run = await self.env.repos.runs.get(run_id)
             if run.workflow_id != workflow_id or run.deleted_at is not None:
                 raise NotFoundError(N_("There is no run {id}."), id=run_id)
-            bodies = [event.body for event in await run_events(self._env.repos, run_id)]
+            bodies = [event.body for event in await run_events(self.env.repos, run_id)]
             said = await self._said(run_id, [body for body in bodies if isinstance(body, UserMessage)], message_id)
             started = next((body for body in bodies if isinstance(body, RunStarted)), None)
             if not said or started is None:
@@ -236,7 +228,7 @@ class RunManager:
     async def _said(self, run_id: str, bodies: Sequence[UserMessage], message_id: str) -> list[UserMessage]:
         """What a person said in a turn, in the order in which it was said and as it was sent at last, to be said again; with
         ``message_id`` up to that message."""
-        repos = self._env.repos
+        repos = self.env.repos
         last = await repos.messages.get(message_id) if message_id else None
         if last is not None and last.run_id != run_id:
             raise NotFoundError(N_("There is no message {id} in this turn."), id=message_id)
@@ -254,30 +246,14 @@ class RunManager:
     async def _again(self, row: Workflow, said: UserMessage, agent: AgentConfig) -> UserMessage:
         """A message that is said again: what it calls as that is now, what was attached as the model that answers now has room for it."""
         attachments = await self.attaching.make(row.id, said.attachments, agent)
-        return await calling(self._env, said.model_copy(update={"attachments": attachments}), row.workspace)
+        return await calling(self.env, said.model_copy(update={"attachments": attachments}), row.workspace)
 
     async def _answered_by(self, message: UserMessage, run_id: str, who: Who) -> UserMessage:
         """A message to a run at work, with who answers it when that was chosen anew since the run began."""
-        other = other_agent((await self._runs.load(run_id)).handle.current, who.agent, who.agent_id)
+        other = other_agent((await self.live.load(run_id)).handle.current, who.agent, who.agent_id)
         return message.model_copy(update={"agent": other, "agent_id": who.agent_id}) if other is not None else message
 
     # -- messages that wait --------------------------------------------------------------------------------------------------------
-
-    async def queued(self, workflow_id: str) -> tuple[UserMessage, ...]:
-        """See ``WaitingMessages.list``."""
-        return await self.waiting.list(workflow_id)
-
-    async def edit_queued(self, workflow_id: str, message_id: str, content: str) -> None:
-        """See ``WaitingMessages.edit``."""
-        await self.waiting.edit(workflow_id, message_id, content)
-
-    async def move_queued(self, workflow_id: str, message_id: str, to: int) -> None:
-        """See ``WaitingMessages.move``."""
-        await self.waiting.move(workflow_id, message_id, to)
-
-    async def take_back_queued(self, workflow_id: str, message_id: str) -> UserMessage:
-        """See ``WaitingMessages.take_back``."""
-        return await self.waiting.take_back(workflow_id, message_id)
 
     async def send_queued(self, workflow_id: str, message_id: str = "", *, mode: RunMode = RunMode.AUTO) -> str:
         """Send a message that waits (empty: the first one) now: it interrupts the turn at work, or begins the next one when none works.
@@ -286,14 +262,14 @@ class RunManager:
         Raises:
             ConflictError: it no longer waits.
         """
-        async with self._runs.beginning(workflow_id):
-            row = await self._env.repos.workflows.get(workflow_id)
+        async with self.live.beginning(workflow_id):
+            row = await self.env.repos.workflows.get(workflow_id)
             waiting = await self.waiting.of(row)
             message = next((each for each in waiting if message_id in ("", each.message_id)), None)
             if message is None:
                 raise ConflictError(N_("This message is no longer queued: it was sent or removed."))
             active = await self._find_active(row)
-            if active is not None and await self.waiting.interrupt(await self._runs.load(active), message.message_id):
+            if active is not None and await self.waiting.interrupt(await self.live.load(active), message.message_id):
                 return active
             # The turn it waited for is over: it waits no longer there, or was said in the very moment.
             if message not in await self.waiting.of(row):
@@ -317,15 +293,15 @@ class RunManager:
             workspace=really(row.workspace),
         )
         # A rule against another agent counts too: it may become a sub-agent, which is told the same.
-        trusted, instructions = await self._env.folder_instructions(row.workspace, approvals.rules)
-        skills = await self._env.skills.catalogue(row.workspace)
-        before = await self._runs.conversations.before(previous)
+        trusted, instructions = await self.env.folder_instructions(row.workspace, approvals.rules)
+        skills = await self.env.skills.catalogue(row.workspace)
+        before = await self.live.conversations.before(previous)
         uses = used_folders(before.history, (message, *then, *after))
-        lost = await self._env.skills.withdrawn(uses, row.workspace) if uses else ()
+        lost = await self.env.skills.withdrawn(uses, row.workspace) if uses else ()
         message, *waiting = (uncalled(each, lost) for each in (message, *then, *after))
-        marks = self._env.marks
+        marks = self.env.marks
         marked = await in_tool_thread(read_at_start, marks, instructions, skills) if marks else ()
-        self._env.journal.learn(row)
+        self.env.journal.learn(row)
         handle = RunHandle(run_id=run_id, workflow_id=row.id, history=before.history)
         started = RunStarted(
             agent_id=who.agent_id,
@@ -342,124 +318,66 @@ class RunManager:
             skills=skills,
             skills_withdrawn=lost,
             # Whatever branch it is on: reports, files and commands are the workflow's.
-            tainted=taint.merged(before.tainted, row.tainted, await self._env.journal.tainted(row.id), marked),
+            tainted=taint.merged(before.tainted, row.tainted, await self.env.journal.tainted(row.id), marked),
         )
-        with self._runs.expect(run_id):
+        with self.live.expect(run_id):
             try:
-                await self._env.journal.append(handle, started, message, *waiting, rename=_rename(row, message.content))
+                await self.env.journal.append(handle, started, message, *waiting, rename=_rename(row, message.content))
             finally:
                 # Also when whoever sent it no longer waits: it is in the journal.
                 if handle.state is not None:
-                    self._runs.drive(self._runs.add(handle))
+                    self.live.drive(self.live.add(handle))
         return run_id
 
     # -- what its parts do ---------------------------------------------------------------------------------------------------------
-
-    async def pause(self, run_id: str) -> None:
-        """See ``Steering.pause``."""
-        await self.steering.pause(run_id)
-
-    async def resume(
-        self,
-        run_id: str,
-        *,
-        raise_limits: dict[LimitKind, float] | None = None,
-        mode: RunMode | None = None,
-        steps: int | None = None,
-        finish: bool = False,
-    ) -> None:
-        """See ``Steering.resume``."""
-        await self.steering.resume(run_id, raise_limits=raise_limits, mode=mode, steps=steps, finish=finish)
-
-    async def step(self, run_id: str) -> int:
-        """See ``Steering.step``."""
-        return await self.steering.step(run_id)
-
-    async def message(self, run_id: str, content: str, strategy: Dispatch = Dispatch.QUEUE) -> None:
-        """See ``Steering.message``."""
-        await self.steering.message(run_id, content, strategy)
 
     async def cancel(self, run_id: str) -> None:
         """Stop at once, with everything below: requests are closed, tools cancelled, what was done is kept. What is over stays as it is;
         its model is no longer asked what is to be remembered."""
         await self.remembering.stop(run_id)
-        await self._runs.cancel(run_id)
-
-    async def interrupt(self, run_id: str, ended: Ended = "command") -> None:
-        """Stop working on a run and everything below it, without ending them: ``resume`` goes on. What waits for a person stays so."""
-        await self._runs.interrupt(run_id, ended)
-
-    async def answer_question(
-        self, question_id: str, status: QuestionStatus, selected: tuple[str, ...] = (), text: str = "", *, go_on: bool = True
-    ) -> None:
-        """See ``Answering.answer_question``."""
-        await self.answering.answer_question(question_id, status, selected, text, go_on=go_on)
-
-    async def decide_approval(self, approval_id: str, decision: Decision) -> None:
-        """See ``Answering.decide_approval``."""
-        await self.answering.decide_approval(approval_id, decision)
-
-    async def answer_child(self, child_run_id: str, text: str) -> None:
-        """See ``Answering.answer_child``."""
-        await self.answering.answer_child(child_run_id, text)
-
-    async def pin(self, workflow_id: str, origin: str, pinned: bool = True) -> None:
-        """See ``ContextEditing.pin``."""
-        await self.editing.pin(workflow_id, origin, pinned)
-
-    async def undo_compaction(self, workflow_id: str, origin: str) -> None:
-        """See ``ContextEditing.undo_compaction``."""
-        await self.editing.undo_compaction(workflow_id, origin)
+        await self.live.cancel(run_id)
 
     # -- what there is -------------------------------------------------------------------------------------------------------------
 
-    def beginning(self, workflow_id: str) -> Lock:
-        """Held while a turn of the workflow begins: whoever holds it knows that none does."""
-        return self._runs.beginning(workflow_id)
-
-    def active(self, workflow_id: str) -> str | None:
-        """The id of the workflow's root run that is not over, or None."""
-        return self._runs.alive.get(workflow_id)
-
     async def _find_active(self, row: Workflow) -> str | None:
-        known = self.active(row.id)
+        known = self.live.alive.get(row.id)
         if known is not None or row.head_run_id is None:
             return known
-        live = self._runs.get(row.head_run_id)
+        live = self.live.get(row.head_run_id)
         if live is not None and live.handle.state is not None:
             final = live.handle.state.status.final
         else:
-            final = (await self._env.repos.runs.get(row.head_run_id)).status.final
+            final = (await self.env.repos.runs.get(row.head_run_id)).status.final
         return None if final else row.head_run_id
 
     def state_of(self, run_id: str) -> RunHandle | None:
         """The run in memory, if it is there."""
-        live = self._runs.get(run_id)
+        live = self.live.get(run_id)
         return live.handle if live else None
 
     # -- waiting and restarting ----------------------------------------------------------------------------------------------------
 
     async def wait(self, run_id: str) -> Run:
         """Wait until the run is over, or nothing in its team is at work any more because somebody has to act; returns its row."""
-        row = await self._env.repos.runs.get(run_id)
+        row = await self.env.repos.runs.get(run_id)
         if row.unread:
             return row
-        live = await self._runs.load(run_id)
+        live = await self.live.load(run_id)
         while not live.handle.current.status.final or live.at_work:
-            working = [each.task for each in (live, *await self._runs.below(live)) if each.at_work and each.task is not None]
+            working = [each.task for each in (live, *await self.live.below(live)) if each.at_work and each.task is not None]
             if not working:
                 break
             await wait(working, return_when=FIRST_COMPLETED)
             # What follows from an end, a parent that goes on, begins in the next round of the loop.
             await sleep(0)
         if live.handle.stale or live.handle.row is None:
-            return await self._env.repos.runs.get(run_id)
+            return await self.env.repos.runs.get(run_id)
         return live.handle.row
 
     async def team_of(self, run_id: str) -> list[RunHandle]:
         """A run and everything below it that is not over, from the top down."""
-        live = await self._runs.load(run_id)
-        return [live.handle, *(below.handle for below in await self._runs.below(live))]
+        live = await self.live.load(run_id)
+        return [live.handle, *(below.handle for below in await self.live.below(live))]
 
     async def close(self) -> None:
         """Stop driving. Runs at work are not ended but interrupted."""
@@ -468,7 +386,7 @@ class RunManager:
         await self.remembering.close()
         self._progress.close()
         await self._watch.close()
-        await self._runs.close()
+        await self.live.close()
 
     def _changed(self, topic: Topic, id: str) -> None:
         if topic == "settings":
@@ -483,25 +401,21 @@ class RunManager:
         """
         while (known := self._settings) is None:
             changes = self._settings_changes
-            await self._env.repos.settings.refuse_damaged()
-            found = await self._env.repos.settings.load()
+            await self.env.repos.settings.refuse_damaged()
+            found = await self.env.repos.settings.load()
             if changes == self._settings_changes:
                 self._settings = found
         return known
 
-    def forget(self, workflow_id: str) -> None:
-        """Drop a deleted workflow's runs from memory."""
-        self._runs.forget(workflow_id)
-
     def replay(self, workflow_id: str, run_id: str | None = None) -> AsyncIterator[StreamEvent]:
         """See ``history.replay``."""
-        return history.replay(self._env.repos, workflow_id, run_id)
+        return history.replay(self.env.repos, workflow_id, run_id)
 
     async def fork(self, workflow_id: str, at: int) -> Workflow:
         """See ``history.fork``."""
-        forked = await history.fork(self._env.repos, self._env.journal, workflow_id, at)
-        for row in await self._env.repos.runs.list(forked.id):
+        forked = await history.fork(self.env.repos, self.env.journal, workflow_id, at)
+        for row in await self.env.repos.runs.list(forked.id):
             if row.parent_run_id is None and not row.status.final:
-                self._runs.alive[forked.id] = row.id
-        self._env.bus.changed("workflow", forked.id)
+                self.live.alive[forked.id] = row.id
+        self.env.bus.changed("workflow", forked.id)
         return forked

@@ -152,7 +152,7 @@ class Remembering:
         """Ask no longer about this turn; nothing when nobody is asked about it."""
         await self._end([run_id])
 
-    def looking(self, turn_ids: Sequence[str]) -> list[Looking]:
+    async def looking(self, turn_ids: Sequence[str]) -> list[Looking]:
         """Those of the turns whose model is being asked, or could not be since the program started."""
         found = []
         for each in turn_ids:

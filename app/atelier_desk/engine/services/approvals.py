@@ -152,7 +152,7 @@ class ApprovalService:
                 await self._decide(asked, Decision(status=ApprovalStatus.REJECTED, note=note, decided_by=BY_TIMEOUT))
 
     async def _decide(self, asked: ApprovalRequest, decision: Decision) -> None:
-        await self._context.runs.decide_approval(asked.id, decision)
+        await self._context.runs.answering.decide_approval(asked.id, decision)
         self._context.bus.changed("approval", asked.id)
 
     async def _open(self, approval_id: str) -> ApprovalRequest:

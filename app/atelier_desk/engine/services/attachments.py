@@ -55,7 +55,7 @@ class AttachmentService:
     async def drop(self, workflow_id: str, attachment: Attachment) -> None:
         """A draft no longer has it: what was kept for it goes, unless a message or a call has the same bytes."""
         repos = self._context.repos
-        async with self._context.runs.beginning(workflow_id):  # no message that may name it is being sent meanwhile
+        async with self._context.runs.live.beginning(workflow_id):  # no message that may name it is being sent meanwhile
             draft = (await repos.workflows.get(workflow_id)).draft_attachments
             needed = {part.sha256 for each in draft if each != attachment for part in each.kept}
             hashes = {part.sha256 for part in attachment.kept}

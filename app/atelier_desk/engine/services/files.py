@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,9 +21,8 @@ from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.i18n import N_
 from atelier_desk.threads import in_storage_thread, in_tool_thread
 from atelier_desk.workspace.checkpoints import answering
-from atelier_desk.workspace.checkpoints.cleaning import Cleaned, Kept, kept
+from atelier_desk.workspace.checkpoints.cleaning import Kept, kept
 from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
-from atelier_desk.workspace.checkpoints.leftovers import Leftover
 from atelier_desk.workspace.checkpoints.records import Unread
 from atelier_desk.workspace.checkpoints.taint_marks import Mark
 from atelier_desk.workspace.checkpoints.undo import undo
@@ -50,7 +49,7 @@ class FileService:
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
-        self._cleaning = CheckpointCleaning(context)
+        self.cleaning = CheckpointCleaning(context)
         self._gone: set[str] = set()
         """Granted folders that were not there when they were looked at last."""
 
@@ -61,8 +60,8 @@ class FileService:
     async def list(self, workflow_id: str) -> list[Change]:
         """The changes of a workflow's files, the newest first; those that only took others back are left out."""
         changes, unread = await in_storage_thread(self._listed, workflow_id)
-        if not self._cleaning.knows([each.path.relative_to(self._files.kept.folder).as_posix() for each in unread]):
-            self._cleaning.forget()
+        if not self.cleaning.knows([each.path.relative_to(self._files.kept.folder).as_posix() for each in unread]):
+            self.cleaning.forget()
         return [change for change in reversed(changes) if not change.undoes]
 
     async def diff(self, workflow_id: str, change_id: str) -> FileChange:
@@ -137,28 +136,9 @@ class FileService:
         """How much is kept so that changes can be undone."""
         return await in_storage_thread(kept, self._files)
 
-    async def clean(self, *, asked: bool = True, stop: Callable[[], bool] = lambda: False) -> Cleaned:
-        """Give up checkpoints over the age and size of the settings; see ``CheckpointCleaning.clean``. Changes that cannot be undone any
-        more say so in the list."""
-        return await self._cleaning.clean(asked=asked, stop=stop)
-
     async def keep_clean(self) -> None:
         """Clean at once and then twice a day, until it is cancelled."""
-        await self._cleaning.keep_clean(CLEANED_EVERY_S)
-
-    async def leftovers(self, *, again: bool = True) -> builtins.list[Leftover]:
-        """What cleaning keeps and no workflow shows: records that cannot be read, and what belongs to workflows that are not in the
-        database. ``again``: read all records for it; else what was found last will do."""
-        return await self._cleaning.leftovers(again=again)
-
-    async def delete_leftovers(self, keys: Sequence[str]) -> int:
-        """Delete leftovers for good, by their keys; gives the bytes that were freed.
-
-        Raises:
-            NotFoundError: a key names none; nothing was deleted.
-            StorageError: one of them cannot be deleted.
-        """
-        return await self._cleaning.delete(keys)
+        await self.cleaning.keep_clean(CLEANED_EVERY_S)
 
     async def unreadable(self, workflow_id: str) -> int:
         """How many records of a workflow's changes cannot be read: the list goes without them."""
@@ -166,7 +146,7 @@ class FileService:
 
     async def lost(self, workflow_id: str = "") -> int:
         """How many changes of a workflow, or of all, cannot be undone because the records of their checkpoints are gone."""
-        return sum((await self._cleaning.lost(workflow_id)).values())
+        return sum((await self.cleaning.lost(workflow_id)).values())
 
     async def trust(self, folder: str, trusted: bool) -> None:
         """Keep what a person decided of a folder: whether what its files tell agents (``AGENTS.md``) goes into their prompts.

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from atelier_desk import background
 from atelier_desk.domain.approval import ApprovalKind
 from atelier_desk.domain.errors import AtelierError, ConflictError, LimitError, NotFoundError
-from atelier_desk.domain.mcp import MOST_SERVERS, McpEntry, McpError, McpKnown, McpPrompt, McpServer, McpState
+from atelier_desk.domain.mcp import MOST_SERVERS, McpEntry, McpError, McpKnown, McpServer, McpState
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
 from atelier_desk.domain.text import shorten
 from atelier_desk.engine.services.common import mcp_desk
@@ -51,7 +51,6 @@ from atelier_desk.tools.base import ServerAsks
 from atelier_desk.tools.sections import Section, of_server
 
 if TYPE_CHECKING:
-    from atelier_desk.domain.mcp import ServerProblem
     from atelier_desk.domain.workflow import ToolExecution
     from atelier_desk.mcp.connection import Connection
     from atelier_desk.mcp.results import Answer
@@ -83,7 +82,12 @@ def _healthy(entry: McpEntry) -> McpHealth:
 
 
 class McpService:
-    """The servers. Changes of one, also of its state, are announced as ``mcp`` with its name."""
+    """The servers. Changes of one, also of its state, are announced as ``mcp`` with its name.
+
+    Attributes:
+        content: their resources and prompts.
+        problems: what is wrong with those that an agent was given.
+    """
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
@@ -94,14 +98,14 @@ class McpService:
         self._registered: dict[str, list[str]] = {}
         self._changing = asyncio.Lock()
         self._listing: dict[str, asyncio.Lock] = {}
-        self._content = McpContent(self._all, self._entry, self._refresh, self._connection)
+        self.content = McpContent(self._all, self._entry, self._refresh, self._connection)
         self._refreshing: dict[str, asyncio.Task[None]] = {}
         self._waited: dict[str, tuple[float, float]] = {}
         """By server when its tools were last looked at because it said so, and for how long that was put off."""
         self._watch = McpWatch(self._connections, context.clock)
         self._folder: Path | None = None
         self._sign = McpSignIn(self, context.vault)
-        self._problems = McpProblems(self._all, self._refresh, self._failure)
+        self.problems = McpProblems(self._all, self._refresh, self._failure)
         self._secrets = McpSecrets(context.vault)
         self._tested: dict[str, tuple[McpServer, McpKnown]] = {}
         """By name what was tested last and is not stored, and what it said of itself."""
@@ -314,10 +318,6 @@ class McpService:
         await self._watch.check()
         return [row for row in await self.list() if not names or row.name in names]
 
-    async def problems(self, names: Sequence[str]) -> tuple[ServerProblem, ...]:
-        """What is wrong with servers that an agent was given; see ``McpProblems.of``."""
-        return await self._problems.of(names)
-
     async def stop(self, name: str) -> None:
         """End a server; it is started again when an agent needs it."""
         await self._entry(name)
@@ -371,30 +371,6 @@ class McpService:
         await asyncio.gather(*(connection.close() for connection in connections), return_exceptions=True)
         if self._folder is not None:
             await in_storage_thread(shutil.rmtree, self._folder, ignore_errors=True)
-
-    async def resource(self, name: str, uri: str) -> tuple[str, bytes, str]:
-        """A resource of a server; see ``McpContent.resource``."""
-        return await self._content.resource(name, uri)
-
-    async def fill(self, name: str, template: str, values: Mapping[str, str]) -> str:
-        """The address of a resource from a template; see ``McpContent.fill``."""
-        return await self._content.fill(name, template, values)
-
-    async def propose(self, name: str, template: str, variable: str, typed: str, others: Mapping[str, str]) -> builtins.list[str]:
-        """What a server proposes for a part of a template; see ``McpContent.propose``."""
-        return await self._content.propose(name, template, variable, typed, others)
-
-    async def prompts(self) -> builtins.list[tuple[str, McpPrompt]]:
-        """The prompts of all servers that are on; see ``McpContent.prompts``."""
-        return await self._content.prompts()
-
-    async def prompt(self, name: str, call: str, given: str) -> tuple[McpPrompt, str] | None:
-        """A prompt of a server and its text; see ``McpContent.prompt``."""
-        return await self._content.prompt(name, call, given)
-
-    async def stop_waiting(self) -> None:
-        """Cancel all prompts that are waited for: who waits gets an ``McpError``."""
-        self._content.stop_waiting()
 
     # -- within ------------------------------------------------------------------------------------------------------------------------
 

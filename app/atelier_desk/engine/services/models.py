@@ -217,36 +217,15 @@ class ModelService:
 
     async def catalogue(self) -> builtins.list[CatalogueEntry]:
         """Models that can be downloaded for the built-in provider, with size, licence and what they are good for."""
-        return self._downloads.catalogue()
+        return self.downloads.catalogue()
 
-    async def downloads(self) -> builtins.list[DownloadState]:
+    async def download_states(self) -> builtins.list[DownloadState]:
         """Where each download is: begun, running, paused, failed or done."""
-        return await asyncio.to_thread(self._downloads.states)
-
-    async def download(self, id: str) -> DownloadState:
-        """Begin a download, or go on where it stopped; progress is announced as ``download`` with the id.
-
-        Raises:
-            NotFoundError: the catalogue has no such model.
-            ProviderError: no room on the disk, or the folder cannot be written.
-        """
-        return await self._downloads.start(id)
-
-    async def pause(self, id: str) -> None:
-        """Stop a download and keep what has arrived."""
-        await self._downloads.pause(id)
-
-    async def resume(self, id: str) -> DownloadState:
-        """Go on with a paused or failed download."""
-        return await self._downloads.start(id)
-
-    async def cancel(self, id: str) -> None:
-        """Stop a download and throw away what has arrived."""
-        await self._downloads.cancel(id)
+        return await asyncio.to_thread(self.downloads.states)
 
     async def delete_download(self, id: str) -> None:
         """Remove a downloaded model from the disk."""
-        await self._downloads.delete(id)
+        await self.downloads.delete(id)
         name = builtin_type().kind
         self.forget(name)
         self._context.bus.changed("model", name)
@@ -257,7 +236,8 @@ class ModelService:
             await self._opened.aclose()
 
     @property
-    def _downloads(self) -> Downloads:
+    def downloads(self) -> Downloads:
+        """What begins, pauses and cancels them; progress is announced as ``download`` with a model's id."""
         if self._opened is None:
             from atelier_desk.llm.local.download import Downloads
             from atelier_desk.llm.local.models import ModelStore

@@ -120,7 +120,7 @@ class QuestionService:
     async def _finish(
         self, asked: UserQuestion, status: QuestionStatus, selected: tuple[str, ...] = (), text: str = "", *, go_on: bool = True
     ) -> UserQuestion:
-        await self._context.runs.answer_question(asked.id, status, selected, text, go_on=go_on)
+        await self._context.runs.answering.answer_question(asked.id, status, selected, text, go_on=go_on)
         self._context.bus.changed("question", asked.id)
         return await self.get(asked.id)
 

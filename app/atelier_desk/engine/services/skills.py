@@ -169,7 +169,8 @@ class SkillService:
             raise NotFoundError(N_("There is no skill or command {name}. Known: {known}."), name=name, known=known)
         row = next((row for row in named if row.usable), named[0])
         body = row.found.text.body if row.found.text is not None else ""
-        return Shown(row, body, tuple(await in_tool_thread(lambda: find.files(self._root(row.found.root), row.found))))
+        root = self._context.workspace_files.root(row.found.root)
+        return Shown(row, body, tuple(await in_tool_thread(find.files, root, row.found)))
 
     async def switch(self, file: str, on: bool) -> None:
         """Switch one on or off, by its file."""
@@ -220,7 +221,7 @@ class SkillService:
         if called is None:
             return None
         server, given = called[1], called[3] or ""
-        made = await self._context.mcp.prompt(server, called[2], given)
+        made = await self._context.mcp.content.prompt(server, called[2], given)
         if made is None:
             return None
         prompt, text = made
@@ -253,7 +254,7 @@ class SkillService:
         await self._context.repos.settings.refuse_damaged()
         held = [rule for rule in await self._context.repos.rules.list() if rule.scope is not RuleScope.FOLDER or rule.scope_id in here]
         denials = Denials(denying.bans(held), [*folders], home_folder())
-        roots = [self._root(each) for each in where]
+        roots = [self._context.workspace_files.root(each) for each in where]
         text = _bounded(await in_tool_thread(inclusions.included, text, roots, looks_secret, denials), found.file)
         use = SkillUse(name=row.name, folder=await _folder(found), digest=digest(said.body.encode()))
         read = await in_tool_thread(self._context.workspace_files.marks.of, found.file)
@@ -273,21 +274,18 @@ class SkillService:
             raise _refused(name, rows)
         found = row.found
         assert found.text is not None
-        names = await in_tool_thread(lambda: find.files(self._root(found.root), found))
+        names = await in_tool_thread(lambda: find.files(self._context.workspace_files.root(found.root), found))
         text = filled(found.text, "", found)
         use = SkillUse(name=name, folder=await _folder(found), digest=digest(found.text.body.encode()))
         return OpenedSkill(use, text, tuple(names), found.scope)
 
-    def _root(self, folder: str) -> ConfinedRoot:
-        return self._context.workspace_files.root(folder)
-
     def _find(self, folders: tuple[str, ...]) -> builtins.list[Found]:
         out: builtins.list[Found] = []
         for folder in folders:
-            out += find.in_project(self._root(folder))
+            out += find.in_project(self._context.workspace_files.root(folder))
         home = find.home()
         # A granted home folder is a project: its own places are the user's all the same.
-        mine = find.of_user(self._root(str(home)))
+        mine = find.of_user(self._context.workspace_files.root(str(home)))
         files = {each.file for each in mine}
         return [*(each for each in out if each.file not in files), *mine]
 

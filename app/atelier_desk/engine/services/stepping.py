@@ -60,7 +60,7 @@ class SteppingService:
 
     async def held(self, workflow_id: str) -> WaitingStep | None:
         """The workflow's root run when a person paused it; None when it works, waits otherwise, was cut off or is over."""
-        run_id = self._context.runs.active(workflow_id)
+        run_id = self._context.runs.live.alive.get(workflow_id)
         if run_id is None or await self._at_rest(workflow_id):
             return None
         row = await self._context.repos.runs.get(run_id)
@@ -72,7 +72,7 @@ class SteppingService:
         """Make a run that a person paused a stepping one, which waits before its next step; False when it waits for another reason."""
         if not await self._by_hand(run_id):
             return False
-        await self._context.runs.resume(run_id, mode=RunMode.STEPPING, steps=0)
+        await self._context.runs.steering.resume(run_id, mode=RunMode.STEPPING, steps=0)
         return True
 
     async def _at_rest(self, workflow_id: str) -> bool:

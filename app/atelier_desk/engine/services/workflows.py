@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.workflow.exporting import WorkflowExport
     from atelier_desk.engine.services.workflow.file import WorkflowFile
     from atelier_desk.engine.services.workflow.transcript import Branch, TranscriptEntry, TranscriptReader
-    from atelier_desk.storage.damage import Damage
     from atelier_desk.storage.repositories import SearchHit
 
 log = logging.getLogger(__name__)
@@ -92,7 +91,8 @@ class WorkflowService:
         return TranscriptReader(self._context)
 
     @cached_property
-    def _export(self) -> WorkflowExport:
+    def exporting(self) -> WorkflowExport:
+        """What goes into an export or a copy of a workflow."""
         from atelier_desk.engine.services.workflow.exporting import WorkflowExport
 
         return WorkflowExport(self._context)
@@ -173,15 +173,6 @@ class WorkflowService:
         """A name a person gave: no model replaces it."""
         return await self._update(workflow_id, name=checks.text(name, _("name"), limits.WORKFLOW_NAME), named_by="person")
 
-    async def suggest_title(self, workflow_id: str) -> Workflow:
-        """Ask its model what it is about, and take the answer as its name; the first message's words when there is no good one.
-
-        Raises:
-            UsageError: nothing was said in it, or the limits of its agent have no room for the request.
-            ProviderError: the model cannot be asked.
-        """
-        return await self._context.runs.titles.suggest(workflow_id)
-
     async def set_archived(self, workflow_id: str, archived: bool) -> Workflow:
         """Put it away, or take it out again."""
         return await self._update(workflow_id, archived=archived)
@@ -257,7 +248,7 @@ class WorkflowService:
         from atelier_desk.engine.services.workflow.exporting import artefacts_of
         from atelier_desk.engine.services.workflow.importing import with_new_ids
 
-        file = await self._export.collect(workflow_id)
+        file = await self.exporting.collect(workflow_id)
         copy = await in_storage_thread(with_new_ids, file)
         artefacts, parts = self._context.repos.artefacts, artefacts_of(file.events)
         try:
@@ -329,11 +320,11 @@ class WorkflowService:
 
     async def active(self, workflow_id: str) -> str | None:
         """The id of its root run that is not over."""
-        return self._context.runs.active(workflow_id)
+        return self._context.runs.live.alive.get(workflow_id)
 
     async def stop(self, workflow_id: str) -> None:
         """End the turn it works on, if it does."""
-        if (run_id := self._context.runs.active(workflow_id)) is not None:
+        if (run_id := self._context.runs.live.alive.get(workflow_id)) is not None:
             await self._context.runs.cancel(run_id)
 
     async def branches(self, workflow_id: str) -> dict[str, Branch]:
@@ -344,7 +335,7 @@ class WorkflowService:
         """Show the version ``run_id`` of its turn, and what followed it. Refused while a run works."""
         from atelier_desk.engine.services.workflow.transcript import newest_under
 
-        if self._context.runs.active(workflow_id) is not None:
+        if self._context.runs.live.alive.get(workflow_id) is not None:
             raise UsageError(N_("Stop the run before you switch to another branch."), code="busy")
         runs = await self._context.repos.runs.links(workflow_id)
         if all(run.id != run_id for run in runs):
@@ -363,13 +354,13 @@ class WorkflowService:
         """
         from atelier_desk.engine.services.workflow.branches import below, shown_without
 
-        async with self._context.runs.beginning(workflow_id):  # a turn that began now would follow what is gone
+        async with self._context.runs.live.beginning(workflow_id):  # a turn that began now would follow what is gone
             await self._stop(workflow_id)
             workflow = await self.get(workflow_id)
             runs = await self._context.repos.runs.links(workflow_id)
             if all(run.id != run_id or run.parent_run_id is not None for run in runs):
                 raise NotFoundError(N_("The workflow has no turn {run_id}."), run_id=run_id)
-            now = self._context.journal.now()
+            now = self._context.journal.clock.now()
             head = shown_without(runs, workflow.head_run_id, run_id)
             return await self._show(workflow_id, head, dict.fromkeys(below(runs, run_id), now))
 
@@ -382,7 +373,7 @@ class WorkflowService:
         """
         from atelier_desk.engine.services.workflow.transcript import newest_under
 
-        if self._context.runs.active(workflow_id) is not None:
+        if self._context.runs.live.alive.get(workflow_id) is not None:
             raise UsageError(N_("Stop the run before you switch to another branch."), code="busy")
         runs = {run.id: run for run in await self._context.repos.runs.list(workflow_id)}
         wanted = runs.get(run_id)
@@ -413,26 +404,16 @@ class WorkflowService:
         from atelier_desk.engine.services.workflow.file import to_markdown
 
         if format == "json":
-            return (await self._export.text(workflow_id))[0]
+            return (await self.exporting.text(workflow_id))[0]
         if format != "md":
             raise UsageError(N_("Unknown format {format}; allowed: json, md."), format=format)
         workflow = await self.get(workflow_id)
         entries = await self._whole_transcript(workflow)
         return to_markdown(workflow, entries, await self._tasks(workflow_id))
 
-    async def changed_reports(self, workflow_id: str) -> builtins.list[str]:
-        """Names of its reports that are damaged, missing or changed by another program. An export as JSON and a copy have their text as it
-        is now, and leave out the missing ones."""
-        return await self._export.changed_reports(workflow_id)
-
-    async def damaged_rows(self, workflow_id: str) -> builtins.list[Damage]:
-        """Its rows that are missing or not as they were written: an export and a copy leave them out, and what came after them in their
-        run."""
-        return await self._export.damaged_rows(workflow_id)
-
     async def left_out_files(self, workflow_id: str) -> builtins.list[str]:
         """Names of the files its tools made that an export as JSON leaves out: missing, damaged, or more than can be imported again."""
-        return (await self._export.text(workflow_id))[1]
+        return (await self.exporting.text(workflow_id))[1]
 
     async def save_artefact(self, workflow_id: str, artefact: ArtefactPart, path: Path) -> None:
         """Write a file that a tool made and the workflow keeps where a person wants it.
@@ -529,7 +510,7 @@ class WorkflowService:
         return entries
 
     async def _stop(self, workflow_id: str) -> None:
-        run_id = self._context.runs.active(workflow_id)
+        run_id = self._context.runs.live.alive.get(workflow_id)
         if run_id is not None:
             await self._context.runs.cancel(run_id)
             await self._context.runs.wait(run_id)
@@ -541,7 +522,7 @@ class WorkflowService:
 
     def _forget(self, workflow_id: str) -> None:
         self._transcripts.forget(workflow_id)
-        self._context.runs.forget(workflow_id)
+        self._context.runs.live.forget(workflow_id)
 
     def _changed(self, workflow_id: str) -> None:
         self._context.bus.changed("workflow", workflow_id)

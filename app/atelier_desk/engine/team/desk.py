@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import Agent, AgentConfig, Budget, Lifecycle, ToolMode
@@ -23,7 +23,7 @@ from atelier_desk.tools.teams.base import listed
 if TYPE_CHECKING:
     from atelier_desk.engine.journal import RunHandle
     from atelier_desk.engine.run.environment import RunEnvironment
-    from atelier_desk.engine.team.breakers import AgentBreakers
+    from atelier_desk.engine.team.port import TeamPort
 
 DEFAULT_PROMPT = (
     "You are a specialised sub-agent. You know only what your prompt says. Do exactly this task, then give your result as your final "
@@ -36,23 +36,10 @@ def child_id(run_id: str, call_id: str, index: int) -> str:
     return stable_id(f"{run_id}:{call_id}:{index}", "child")
 
 
-class AllTeams(Protocol):
-    """What the desk has to know of the runs beside its own, and what it has done to them."""
-
-    @property
-    def breakers(self) -> AgentBreakers: ...
-
-    def free_slots(self, root_run_id: str) -> int: ...
-
-    async def child_states(self, handle: RunHandle) -> list[ChildState]: ...
-
-    async def terminate(self, handle: RunHandle, child_id: str) -> ChildState: ...
-
-
 class TeamDesk:
     """``Team`` for one run."""
 
-    def __init__(self, env: RunEnvironment, teams: AllTeams, handle: RunHandle) -> None:
+    def __init__(self, env: RunEnvironment, teams: TeamPort, handle: RunHandle) -> None:
         self._env = env
         self._teams = teams
         self._handle = handle

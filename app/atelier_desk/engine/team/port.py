@@ -7,17 +7,40 @@ from typing import TYPE_CHECKING, Protocol
 
 from atelier_desk.domain.events.run import EventBody
 from atelier_desk.domain.events.team import AnsweredBy
+from atelier_desk.domain.team import ChildState
 from atelier_desk.tools.base import Team
 
 if TYPE_CHECKING:
     from atelier_desk.engine.journal import Decide, RunHandle
     from atelier_desk.engine.run.reducer.state import RunState
+    from atelier_desk.engine.team.breakers import AgentBreakers
 
 NO_ANSWER = "Your parent has ended its work and will not answer. Decide yourself, and say in your report what you assumed."
 
 
 class TeamPort(Protocol):
-    """The other runs, as one run's driver sees them. Every commit here touches a run and its parent or child together."""
+    """The other runs, as one run's driver sees them: ``Teams``, which sets drivers going itself. Every commit here touches a run and its
+    parent or child together.
+
+    Attributes:
+        alive: by root run, the sub-agents below it that are not over; their number is bounded.
+        breakers: one an agent.
+    """
+
+    alive: dict[str, set[str]]
+    breakers: AgentBreakers
+
+    def free_slots(self, root_run_id: str) -> int:
+        """How many more sub-agents may be alive under a root run."""
+        ...
+
+    async def child_states(self, handle: RunHandle) -> list[ChildState]:
+        """The sub-agents of a run, with what those at work have used so far."""
+        ...
+
+    async def terminate(self, handle: RunHandle, child_id: str) -> ChildState:
+        """End a sub-agent that is at work."""
+        ...
 
     def desk(self, handle: RunHandle) -> Team:
         """What the planning tools of this run work with."""

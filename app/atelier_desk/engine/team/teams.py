@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import Budget
@@ -53,6 +52,7 @@ from atelier_desk.tools.teams.results import with_earlier
 
 if TYPE_CHECKING:
     from atelier_desk.engine.run.environment import RunEnvironment
+    from atelier_desk.engine.runs.live import LiveRuns
     from atelier_desk.engine.runs.live_run import LiveRun
 
 NEEDLESS = "The question was taken back: the user told the sub-agent something else."
@@ -64,31 +64,10 @@ ENDS = {
 }
 
 
-class RunsInMemory(Protocol):
-    """The runs in memory, as a team needs them; see ``LiveRuns``."""
-
-    def get(self, run_id: str) -> LiveRun | None: ...
-
-    def expect(self, *run_ids: str) -> AbstractContextManager[None]: ...
-
-    def add(self, handle: RunHandle) -> LiveRun: ...
-
-    async def load(self, run_id: str) -> LiveRun: ...
-
-    def drive(self, live: LiveRun) -> None: ...
-
-    async def cancel(self, run_id: str) -> None: ...
-
-
 class Teams:
-    """Implements ``TeamPort`` over the runs in memory.
+    """``TeamPort`` over the runs in memory."""
 
-    Attributes:
-        alive: by root run, the sub-agents below it that are not over; their number is bounded.
-        breakers: one an agent.
-    """
-
-    def __init__(self, env: RunEnvironment, live: RunsInMemory) -> None:
+    def __init__(self, env: RunEnvironment, live: LiveRuns) -> None:
         self._env = env
         self._live = live
         self.alive: dict[str, set[str]] = {}

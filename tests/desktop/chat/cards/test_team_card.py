@@ -156,7 +156,7 @@ async def test_a_sub_agent_at_its_limit_says_which_and_can_be_raised(team: Team,
     limit.findChild(QPushButton, "notice-finish").click()
     limit.findChild(QPushButton, "notice-stop").click()
     await team.settled()
-    assert team.engine.calls("runs.resume") == [(("dot",), {"raise_limits": {"tokens": 500.0}}), (("dot",), {"finish": True})]
+    assert team.engine.calls("runs.steering.resume") == [(("dot",), {"raise_limits": {"tokens": 500.0}}), (("dot",), {"finish": True})]
     assert team.engine.calls("runs.cancel") == [(("dot",), {})]
     team.changes.clear()
     await team.say(25, "run_status", "dot", status="processing")

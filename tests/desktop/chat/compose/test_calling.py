@@ -50,7 +50,7 @@ OWN = [
 class Bench:
     def __init__(self, qtbot: QtBot) -> None:
         self.qtbot = qtbot
-        self.engine = FakeAtelier(skills={"callable": ROWS}, mcp={"prompts": PROMPTS}, prompts={"list": OWN})
+        self.engine = FakeAtelier(skills={"callable": ROWS}, mcp={"content.prompts": PROMPTS}, prompts={"list": OWN})
         self.composer = Composer()
         qtbot.addWidget(self.composer)
         self.composer.resize(600, 200)

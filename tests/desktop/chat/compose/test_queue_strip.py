@@ -21,7 +21,7 @@ TWO = (Waiting(message_id="a", content="first"), Waiting(message_id="b", content
 
 class Bench:
     def __init__(self, qtbot: QtBot) -> None:
-        self.engine = FakeAtelier(runs={"queued": (UserMessage(message_id="a", content="first"),)})
+        self.engine = FakeAtelier(runs={"waiting.list": (UserMessage(message_id="a", content="first"),)})
         self.bridge = FakeBridge(self.engine)
         self.strip, self.composer = QueueStrip(), Composer()
         self.desk = QueueDesk(self.bridge, self.strip, self.composer)
@@ -73,13 +73,13 @@ async def test_every_button_does_what_it_says(qtbot: QtBot, bench: Bench) -> Non
     qtbot.keyClicks(editor, ", better")
     qtbot.keyClick(editor, Qt.Key.Key_Return)
     await settle()
-    assert bench.engine.calls("runs.move_queued") == [(("w1", "b", 0), {})]
+    assert bench.engine.calls("runs.waiting.move") == [(("w1", "b", 0), {})]
     assert bench.engine.calls("runs.send_queued") == [(("w1", "a"), {"mode": RunMode.AUTO})]
-    assert bench.engine.calls("runs.edit_queued") == [(("w1", "a", "first, better"), {})]
+    assert bench.engine.calls("runs.waiting.edit") == [(("w1", "a", "first, better"), {})]
 
 
 async def test_one_taken_back_is_in_the_composer_after_what_stands_there(qtbot: QtBot, bench: Bench) -> None:
-    bench.engine.set("runs", "take_back_queued", UserMessage(message_id="a", content="first"))
+    bench.engine.set("runs.waiting", "take_back", UserMessage(message_id="a", content="first"))
     bench.desk.set_workflow("w1")
     bench.strip.show_waiting(TWO)
     bench.composer.field.setPlainText("half written")
@@ -89,7 +89,7 @@ async def test_one_taken_back_is_in_the_composer_after_what_stands_there(qtbot: 
 
 
 async def test_one_that_was_sent_in_the_very_moment_says_so(qtbot: QtBot, bench: Bench) -> None:
-    bench.engine.set("runs", "take_back_queued", ConflictError("This message is no longer queued: it was sent or removed."))
+    bench.engine.set("runs.waiting", "take_back", ConflictError("This message is no longer queued: it was sent or removed."))
     bench.desk.set_workflow("w1")
     bench.strip.show_waiting(TWO)
     qtbot.mouseClick(bench.strip.rows[0].back, Qt.MouseButton.LeftButton)
@@ -128,7 +128,7 @@ async def test_an_edit_of_a_message_that_was_sent_meanwhile_is_not_lost(qtbot: Q
 
 
 async def test_nor_is_one_that_the_engine_refuses(qtbot: QtBot, bench: Bench) -> None:
-    bench.engine.set("runs", "edit_queued", ConflictError("This message is no longer queued: it was sent or removed."))
+    bench.engine.set("runs.waiting", "edit", ConflictError("This message is no longer queued: it was sent or removed."))
     bench.strip.show_waiting(TWO)
     editor = editor_of(bench, 0)
     qtbot.keyClicks(editor, "!")

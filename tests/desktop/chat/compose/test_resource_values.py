@@ -19,7 +19,7 @@ MENTION = Mention("mcp", "git\0repo://{owner}/{path}{?rev}", "File", "git · rep
 @pytest.fixture
 async def dialog(qtbot: QtBot) -> Any:
     atelier = FakeAtelier()
-    atelier.set("mcp", "propose", ["ada", "adam"])
+    atelier.set("mcp.content", "propose", ["ada", "adam"])
     above = QWidget()
     qtbot.addWidget(above)
     made = ResourceValues(FakeBridge(atelier), MENTION, above)
@@ -53,15 +53,15 @@ async def test_values_are_proposed_and_the_whole_address_is_attached(dialog: Any
         qtbot.wait(5)
         await settle()
     assert [completer.model().index(row, 0).data() for row in range(2)] == ["ada", "adam"]
-    (args, _fields) = dialog.atelier.calls("mcp.propose")[-1]
+    (args, _fields) = dialog.atelier.calls("mcp.content.propose")[-1]
     assert args == ("git", "repo://{owner}/{path}{?rev}", "owner", "ad", {"owner": "ad", "path": "", "rev": ""})
     qtbot.keyClicks(field(dialog, 1), "a.py")
-    dialog.atelier.set("mcp", "fill", UsageError("The address is longer than {most} characters.", most=2))
+    dialog.atelier.set("mcp.content", "fill", UsageError("The address is longer than {most} characters.", most=2))
     press(dialog)
     await settle()
     assert "longer" in dialog._error.text()
     assert dialog.isVisible()
-    dialog.atelier.set("mcp", "fill", "repo://ad/a.py")
+    dialog.atelier.set("mcp.content", "fill", "repo://ad/a.py")
     press(dialog)
     await settle()
     assert [(each.key, each.name, each.needs) for each in taken] == [("git\0repo://ad/a.py", "a.py", ())]

@@ -111,11 +111,11 @@ async def test_a_read_that_is_left_or_fails_loses_no_words_of_a_reply_under_way(
     await opening
     reads.happen(word("ds"))
     assert texts(reads.pages.current) == []
-    reads.engine._services["workflows"]["transcript"] = RuntimeError("no")
+    reads.engine.answers["workflows.transcript"] = RuntimeError("no")
     with pytest.raises(RuntimeError):
         await reads.pages.open("w1")
     reads.happen(word("."))
-    reads.engine._services["workflows"]["transcript"] = reads._read_workflow
+    reads.engine.answers["workflows.transcript"] = reads._read_workflow
     await reads.pages.open("w1")
     assert texts(reads.pages.current) == ["one", "two", "Words."]
 

@@ -118,7 +118,7 @@ async def test_pin_and_unpin(pane: ContextPane, atelier: FakeAtelier) -> None:
     items.setCurrentRow(1)
     pin.click()
     await settle()
-    assert atelier.calls("runs.pin") == [(("w1", "root:6", True), {}), (("w1", "root:2", False), {})]
+    assert atelier.calls("runs.editing.pin") == [(("w1", "root:6", True), {}), (("w1", "root:2", False), {})]
     assert items.currentRow() == 1
 
 
@@ -130,7 +130,7 @@ async def test_what_was_left_out_can_be_read_and_undone(pane: ContextPane, ateli
     assert "about 900 tokens" in details
     named(pane, QPushButton, "context-undo").click()
     await settle()
-    assert atelier.calls("runs.undo_compaction") == [(("w1", "root:7"), {})]
+    assert atelier.calls("runs.editing.undo_compaction") == [(("w1", "root:7"), {})]
 
 
 async def test_tools_are_shown_as_sent(pane: ContextPane) -> None:

@@ -295,8 +295,8 @@ async def test_undo_data_that_no_workflow_shows_is_listed_with_its_size_and_dele
     pane: FilesPane, atelier: FakeAtelier, qtbot: QtBot
 ) -> None:
     assert pane.leftovers.isHidden()
-    atelier.set("files", "leftovers", LEFT)
-    atelier.set("files", "delete_leftovers", 5_000_000)
+    atelier.set("files.cleaning", "leftovers", LEFT)
+    atelier.set("files.cleaning", "delete", 5_000_000)
     pane.reload()
     await settle()
     view = pane.leftovers.list
@@ -312,18 +312,18 @@ async def test_undo_data_that_no_workflow_shows_is_listed_with_its_size_and_dele
     assert "5\u202fMB" in question.text()
     question.reject()
     await settle()
-    assert atelier.calls("files.delete_leftovers") == []
+    assert atelier.calls("files.cleaning.delete") == []
     qtbot.mouseClick(button(pane, "files-leftovers-delete"), Qt.MouseButton.LeftButton)
-    atelier.set("files", "leftovers", LEFT[1:])
+    atelier.set("files.cleaning", "leftovers", LEFT[1:])
     boxes = [each for each in pane.findChildren(QMessageBox, "files-leftovers-question") if each.isVisible()]
     boxes[-1].findChild(QPushButton, "confirm-yes").click()
     await settle()
-    assert atelier.calls("files.delete_leftovers") == [((("changes/w/1.json",),), {})]
+    assert atelier.calls("files.cleaning.delete") == [((("changes/w/1.json",),), {})]
     assert view.count() == 1
 
 
 async def test_leftovers_in_french(pane: FilesPane, atelier: FakeAtelier) -> None:
-    atelier.set("files", "leftovers", LEFT)
+    atelier.set("files.cleaning", "leftovers", LEFT)
     pane.reload()
     await settle()
     switch_language("fr")

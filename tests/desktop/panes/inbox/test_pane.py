@@ -154,16 +154,16 @@ async def test_a_person_answers_in_the_parents_place(shown: Callable[[QWidget], 
     await inbox.begin()
     field, send = inbox.find("parent-answer-r9"), inbox.find("parent-answer-send-r9")
     assert not send.isEnabled()
-    inbox.engine.set("runs", "answer_child", ConflictError("{agent} does not wait for an answer.", agent="Tester"))
+    inbox.engine.set("runs.answering", "answer_child", ConflictError("{agent} does not wait for an answer.", agent="Tester"))
     field.setPlainText("Only the changed ones")
     send.click()
     await settle()
     assert inbox.find("parent-answer-error-r9").text() == "Tester does not wait for an answer."
     assert field.toPlainText() == "Only the changed ones"
-    inbox.engine.set("runs", "answer_child", None)
+    inbox.engine.set("runs.answering", "answer_child", None)
     send.click()
     await settle()
-    assert inbox.engine.calls("runs.answer_child")[-1] == (("r9", "Only the changed ones"), {})
+    assert inbox.engine.calls("runs.answering.answer_child")[-1] == (("r9", "Only the changed ones"), {})
     assert "parent:r9" not in inbox.pane._cards
     inbox.window.deleteLater()
 

@@ -46,11 +46,11 @@ async def backups(open_atelier: Opener, ws: Path, tmp_path: Path) -> tuple[Path,
     old, new = tmp_path / "old.zip", tmp_path / "new.zip"
     async with open_atelier(clock=ManualClock(TODAY)) as atelier:
         delete_folder(atelier, ws, (await atelier.workflows.create()).id, "first")
-        await atelier.files.clean(asked=False)
+        await atelier.files.cleaning.clean(asked=False)
         await atelier.data.backup_create(old)
         newer = (await atelier.workflows.create()).id
         delete_folder(atelier, ws, newer, "second")
-        await atelier.files.clean(asked=False)
+        await atelier.files.cleaning.clean(asked=False)
         await atelier.data.backup_create(new)
     return old, new, newer
 
@@ -61,15 +61,15 @@ async def test_an_older_backup_and_then_the_newer_one_lose_nothing(open_atelier:
     await restore_backup(old, tmp_path / "data")
     for day in (0, days):
         async with open_atelier(clock=ManualClock(TODAY + timedelta(days=day))) as atelier:
-            await atelier.files.clean(asked=bool(day))
-            (leftover,) = await atelier.files.leftovers()
+            await atelier.files.cleaning.clean(asked=bool(day))
+            (leftover,) = await atelier.files.cleaning.leftovers()
             assert (leftover.key, leftover.kind, leftover.changes) == (newer, "unknown", 1)
             assert leftover.size > len("the only copy in second")
             assert leftover.until == TODAY + timedelta(days=30)
     await restore_backup(new, tmp_path / "data")
     async with open_atelier(clock=ManualClock(TODAY + timedelta(days=days))) as atelier:
-        await atelier.files.clean(asked=False)
-        assert await atelier.files.leftovers() == []
+        await atelier.files.cleaning.clean(asked=False)
+        assert await atelier.files.cleaning.leftovers() == []
         assert await undo_all(atelier, newer) == []
         assert (ws / "second/file").read_text() == "the only copy in second"
 
@@ -79,10 +79,10 @@ async def test_after_thirty_days_it_goes(open_atelier: Opener, ws: Path, tmp_pat
     await restore_backup(old, tmp_path / "data")
     clock = ManualClock(TODAY)
     async with open_atelier(clock=clock) as atelier:
-        await atelier.files.clean(asked=False)
+        await atelier.files.cleaning.clean(asked=False)
         await clock.advance(30 * DAY)
-        await atelier.files.clean(asked=False)
-        assert await atelier.files.leftovers() == []
+        await atelier.files.cleaning.clean(asked=False)
+        assert await atelier.files.cleaning.leftovers() == []
         assert atelier.workspace_files.kept.of(newer) == []
         assert not list((tmp_path / "data/checkpoints/trash").glob("*/content/file")) or not (ws / "second").exists()
 
@@ -93,17 +93,17 @@ async def test_days_that_an_older_backup_counted_do_not_count_after_its_restore(
     counted = tmp_path / "counted.zip"
     await restore_backup(old, tmp_path / "data")
     async with open_atelier(clock=ManualClock(TODAY)) as atelier:
-        await atelier.files.clean(asked=False)
+        await atelier.files.cleaning.clean(asked=False)
         await atelier.data.backup_create(counted)
     await restore_backup(new, tmp_path / "data")
     later = TODAY + timedelta(days=100)
     async with open_atelier(clock=ManualClock(later)) as atelier:
         delete_folder(atelier, ws, newer, "third")
-        await atelier.files.clean(asked=False)
+        await atelier.files.cleaning.clean(asked=False)
     await restore_backup(counted, tmp_path / "data")
     async with open_atelier(clock=ManualClock(later)) as atelier:
-        await atelier.files.clean(asked=True)
-        (leftover,) = await atelier.files.leftovers()
+        await atelier.files.cleaning.clean(asked=True)
+        (leftover,) = await atelier.files.cleaning.leftovers()
         assert leftover.until == later + timedelta(days=30)
     await restore_backup(new, tmp_path / "data")
     async with open_atelier(clock=ManualClock(later)) as atelier:
@@ -120,32 +120,32 @@ async def test_a_database_that_just_came_gives_nothing_up_by_itself(open_atelier
         await atelier.data.backup_create(old)
         await atelier.settings.update(checkpoint_days=0)
         delete_folder(atelier, ws, mine, "folder")
-        await atelier.files.clean(asked=False)
+        await atelier.files.cleaning.clean(asked=False)
         await atelier.data.backup_create(new)
     await restore_backup(old, tmp_path / "data")
     clock = ManualClock(TODAY + timedelta(days=10))
     async with open_atelier(clock=clock) as atelier:
-        assert (await atelier.files.clean(asked=False)).given_up == 0
+        assert (await atelier.files.cleaning.clean(asked=False)).given_up == 0
         assert (await atelier.files.kept()).changes == 1
-        assert (await atelier.files.clean(asked=False)).given_up == 1, "from the second time on its settings hold"
+        assert (await atelier.files.cleaning.clean(asked=False)).given_up == 1, "from the second time on its settings hold"
 
 
 async def test_a_clock_that_was_wrong_ends_no_days(open_atelier: Opener, ws: Path) -> None:
     async with open_atelier(clock=ManualClock(TODAY + timedelta(days=900))) as atelier:
         delete_folder(atelier, ws, "gone", "folder")
-        await atelier.files.clean(asked=False)
+        await atelier.files.cleaning.clean(asked=False)
     async with open_atelier(clock=ManualClock(TODAY)) as atelier:
-        await atelier.files.clean(asked=False)
-        (leftover,) = await atelier.files.leftovers()
+        await atelier.files.cleaning.clean(asked=False)
+        (leftover,) = await atelier.files.cleaning.leftovers()
         assert leftover.until == TODAY + timedelta(days=30)
 
 
 async def test_a_person_deletes_what_is_unknown(open_atelier: Opener, ws: Path, tmp_path: Path) -> None:
     async with open_atelier() as atelier:
         change = delete_folder(atelier, ws, "gone", "folder")
-        (leftover,) = await atelier.files.leftovers()
-        assert await atelier.files.delete_leftovers([leftover.key]) >= len("the only copy in folder")
-        assert await atelier.files.leftovers() == []
+        (leftover,) = await atelier.files.cleaning.leftovers()
+        assert await atelier.files.cleaning.delete([leftover.key]) >= len("the only copy in folder")
+        assert await atelier.files.cleaning.leftovers() == []
         assert not atelier.workspace_files.kept.trash(change.id).exists()
 
 
@@ -153,11 +153,11 @@ async def test_a_listing_that_meets_an_unreadable_record_tells_the_pane(open_ate
     async with open_atelier() as atelier:
         mine = (await atelier.workflows.create()).id
         change = delete_folder(atelier, ws, mine, "folder")
-        await atelier.files.clean(asked=False)
-        assert await atelier.files.leftovers(again=False) == []
+        await atelier.files.cleaning.clean(asked=False)
+        assert await atelier.files.cleaning.leftovers(again=False) == []
         atelier.workspace_files.kept.record(change).write_bytes(b"{")
         assert await atelier.files.list(mine) == []
-        assert [each.kind for each in await atelier.files.leftovers(again=False)] == ["unreadable"]
+        assert [each.kind for each in await atelier.files.cleaning.leftovers(again=False)] == ["unreadable"]
 
 
 def writes(ws: Path) -> list[object]:
@@ -216,7 +216,7 @@ async def test_a_workflow_that_a_person_deletes_for_good_takes_its_undo_data_alo
         gone, stays = delete_folder(atelier, ws, mine, "first"), delete_folder(atelier, ws, other, "second")
         await atelier.workflows.purge(mine)
         assert not atelier.workspace_files.kept.trash(gone.id).exists()
-        assert await atelier.files.leftovers() == []
+        assert await atelier.files.cleaning.leftovers() == []
         assert atelier.workspace_files.kept.of(other) == [stays]
 
 
@@ -229,9 +229,9 @@ async def test_a_bin_that_is_emptied_by_itself_does_not(open_atelier: Opener, ws
         await atelier.workflows.delete(mine)
         await clock.advance(400 * DAY)
         await atelier.workflows.purge_expired()
-        await atelier.files.clean(asked=True)
+        await atelier.files.cleaning.clean(asked=True)
         assert (atelier.workspace_files.kept.trash(change.id) / "content/file").exists()
-        assert [each.key for each in await atelier.files.leftovers()] == [mine]
+        assert [each.key for each in await atelier.files.cleaning.leftovers()] == [mine]
 
 
 async def test_a_full_disk_is_cleaned_all_the_same(open_atelier: Opener, ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -246,6 +246,6 @@ async def test_a_full_disk_is_cleaned_all_the_same(open_atelier: Opener, ws: Pat
             raise OSError(errno.ENOSPC, "No space left on device")
 
         monkeypatch.setattr(atelier.workspace_files.kept, "set_cleaned_by", full)
-        assert (await atelier.files.clean(asked=True)).freed > 0
+        assert (await atelier.files.cleaning.clean(asked=True)).freed > 0
         assert not unused.exists()
         assert (atelier.workspace_files.kept.trash(unknown.id) / "content/file").exists()

@@ -221,7 +221,7 @@ async def test_a_call_that_was_allowed_and_has_not_begun_is_asked_about_again(
         run_id = await atelier.runs.send(workflow.id, "Plot.", agent=AGENT.model_copy(update={"approval": ApprovalMode.MANUAL}))
         await atelier.runs.wait(run_id)
         (asked,) = await atelier.approvals.pending(workflow.id)
-        monkeypatch.setattr(atelier.runs._runs, "drive", lambda live: None)  # as after a kill: allowed, and nothing follows
+        monkeypatch.setattr(atelier.runs.live, "drive", lambda live: None)  # as after a kill: allowed, and nothing follows
         await atelier.approvals.approve(asked.id)
         text = await atelier.workflows.export(workflow.id)
         monkeypatch.undo()
@@ -232,7 +232,7 @@ async def test_a_call_that_was_allowed_and_has_not_begun_is_asked_about_again(
         assert (again.status.value, again.decided_by, again.round) == ("pending", "", 2)
         copy = await atelier.repos.runs.get(imported.head_run_id or "")
         with suppress(ConflictError):  # it waits for the person, and does nothing
-            await atelier.runs.resume(copy.id)
+            await atelier.runs.steering.resume(copy.id)
         await atelier.runs.wait(copy.id)
         assert not await atelier.repos.executions.for_runs([copy.id])
         await atelier.approvals.approve(again.id)

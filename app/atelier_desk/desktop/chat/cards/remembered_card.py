@@ -115,7 +115,7 @@ class RememberedCard(HeadedCard):
     def _stop_looking(self) -> None:
         bridge = self._host.bridge
         if bridge is not None and self._looking:
-            bridge.jobs.start(bridge.engine.memories.stop_looking(self._looking[0].turn_id))
+            bridge.jobs.start(bridge.engine.runs.remembering.stop(self._looking[0].turn_id))
 
     # -- what a person says ------------------------------------------------------------------------------------------------------
     def keep(self, memory: Memory, everywhere: bool) -> None:

@@ -140,7 +140,7 @@ class CallingDesk(QObject):
         rows: list[Listed | Prompt | Prompted] = [*await engine.skills.callable(tuple(self._folders()))]
         taken = {row.name for row in rows}
         rows += [each for each in await engine.prompts.list() if each.name not in taken]
-        prompts = [Prompted(server, prompt) for server, prompt in await engine.mcp.prompts()]
+        prompts = [Prompted(server, prompt) for server, prompt in await engine.mcp.content.prompts()]
         rows += [each for each in prompts if each.name not in taken]  # a file of the same name is what is called
         wanted = plain(typed)
         begin = [row for row in rows if plain(row.name).startswith(wanted)]

@@ -54,7 +54,7 @@ class QueueDesk(QObject):
     async def _read(self, workflow_id: str) -> None:
         from atelier_desk.domain.stream.payloads import Waiting
 
-        found = await self._bridge.engine.runs.queued(workflow_id)
+        found = await self._bridge.engine.runs.waiting.list(workflow_id)
         if workflow_id == self._workflow_id:
             self.strip.show_waiting(
                 [
@@ -76,7 +76,7 @@ class QueueDesk(QObject):
         from atelier_desk.domain.errors import ConflictError
 
         try:
-            await self._bridge.engine.runs.edit_queued(workflow_id, message_id, text)
+            await self._bridge.engine.runs.waiting.edit(workflow_id, message_id, text)
         except ConflictError:  # it was sent in the very moment
             if workflow_id != self._workflow_id:
                 raise
@@ -89,7 +89,7 @@ class QueueDesk(QObject):
 
     def _on_move(self, message_id: str, to: int) -> None:
         workflow_id = self._workflow_id
-        self._bridge.jobs.once(("move", message_id), lambda: self._bridge.engine.runs.move_queued(workflow_id, message_id, to))
+        self._bridge.jobs.once(("move", message_id), lambda: self._bridge.engine.runs.waiting.move(workflow_id, message_id, to))
 
     def _on_send(self, message_id: str) -> None:
         from atelier_desk.domain.workflow import RunMode
@@ -102,7 +102,7 @@ class QueueDesk(QObject):
         self._bridge.jobs.once(("back", message_id), lambda: self._take_back(workflow_id, message_id))
 
     async def _take_back(self, workflow_id: str, message_id: str) -> None:
-        message = await self._bridge.engine.runs.take_back_queued(workflow_id, message_id)
+        message = await self._bridge.engine.runs.waiting.take_back(workflow_id, message_id)
         if workflow_id == self._workflow_id:
             self._put_back(message)
         else:

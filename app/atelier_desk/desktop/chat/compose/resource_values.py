@@ -46,7 +46,7 @@ class ResourceValues(FormDialog):
 
     async def _fill(self) -> None:
         try:
-            uri = await self._bridge.engine.mcp.fill(self._server, self._template, self._values())
+            uri = await self._bridge.engine.mcp.content.fill(self._server, self._template, self._values())
         except Exception as error:
             self.show_error(error_text(error))
             return
@@ -70,7 +70,7 @@ class ResourceValues(FormDialog):
 
         async def propose() -> None:
             typed = field.text()
-            found = await self._bridge.engine.mcp.propose(self._server, self._template, name, typed, self._values())
+            found = await self._bridge.engine.mcp.content.propose(self._server, self._template, name, typed, self._values())
             if field.text() == typed:
                 model.setStringList(found)
                 if found and field.hasFocus():

@@ -291,7 +291,7 @@ class Sender(QObject):
         """Wait no longer for what a message calls: it is put back. False when nothing is waited for here."""
         if not self.workflow_id or self.workflow_id not in self._calling:
             return False
-        self._bridge.jobs.once(("stop waiting",), self._bridge.engine.mcp.stop_waiting)
+        self._bridge.jobs.once(("stop waiting",), self._bridge.engine.mcp.content.stop_waiting)
         return True
 
     async def _first_opened(self) -> None:

@@ -301,11 +301,14 @@ class ActivityPane(Pane):
             self.agent_opened.emit(run_id)
             return
         runs = self.bridge.engine.runs
-        act: dict[str, Callable[[str], Coroutine[Any, Any, None]]] = {"pause": runs.pause, "resume": runs.resume, "cancel": runs.cancel}
+        steering = runs.steering
+        act: dict[str, Callable[[str], Coroutine[Any, Any, None]]] = {
+            "pause": steering.pause, "resume": steering.resume, "cancel": runs.cancel,
+        }  # fmt: skip
         self.jobs.once((action, run_id), lambda: act[action](run_id))
 
     def _say(self, run_id: str, text: str) -> None:
-        self.jobs.once(("say", run_id, text), lambda: self.bridge.engine.runs.message(run_id, text))
+        self.jobs.once(("say", run_id, text), lambda: self.bridge.engine.runs.steering.message(run_id, text))
 
     def export(self) -> None:
         """Ask for a file and write what the filter shows into it."""

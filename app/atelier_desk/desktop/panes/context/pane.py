@@ -385,13 +385,13 @@ class ContextPane(SeenPane):
         sent, workflow_id = self._current_message(), self.workflow_id
         if sent is not None and sent.origin and sent.can_pin:
             origin, pinned = sent.origin, not sent.pinned
-            self.jobs.once(("pin", origin), lambda: self._then_read(self.bridge.engine.runs.pin(workflow_id, origin, pinned)))
+            self.jobs.once(("pin", origin), lambda: self._then_read(self.bridge.engine.runs.editing.pin(workflow_id, origin, pinned)))
 
     def _undo(self) -> None:
         left, workflow_id = self._current_left(), self.workflow_id
         if left is not None:
             origin = left.origin
-            self.jobs.once(("undo", origin), lambda: self._then_read(self.bridge.engine.runs.undo_compaction(workflow_id, origin)))
+            self.jobs.once(("undo", origin), lambda: self._then_read(self.bridge.engine.runs.editing.undo_compaction(workflow_id, origin)))
 
     def _correct(self) -> None:
         """Open the memory that is shown, as it is now."""

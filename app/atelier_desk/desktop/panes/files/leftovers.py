@@ -56,7 +56,7 @@ class Leftovers(QWidget):
         """What is to be shown. ``changed``: the workflow has a list of changes, so its undo data is there."""
         files = bridge.engine.files
         lost = await files.lost(workflow_id) if workflow_id and not changed else 0
-        return await files.leftovers(again=False), lost
+        return await files.cleaning.leftovers(again=False), lost
 
     def show_leftovers(self, leftovers: Sequence[Leftover], lost: int) -> None:
         """List these, and say how many changes of the workflow in view lost their undo data."""

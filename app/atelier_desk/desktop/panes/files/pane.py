@@ -286,7 +286,7 @@ class FilesPane(Pane):
         self.jobs.once("delete-leftovers", lambda: self._delete(self.workflow_id, tuple(keys)))
 
     async def _delete(self, workflow_id: str, keys: tuple[str, ...]) -> None:
-        freed = await self.bridge.engine.files.delete_leftovers(keys)
+        freed = await self.bridge.engine.files.cleaning.delete(keys)
         toast(self, _("{size} freed.", size=size(freed)))
         await self._load(workflow_id)
 

@@ -254,7 +254,7 @@ class DataPage(RowsPage):
         """Give up what is older or larger than the two settings above."""
 
         async def work() -> Cleaned:
-            done = await self.bridge.engine.files.clean()
+            done = await self.bridge.engine.files.cleaning.clean()
             await self.load()
             return done
 

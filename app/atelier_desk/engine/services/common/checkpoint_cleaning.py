@@ -31,7 +31,7 @@ class CheckpointCleaning:
     def _files(self) -> WorkspaceFiles:
         return self._context.workspace_files
 
-    async def clean(self, *, asked: bool, stop: Callable[[], bool] = lambda: False) -> Cleaned:
+    async def clean(self, *, asked: bool = True, stop: Callable[[], bool] = lambda: False) -> Cleaned:
         """Give up checkpoints over the age and size of the settings, and what the database has not known for ``DAYS``.
 
         Args:
@@ -81,7 +81,7 @@ class CheckpointCleaning:
         if there:
             await in_storage_thread(self._files.kept.set_cleaned_by, token)
 
-    async def leftovers(self, *, again: bool = False) -> list[Leftover]:
+    async def leftovers(self, *, again: bool = True) -> list[Leftover]:
         """What is kept and shown by no workflow, as it was found last. ``again``: look anew."""
         if again or self._leftovers is None:
             state = await self._context.repos.housekeeping.load()

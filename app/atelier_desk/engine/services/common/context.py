@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from atelier_desk.domain.approval import ApprovalRequest
     from atelier_desk.domain.clock import Clock
-    from atelier_desk.domain.mcp import McpPrompt, McpServer
+    from atelier_desk.domain.mcp import McpServer
     from atelier_desk.domain.permission import PermissionRule
     from atelier_desk.domain.provider import ModelInfo, ProviderConfig
     from atelier_desk.domain.setting_subscribers import SettingSubscribers
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.question_gate import WorkflowQuestionGate
     from atelier_desk.engine.runs.manager import RunManager
     from atelier_desk.engine.seeing import Seer
+    from atelier_desk.engine.services.common.mcp_content import McpContent
     from atelier_desk.engine.services.common.mcp_status import McpStatus
     from atelier_desk.knowledge.search import MemorySearch
     from atelier_desk.llm.base import Embedder, Provider
@@ -89,9 +90,8 @@ class McpAccess(Protocol):
 
     async def list(self) -> list[McpStatus]: ...
 
-    async def resource(self, name: str, uri: str) -> tuple[str, bytes, str]: ...
-
-    async def prompt(self, name: str, call: str, given: str) -> tuple[McpPrompt, str] | None: ...
+    @property
+    def content(self) -> McpContent: ...
 
     async def save(self, config: McpServer, secrets: Mapping[str, str] | None = None, *, new: bool = False) -> McpStatus: ...
 

@@ -128,7 +128,7 @@ class McpContent:
                 raise
             raise McpError(N_("You stopped waiting for the MCP server {server}."), code="cancelled", server=name) from None
 
-    def stop_waiting(self) -> None:
+    async def stop_waiting(self) -> None:
         """Cancel all prompts that are waited for: who waits gets an ``McpError``."""
         for making in list(self._making):
             making.cancel()

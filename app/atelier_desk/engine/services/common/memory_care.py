@@ -16,7 +16,6 @@ from atelier_desk.i18n import N_
 from atelier_desk.threads import in_tool_thread
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.runs.remembering import Looking
     from atelier_desk.engine.services.common.context import ServiceContext
 
 NEAR = 1_000
@@ -171,18 +170,6 @@ class MemoryCare:
     async def of_turns(self, turn_ids: Sequence[str]) -> list[Memory]:
         """What the teams of these turns remembered and is still there, the oldest first."""
         return await self._context.repos.memories.of_turns(turn_ids)
-
-    async def ask(self, workflow_id: str) -> list[Memory]:
-        """Ask the model of a workflow's newest turn what of it is to be remembered; see ``Remembering.ask``."""
-        return await self._context.runs.remembering.ask(workflow_id)
-
-    async def looking(self, turn_ids: Sequence[str]) -> list[Looking]:
-        """Those of these turns whose model is being asked that just now, or could not be."""
-        return self._context.runs.remembering.looking(turn_ids)
-
-    async def stop_looking(self, turn_id: str) -> None:
-        """Ask no longer about this turn."""
-        await self._context.runs.remembering.stop(turn_id)
 
     async def proposed(self, workflow_id: str | None = None, limit: int | None = None) -> list[Memory]:
         """What agents want remembered for all workflows and nobody has said yes or no to, the newest first; all without ``limit``."""
