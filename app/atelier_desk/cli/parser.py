@@ -53,7 +53,6 @@ OK, FAILED, USAGE, ABANDONED, LIMITED, WAITING = 0, 1, 2, 3, 4, 5
 """Exit statuses; ``ending.CANCELLED`` is one too."""
 DATABASE, TOOLS, ENGINE = "database", "tools", "engine"
 """How much of the engine a command needs: a listing that starts no more than it must takes a third less time."""
-_HELP = frozenset({"-h", "--help"})
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
 
@@ -151,17 +150,6 @@ class Adder:
 
 def build_parser(argv: Sequence[str] = tuple(GROUPS)) -> Parser:
     """The grammar in the current language: the commands and groups that a command line names, and of all others what they do."""
-    parser, adder = _without_commands()
-    for name, help in GROUPS.items():
-        if name in argv:
-            import_module(f"atelier_desk.cli.grammar.{name}").register(adder)
-        else:
-            adder.mention(name, _(help))
-    return parser
-
-
-def _without_commands() -> tuple[Parser, Adder]:
-    """The global options alone, and what adds commands to them."""
     argparse_words.translate()
     common = global_options()
     parser = Parser(
@@ -170,7 +158,13 @@ def _without_commands() -> tuple[Parser, Adder]:
         parents=[common],
     )
     parser.add_argument("--version", action=_Version, nargs=0, help=_("show the version and exit"))
-    return parser, Adder(parser.add_subparsers(dest="command", metavar=_("COMMAND")), common)
+    adder = Adder(parser.add_subparsers(dest="command", metavar=_("COMMAND")), common)
+    for name, help in GROUPS.items():
+        if name in argv:
+            import_module(f"atelier_desk.cli.grammar.{name}").register(adder)
+        else:
+            adder.mention(name, _(help))
+    return parser
 
 
 def parse(argv: Sequence[str]) -> Namespace:
@@ -180,15 +174,7 @@ def parse(argv: Sequence[str]) -> Namespace:
         Usage: something is wrong.
         HelpShown: ``--help`` or ``--version`` was given.
     """
-    if not {*GROUPS, *_HELP} & set(argv):
-        try:  # as the desktop is opened: the grammar of all commands takes a third of the time to its first paint
-            return _parse(_without_commands()[0], argv)
-        except Usage:
-            pass  # what is wrong is said below, with the commands there are
-    return _parse(build_parser(argv), argv)
-
-
-def _parse(parser: Parser, argv: Sequence[str]) -> Namespace:
+    parser = build_parser(argv)
     argv = [
         readable_name(given) if given.startswith("--attach=") or (place and argv[place - 1] == "--attach") else given
         for place, given in enumerate(argv)

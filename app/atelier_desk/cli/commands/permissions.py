@@ -23,7 +23,6 @@ from atelier_desk.i18n import N_, _
 from atelier_desk.policy.permissions import pattern
 from atelier_desk.profile_words import mode_of
 from atelier_desk.rule_words import verdict_words
-from atelier_desk.workspace.commands.listing import safe_commands
 
 if TYPE_CHECKING:
     from atelier_desk.engine.run.verdicts import Replayed
@@ -157,16 +156,6 @@ async def import_(atelier: Atelier, arguments: Namespace, out: Output) -> Result
             yield _("Rules added: {count}", count=len(added))
 
     return Result({"read": read, "added": added}, shown())
-
-
-async def commands(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
-    words = [word.casefold() for word in arguments.words]
-    found = [each for each in safe_commands() if all(word in f"{each.name} {each.does} {_(each.about)}".casefold() for word in words)]
-    rows = ((each.name, each.does.value, _(each.about), each.options) for each in found)
-    return Result(
-        [{"command": each.name, "does": each.does.value, "about": each.about, "options": each.options} for each in found],
-        Table((_("command"), _("files"), _("does"), _("options")), rows),
-    )
 
 
 async def audit(atelier: Atelier, arguments: Namespace, out: Output) -> Result | int:

@@ -49,7 +49,9 @@ def register(add: Adder) -> None:
     again = group.command("replay", _("what today's rules would decide for a workflow's calls; nothing is run"), needs=DATABASE)
     add_id(again, "workflow", "workflow")
     flag(again, "--all", _("every decision, not only those that would differ today"))
-    safe = group.command("commands", _("the commands that run without asking, and with which options"), needs=DATABASE)
+    safe = group.command(
+        "commands", _("the commands that run without asking, and with which options"), handler="safe_commands:commands", needs=DATABASE
+    )
     safe.add_argument("words", metavar="WORD", nargs="*", help=_("only those with all these words"))
     audit = group.command("audit", _("what was decided about the calls of agents, the newest first"), needs=DATABASE)
     add_id(audit, "--workflow", "workflow", help=_("of this workflow only"))
