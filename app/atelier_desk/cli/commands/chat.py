@@ -190,7 +190,7 @@ class _Session:
         """The names that ``/`` calls: of skills and commands, of the person's own prompts, and of those of MCP servers."""
         names = [row.name for row in await self._atelier.skills.callable(await self._folders())]
         names += [prompt.name for prompt in await self._atelier.prompts.list()]
-        names += [f"{server}:{prompt.call}" for server, prompt in await self._atelier.mcp.prompts()]
+        names += [f"{server}:{prompt.call}" for server, prompt in await self._atelier.mcp.content.prompts()]
         return list(dict.fromkeys(names))
 
     async def _call(self, typed: str) -> None:
