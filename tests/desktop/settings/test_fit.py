@@ -216,7 +216,7 @@ def test_the_names_above_are_all_pages_but_the_tools() -> None:
 async def test_a_wide_field_goes_under_its_caption_in_a_narrow_window(window: SettingsWindow) -> None:
     window.show_page("memory")
     await settle()
-    row = window.page("memory")._kind_row  # type: ignore[attr-defined]
+    row = window.page("memory").form.places["kind"]  # type: ignore[attr-defined]
     window.resize(1100, 700)
     await settle()
     assert row.control.y() < row.caption.geometry().bottom() + row.hint.height()

@@ -114,8 +114,8 @@ LOCAL, REMOTE = ("command", "folder", "env", "sandbox"), ("url", "headers", "cli
 FIELDS: tuple[Field, ...] = (
     Line("name", N_("Name"), example=N_("letters, digits and dashes")),
     Choice("transport", N_("Kind"), name="mcp-kind", choices=(("stdio", N_("Local program")), ("http", N_("Remote address")))),
-    Line("command", N_("Command"), example=lambda: "npx -y @modelcontextprotocol/server-everything"),
-    Line("url", N_("Address"), example=lambda: "https://mcp.example.com/mcp"),
+    Line("command", N_("Command"), example="npx -y @modelcontextprotocol/server-everything"),
+    Line("url", N_("Address"), example="https://mcp.example.com/mcp"),
     Line("folder", N_("Working folder"), example=N_("your home folder")),
     Number("timeout_s", N_("Call timeout (seconds)"), name="mcp-timeout", suffix=lambda: " s"),
     Values("env", N_("Variables"), name="mcp-env", more=N_("Add a variable")),

@@ -269,7 +269,7 @@ class SettingsPage(QWidget):
     def changeEvent(self, event: QEvent) -> None:
         """What no text is bound to is read and shown anew in another language, as on every other change."""
         super().changeEvent(event)
-        if event.type() == QEvent.Type.LanguageChange and self.isVisible():
+        if event.type() == QEvent.Type.LanguageChange and self._loading is not None:
             self.reload()
 
     def find_text(self, words: str) -> QWidget | None:
