@@ -164,8 +164,7 @@ class ModelStep(Step):
         found = await self._bridge.engine.providers.detect()
         for server in found:
             self._add_found(server)
-        say(self._looking, N_("No Ollama, LM Studio or llama.cpp server found on this computer."))
-        self._looking.setVisible(not found)
+        self._looking.hide()
 
     def _add_found(self, server: Any) -> None:
         count, url = len(server.models), server.base_url
