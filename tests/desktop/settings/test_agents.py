@@ -349,11 +349,11 @@ async def test_a_form_that_is_none_is_said_under_the_field_before_saving(page: A
 async def test_another_provider_changes_the_model_or_clears_it(page: Any, find: Find) -> None:
     """A model of the provider of before would be refused by the new one at the first message."""
     form: AgentForm = page.form
-    assert (form.provider.currentText(), form.model.currentText()) == ("local", "starter")
+    assert (form.provider.currentText(), form.model_box.currentText()) == ("local", "starter")
     form.provider.setCurrentText("Ollama")
-    assert form.model.currentText() == "qwen3:4b"
-    form.model.setCurrentText("my-own-model")
+    assert form.model_box.currentText() == "qwen3:4b"
+    form.model_box.setCurrentText("my-own-model")
     form.set_models(["local", "Ollama", "Empty"], form._models)
-    assert form.model.currentText() == "my-own-model", "nobody chose another provider"
+    assert form.model_box.currentText() == "my-own-model", "nobody chose another provider"
     form.provider.setCurrentText("Empty")
-    assert form.model.currentText() == ""
+    assert form.model_box.currentText() == ""

@@ -22,6 +22,7 @@ from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.attachments import Prepared
 from atelier_desk.engine.services.common.naming import name_from
 from atelier_desk.i18n import N_, _
+from atelier_desk.workspace.skills.arguments import joined_by_name, values_of, variables
 
 
 async def chat(atelier: Atelier, arguments: Namespace, out: Output) -> int:
@@ -195,8 +196,6 @@ class _Session:
 
     async def _call(self, typed: str) -> None:
         """Send what calls a skill, a command or a prompt, whose variables are asked for as the window does."""
-        from atelier_desk.domain.errors import AtelierError
-
         name = typed[1:].split(maxsplit=1)[0] if typed[1:].strip() else ""
         try:
             if name not in await self._callable():
@@ -211,8 +210,6 @@ class _Session:
 
     async def _with_values(self, typed: str, name: str) -> str:
         """What was typed, with the values that a prompt of the person's own lacks; without those that were left empty."""
-        from atelier_desk.workspace.skills.arguments import joined_by_name, values_of, variables
-
         files = {row.name for row in await self._atelier.skills.callable(await self._folders())}
         prompt = next((each for each in await self._atelier.prompts.list() if each.name == name and name not in files), None)
         found = variables(prompt.content) if prompt is not None else ()
