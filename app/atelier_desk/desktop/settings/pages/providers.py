@@ -127,7 +127,9 @@ class ProvidersPage(SettingsPage):
         self.key_note = KeyNote(self.bridge, "provider", self)
         self.key_note.variable_wanted.connect(self.form.env.setFocus)
         self._users: list[Agent] = []
-        self.use_model = control(QPushButton(self), "provider-use", self._use_words, on=self._use_model)
+        self.use_model = control(
+            QPushButton(self), "provider-use", self._use_words, name=lambda: self._use_words() or _("Model"), on=self._use_model
+        )
         self.use_model.hide()
         self.form.beside_key(self.key_note, self.get_key, self.forget)
         fill(card.body, self.use_found, fill(QHBoxLayout(), self.use_model, 1))
