@@ -17,10 +17,7 @@ from pathlib import Path
 DESKTOP = Path(__file__).resolve().parent.parent / "app" / "atelier_desk" / "desktop"
 ROOMS = ("widgets/", "theme/")
 """Where the one way is."""
-LISTED = {
-    "settings/": (48, "pages that become forms, which follow by themselves; and the switch of the language, which sends Qt's event"),
-    "firststart/": (5, "goes with the forms"),
-}
+LISTED = {"settings/": (18, "pages that become forms, which follow by themselves; and the switch of the language, which sends Qt's event")}
 """Rooms of the desktop: how many places, and why."""
 ADVICE = "bind what is shown, with say or bind of desktop/widgets/words"
 NAMES = ("retranslate", "restyle")

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QVBoxLayout, QW
 from atelier_desk.desktop.questions.markdown_view import MarkdownView
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.assets import docs_dir
-from atelier_desk.desktop.widgets import IconButton, Translated, control, fill
+from atelier_desk.desktop.widgets import IconButton, bind, control, fill, say
 from atelier_desk.i18n import N_, _, language
 
 GUIDES = {"en": "user-guide.md", "fr": "user-guide.fr.md"}
@@ -23,7 +23,7 @@ def anchor(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
 
 
-class GuideWindow(Translated, QDialog):
+class GuideWindow(QDialog):
     """``user-guide``: a page of ``docs`` in the window's language where there is one; links lead from page to page, Esc closes."""
 
     def __init__(self, parent: QWidget) -> None:
@@ -39,11 +39,11 @@ class GuideWindow(Translated, QDialog):
         row = fill(QHBoxLayout(), self.back, 1, close)
         fill(QVBoxLayout(self), (self.view, 1), row, margins=(24, 20, 24, 16), spacing=10)
         self.resize(theme().px(820), theme().px(640))
-        self.retranslate()
+        say(self, title=N_("User guide"))
+        bind(self._show_guide, on="language")
         self.view.setFocus()
 
-    def retranslate(self) -> None:
-        self.setWindowTitle(_("User guide"))
+    def _show_guide(self) -> None:
         if not self.page or self.page in GUIDES.values():
             self.show_page(GUIDES[language()])
 

@@ -113,11 +113,11 @@ async def test_what_is_chosen_elsewhere_meanwhile_is_shown(guide: FirstStart, at
     """And kept by Next; a choice that was made here and is not stored yet stays."""
     boxes = guide.welcome.boxes
     boxes["language"].setCurrentIndex(boxes["language"].findData("fr"))
-    atelier.settings._results["get"] = Settings(theme="dark")
+    atelier.set("settings", "get", Settings(theme="dark"))
     guide._bridge.changed.emit("settings", "theme")
     await settle()
     assert {name: box.currentData() for name, box in boxes.items()} == {"language": "fr", "theme": "dark"}
-    atelier.settings._results["get"] = Settings(language="en", theme="light")
+    atelier.set("settings", "get", Settings(language="en", theme="light"))
     guide._bridge.changed.emit("settings", "max_depth")
     guide._bridge.changed.emit("settings", "language")
     await settle()

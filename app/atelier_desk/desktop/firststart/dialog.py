@@ -11,7 +11,7 @@ from atelier_desk.desktop.firststart.model_step import ModelStep
 from atelier_desk.desktop.firststart.steps import GoalStep, Step, WelcomeStep
 from atelier_desk.desktop.jobs import Jobs, error_text
 from atelier_desk.desktop.settings.window import fitting
-from atelier_desk.desktop.widgets import Line, Translated, control, fill, label, say
+from atelier_desk.desktop.widgets import Line, bind, control, fill, label, say
 from atelier_desk.desktop.widgets.words import made
 from atelier_desk.domain.settings import Settings
 from atelier_desk.i18n import N_, _
@@ -26,7 +26,7 @@ MODEL = 1
 SIZE = QSize(720, 560)
 
 
-class FirstStart(Translated, QDialog):
+class FirstStart(QDialog):
     """``first-start``. ``started(workflow_id)`` when an example goal was begun; ``finished`` (of QDialog) when the guide is over."""
 
     started = Signal(str)
@@ -51,7 +51,7 @@ class FirstStart(Translated, QDialog):
         self.model.go_on.connect(lambda: self.jobs.once("next", self._next))
         self.goals.goal_chosen.connect(lambda goal: self.jobs.once("begin", lambda: self._begin(goal)))
         say(self, title=N_("First steps"))
-        self.retranslate()
+        bind(self._check, on="language")
         bridge.changed.connect(self._on_changed)
 
     def begin(self, step: int = 0) -> None:
@@ -150,6 +150,3 @@ class FirstStart(Translated, QDialog):
     def show_error(self, text: str) -> None:
         say(self.error, made(text))
         self.error.show()
-
-    def retranslate(self) -> None:
-        self._check()

@@ -309,6 +309,3 @@ class ModelStep(Step):
         for choice in self.choices:
             choice.forget()
         self._choose(self.starter, focus=False)
-
-    def retranslate(self) -> None:
-        """Every text is bound."""

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QComboBox, QFormLayout, QHBoxLayout, QLabel, QPush
 from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.settings.pages.general import LANGUAGES, THEMES
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Line, Translated, control, fill, label, say
+from atelier_desk.desktop.widgets import Line, bind, control, fill, label, say
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.domain.settings import Settings
 from atelier_desk.i18n import N_, _
@@ -50,7 +50,7 @@ GOALS = (
 guided dialect takes a second sentence for a part of the first."""
 
 
-class Step(Translated, QWidget):
+class Step(QWidget):
     """A page: a title, a sentence, content. ``ready_changed`` fires when ``ready`` may have changed."""
 
     ready_changed = Signal()
@@ -135,8 +135,7 @@ class Fact(QWidget):
         texts = fill(QVBoxLayout(), label_of("strong", title, self), label_of("muted", text, self), spacing=2)
         top = Qt.AlignmentFlag.AlignTop
         fill(QHBoxLayout(self), (self._picture, 0, top), (texts, 1), margins=(0, 0, 0, 0), spacing=14)
-        theme().changed.connect(self._dress)
-        self._dress()
+        bind(self._dress, on="look")
 
     def _dress(self) -> None:
         side = theme().px(20)
@@ -164,8 +163,7 @@ class GoalButton(QPushButton):
         fill(QHBoxLayout(self), (self._picture, 0, Qt.AlignmentFlag.AlignTop), (texts, 1), margins=(16, 14, 16, 14), spacing=14)
         for part in (self._picture, self._title, self._goal, self._shows):
             part.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        theme().changed.connect(self._dress)
-        self._dress()
+        bind(self._dress, on="look")
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
@@ -214,7 +212,8 @@ class GoalStep(Step):
             self.buttons.append(button)
         self.column.addStretch(1)
         say(self.intro, N_("Choose an example, or finish and write your own. Each starts a workflow that you can continue or delete."))
-        self.retranslate()
+        say(self.title, N_("Try an example"))
+        bind(self._show, on="language")
 
     def enter(self) -> None:
         self.buttons[0].setFocus()
@@ -223,7 +222,6 @@ class GoalStep(Step):
         for button in self.buttons:
             button.setEnabled(not busy)
 
-    def retranslate(self) -> None:
-        self.title.setText(_("Try an example"))
+    def _show(self) -> None:
         for button, (title, goal, _icon, shows) in zip(self.buttons, GOALS, strict=True):
             button.set_texts(_(title), _(goal), _(shows))

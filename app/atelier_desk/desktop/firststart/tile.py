@@ -7,7 +7,7 @@ from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import ElidedLabel, control, fill, label, say
+from atelier_desk.desktop.widgets import ElidedLabel, bind, control, fill, label, say
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.desktop.widgets.words import Text, text_of
 from atelier_desk.domain.provider import ProviderConfig, ProviderDraft
@@ -31,8 +31,7 @@ class Monogram(QWidget):
         super().__init__(parent)
         self._letter = letter
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        theme().changed.connect(self._dress)
-        self._dress()
+        bind(self._dress, on="look")
 
     def _dress(self) -> None:
         self.setFixedSize(theme().px(SIDE), theme().px(SIDE))

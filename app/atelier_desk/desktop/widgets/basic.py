@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeVar
 
-from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPixmap
 from PySide6.QtWidgets import QAbstractButton, QBoxLayout, QFrame, QLabel, QLayout, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
@@ -15,18 +15,6 @@ from atelier_desk.domain.text import visible
 
 L = TypeVar("L", bound=QBoxLayout)
 PillKind = Literal["", "accent", "ok", "warn", "err"]
-
-
-class Translated:
-    """Mix in before a QWidget: calls ``retranslate`` when the program's language changes."""
-
-    def changeEvent(self, event: QEvent) -> None:
-        if event.type() == QEvent.Type.LanguageChange:
-            self.retranslate()
-        super().changeEvent(event)  # type: ignore[misc]
-
-    def retranslate(self) -> None:
-        """Set again what ``say`` cannot bind: texts made of what is shown."""
 
 
 class Card(QFrame):
