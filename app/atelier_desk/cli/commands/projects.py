@@ -61,7 +61,7 @@ async def ingest(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
         await atelier.projects.stop(project.id)
         out.note(_("Paused. Run the same command to continue."))
         raise
-    if not (state.error or state.changed or state.unchanged or state.removed) and not os.path.lexists(path):
+    if not (state.error or state.changed or state.unchanged or state.removed) and _nothing_at(path):
         raise NotFoundError(N_("There is nothing at {path}, and nothing was read of it."), path=path)
     shown: list[Shown] = []
     if state.error:
@@ -240,6 +240,10 @@ async def _entity_id(atelier: Atelier, text: str) -> str:
         return named[0].id
     names = ", ".join(f"{title_word(each)} ({each.id})" for each in named or [hit.entity for hit in found[:5]]) or _("none")
     raise NotFoundError(N_("There is no single entity {name}. Nearest: {names}."), name=text[:80], names=names)
+
+
+def _nothing_at(path: str) -> bool:
+    return not os.path.lexists(path)
 
 
 def _path(out: Output, text: str) -> str:
