@@ -112,9 +112,9 @@ async def _prompt(atelier: Atelier, arguments: Namespace, out: Output) -> str:
         except UsageError as error:
             if error.code != "missing_variables":
                 raise
-            example = " ".join(f"--set {name}=…" for name in str(error.params["missing"]).split(", "))
-            missing = {name: error.params[name] for name in ("name", "missing")}
-            raise UsageError(NEEDS, code=error.code, recoverable=None, example=example, **missing) from error
+            missing = str(error.params["missing"])
+            example = " ".join(f"--set {name}=…" for name in missing.split(", "))
+            raise UsageError(NEEDS, code=error.code, name=error.params["name"], missing=missing, example=example) from error
     if arguments.values:
         raise UsageError(N_("--set fills in variables of --prompt NAME; beside PROMPT there are none."))
     text = await out.read_input() if given == "-" else given

@@ -148,7 +148,7 @@ class SkillService:
         def look() -> tuple[str, ...]:
             real = os.path.realpath
             trusted = [each for each in map(real, folders) if settings.trusts(Path(each))]
-            places = [*(real(find.home() / each) for each in find.USER), *map(str, map(real, mine))]
+            places = [real(each) for each in (*(str(find.home() / place) for place in find.USER), *mine)]
             where = ((path, real(path)) for path in uses)
             gone = (each for each in where if not _within(each[1], places))
             gone = (each for each in gone if not (_within(each[1], trusted) and settings.trusts(Path(each[1]))))
