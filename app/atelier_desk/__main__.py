@@ -47,8 +47,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def open_something(arguments: argparse.Namespace, argv: list[str], *, quick: bool = False) -> int:
     """The desktop, or its quick ask; with no usable display the same workflow in the terminal; with no terminal either one example goal."""
+    from atelier_desk.cli.dispatch import register_commands
     from atelier_desk.cli.main import parse_or_exit, utf8_streams
-    from atelier_desk.cli.session import data_root, register_commands, run_command
+    from atelier_desk.cli.session import data_root, run_command
     from atelier_desk.display import desktop_problem
     from atelier_desk.i18n import _
 

@@ -48,11 +48,11 @@ async def test_work_that_failed_can_be_started_again() -> None:
 @pytest.mark.parametrize(
     ("method", "press"),
     [
-        ("resume", lambda steering, run: steering.resume(run)),
+        ("steering.resume", lambda steering, run: steering.resume(run)),
         ("cancel", lambda steering, run: steering.stop(run)),
-        ("pause", lambda steering, run: steering.pause(run)),
-        ("message", lambda steering, run: steering.say(run, "hello")),
-        ("answer_child", lambda steering, run: steering.answer(run, "yes")),
+        ("steering.pause", lambda steering, run: steering.pause(run)),
+        ("steering.message", lambda steering, run: steering.say(run, "hello")),
+        ("answering.answer_child", lambda steering, run: steering.answer(run, "yes")),
     ],
 )
 async def test_a_double_click_steers_once_and_other_runs_are_steered_meanwhile(method: str, press: Callable[[Steering, str], None]) -> None:

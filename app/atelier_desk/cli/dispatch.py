@@ -14,6 +14,7 @@ from atelier_desk.cli.parser import ENGINE, FAILED, OK, TOOLS, USAGE, HelpShown,
 from atelier_desk.cli.result import Result, report
 from atelier_desk.domain.errors import AtelierError, CancelledByUser, UsageError
 from atelier_desk.ending import CANCELLED
+from atelier_desk.engine.ipc.commands import set_command_handler
 from atelier_desk.i18n import LANGUAGES, _, spoken
 
 if TYPE_CHECKING:
@@ -85,3 +86,8 @@ async def _prepare(atelier: Atelier, needs: str) -> None:
 def _handler(name: str) -> Handler:
     module, _colon, function = name.partition(":")
     return getattr(import_module(f"atelier_desk.cli.commands.{module}"), function)  # type: ignore[no-any-return]
+
+
+def register_commands() -> None:
+    """Let the holder of a data folder execute other processes' command lines."""
+    set_command_handler(execute)

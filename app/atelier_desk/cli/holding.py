@@ -9,11 +9,11 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
-from atelier_desk.cli.dispatch import perform
+from atelier_desk.cli.dispatch import perform, register_commands
+from atelier_desk.cli.log_output import start_logging
 from atelier_desk.cli.main import early_language
 from atelier_desk.cli.output import ReaderGone, Terminal
 from atelier_desk.cli.parser import ENGINE
-from atelier_desk.cli.session import register_commands, start_logging
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.ending import CANCELLED, EndWatch
 from atelier_desk.engine.atelier import Atelier

@@ -9,11 +9,10 @@ import time
 from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from atelier_desk import logs
-from atelier_desk.cli.dispatch import execute, perform
+from atelier_desk.cli.dispatch import perform
 from atelier_desk.cli.ending import ending_by_signal
+from atelier_desk.cli.log_output import start_logging
 from atelier_desk.cli.main import early_language, utf8_streams
 from atelier_desk.cli.output import ReaderGone, Terminal
 from atelier_desk.cli.parser import FAILED
@@ -21,7 +20,6 @@ from atelier_desk.domain.errors import AtelierError, StorageError
 from atelier_desk.ending import CANCELLED, EndWatch
 from atelier_desk.engine.ipc.address import HolderNote, read_note
 from atelier_desk.engine.ipc.client import HolderConnection, find_holder
-from atelier_desk.engine.ipc.commands import set_command_handler
 from atelier_desk.i18n import N_, _, system_language
 from atelier_desk.storage.folder.datadir import default_data_dir
 
@@ -35,8 +33,6 @@ TAKEN_UP = frozenset({"run", "resume", "chat"})
 """Commands that follow a run. The journal has it, so any process can go on with them; their status is that of the run."""
 ONLY_READ = frozenset({"list", "show", "search", "export", "replay", "schema"})
 """Commands of groups that change nothing, and so can be performed again."""
-
-_redactor: Any = None
 
 
 def run_command(arguments: Namespace, argv: Sequence[str]) -> int:
@@ -158,21 +154,3 @@ async def _served(holder: HolderConnection, arguments: Namespace, argv: Sequence
         ) from error
     finally:
         holder.close()
-
-
-def register_commands() -> None:
-    """Let the holder of a data folder execute other processes' command lines."""
-    set_command_handler(execute)
-
-
-def start_logging(level: str | None, directory: Path | None = None) -> None:
-    """Log to the file in the data folder, once this process holds it, and to standard error when ``level`` was asked for.
-
-    Without ``--log-level`` standard error is for people: what concerns them is said to them, in their language. Keys are hidden in both.
-    """
-    global _redactor
-    if _redactor is None:
-        from atelier_desk.llm import secrets  # takes as long as all the rest of --help
-
-        _redactor = logs.add_redactor(secrets.redact)
-    logs.set_up(directory, level or "warning", stderr=level is not None)

@@ -23,6 +23,7 @@ WORDS = {
     "delete-workflow": "remove trash bin effacer retirer corbeille",
     "undo-delete": "back recover rétablir récupérer revenir défaire",
     "recently-deleted": "bin trash restore recover bring back undo corbeille restaurer récupérer rétablir supprimés effacés",
+    "first-steps": "start set up provider key welcome begin démarrer commencer premiers pas installer fournisseur clé bienvenue",
     "find": "look search text chercher trouver texte rechercher",
     "search-everywhere": "find look all chercher trouver partout tout",
     "pinned-messages": "favourites bookmarks favoris signets marque-pages",

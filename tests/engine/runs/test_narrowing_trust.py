@@ -77,7 +77,7 @@ def state_of(atelier: Atelier, run_id: str) -> RunState:
 
 async def answer(atelier: Atelier) -> None:
     [asked] = await atelier.repos.questions.pending()
-    await atelier.runs.answer_question(asked.id, QuestionStatus.ANSWERED, text="blue")
+    await atelier.runs.answering.answer_question(asked.id, QuestionStatus.ANSWERED, text="blue")
 
 
 async def workflow_in(atelier: Atelier, folder: str) -> str:
@@ -138,7 +138,7 @@ async def test_a_message_that_waits_with_a_skill_of_the_folder_goes_without_it(o
         workflow_id = await workflow_in(atelier, project)
         run_id = await atelier.runs.send(workflow_id, "Go", agent=agent(tools=("UserQuestionTool",)))
         await atelier.runs.wait(run_id)
-        await atelier.runs.message(run_id, "/evil later")
+        await atelier.runs.steering.message(run_id, "/evil later")
         await distrust(atelier, project, workflow_id)
         await answer(atelier)
         await atelier.runs.wait(run_id)

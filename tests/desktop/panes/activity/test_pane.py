@@ -32,7 +32,7 @@ Show = Callable[[QWidget], Any]
 def asked(atelier: FakeAtelier) -> list[tuple[str, str]]:
     """What the buttons asked for: what, and of which run."""
     calls = [(key.removeprefix("runs."), args) for key, args, _fields in atelier.log if key.startswith("runs.")]
-    return [(args[1] if what == "message" else what, args[0]) for what, args in calls]
+    return [(args[1] if what == "steering.message" else what.removeprefix("steering."), args[0]) for what, args in calls]
 
 
 @pytest.fixture
