@@ -17,6 +17,7 @@ from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, ToolError, UsageError
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
+from atelier_desk.domain.setting_subscribers import SettingSubscribers
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import RunStatus, Workflow
 from atelier_desk.engine import Atelier
@@ -73,7 +74,7 @@ class Engine:
         self.bus = EventBus()
         self.registry = create_default_tool_registry()
         self.runs = Runs(repos, self.bus)
-        self.searcher, self.maker, self.seer = SimpleNamespace(), SimpleNamespace(), SimpleNamespace()
+        self.in_force = SettingSubscribers()
         self.settings = SettingsService(self)  # type: ignore[arg-type]
         self.approvals = ApprovalService(self)  # type: ignore[arg-type]
         self.permissions = PermissionService(self)  # type: ignore[arg-type]
