@@ -139,7 +139,7 @@ def test_protected_names_of_a_command_start_where_it_runs(folder: Path) -> None:
     judge, run = Judge(), run_in(folder)
     for cwd in ("", "other"):
         judged(run, "run_command", judge, command="cp a .git/hooks/pre-commit", modifies_files=True, cwd=cwd)
-        targets = judge.protected("c")
+        targets = judge.findings.protected.get("c")
         assert targets is not None
         assert [each for each in targets.below if not each.startswith(str(folder / cwd / ".git"))] == []
         assert targets.below
