@@ -66,14 +66,14 @@ def test_a_picture_is_made_shown_opened_saved_and_dragged(
     settings: Any = desk.find("settings-window")
     settings.show_page("media")
     page = settings.page("media")
-    desk.until(lambda: page._state is not None, "the page has its state")
+    desk.until(lambda: page.form.controls["images"].isEnabled(), "the page has its state")
     for name, text in (("media-images", painter), ("media-images-model", "painter"), ("media-images-key", "paint-key")):
         desk.type(desk.find(name, within=settings), text)
     desk.click(desk.find("media-test-images", within=settings))
     desk.until(lambda: page.busy.text.text() == "It answers, and has painter.", "the endpoint is tried by what is typed")
     desk.click(desk.find("media-apply", within=settings))
     desk.until(lambda: desk.engine(lambda a: a.settings.get()).media.images == painter, "it is stored")
-    desk.until(lambda: page.images_key.text() == "", "the key is in no field any more")
+    desk.until(lambda: page.form.controls["images_key"].text() == "", "the key is in no field any more")
     keep(desk, settings, "media.png")
     settings.close()
 

@@ -10,9 +10,10 @@ import pytest
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.domain.errors import ToolError, UsageError
 from atelier_desk.domain.settings import WebSettings
+from atelier_desk.engine.services.web import WebState
 from atelier_desk.web.search import Hit
 from tests.desktop.settings.conftest import Engine
-from tests.support.fake_bridge import settle
+from tests.support.fake_bridge import Held, settle
 
 Find = Callable[[str], Any]
 
@@ -22,6 +23,19 @@ async def page(window: SettingsWindow) -> Any:
     window.show_page("web")
     await settle()
     return window.page("web")
+
+
+async def test_nothing_can_be_typed_before_what_is_stored_was_read(window: SettingsWindow, atelier: Engine) -> None:
+    """It would be overwritten, or saved beside values that nobody chose."""
+    held = Held(WebState(WebSettings(search="searxng", address="https://search.example.org"), (), 0, 0))
+    atelier.set("web", "state", held)
+    window.show_page("web")
+    await settle()
+    controls = window.page("web").form.controls
+    assert not any(control.isEnabled() for control in controls.values())
+    await held.release()
+    assert all(control.isEnabled() for control in controls.values())
+    assert controls["address"].text() == "https://search.example.org"
 
 
 async def test_a_service_is_chosen_tested_and_used_with_its_key(page: Any, atelier: Engine) -> None:

@@ -36,6 +36,12 @@ class FormPage(SettingsPage):
         self.form.show_values(self.saved)
         self._made = True
         self.form.changed.connect(self.changed)
+        self._enable(False)
+
+    def _enable(self, on: bool) -> None:
+        """Nothing can be typed until what is stored was read: it would be overwritten, or stored with values that nobody chose."""
+        for control_ in self.form.controls.values():
+            control_.setEnabled(on)
 
     def value(self, key: str) -> Any:
         """What a field shows."""
@@ -89,6 +95,7 @@ class FormPage(SettingsPage):
         if stored != self.saved or not self._read:
             self._read, self.saved = True, stored
             self.form.show_values(stored)
+            self._enable(True)
         self.check()
 
     def changed(self) -> None:
