@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import say
+from atelier_desk.desktop.widgets.words import Sentence, sentence
 from atelier_desk.i18n import N_, _
 
 Early = Literal["", "now", "later"]
@@ -156,17 +157,22 @@ def registry_of(widget: QWidget) -> ActionRegistry | None:
     return None
 
 
-def refusal(keys: QKeySequence) -> str:
-    """Why keys cannot be a shortcut, in the reader's language; empty when they can."""
+def refusal(keys: QKeySequence, registry: ActionRegistry | None = None, name: str = "") -> str:
+    """Why keys cannot be the shortcut of the action called ``name``, as a ``Sentence``; empty when they can."""
+    holder = registry.holder(keys, name) if registry is not None else None
     if keys.isEmpty():
         return ""
+    if holder is not None:
+        text, native = holder.text, QKeySequence.SequenceFormat.NativeText
+        again = N_("{keys} is used by “{action}”. Change or clear that one first.")
+        return Sentence(lambda: _(again, keys=keys.toString(native), action=_(text)))
     pressed = keys[0]  # type: ignore[index]  # the stubs of PySide6 do not know it
     held = Qt.KeyboardModifier
     if pressed.keyboardModifiers() & (held.ControlModifier | held.AltModifier | held.MetaModifier):
         return ""
     if Qt.Key.Key_F1 <= pressed.key() <= Qt.Key.Key_F35:
         return ""
-    return _("Keys that type text or move the cursor need Ctrl, Alt or Meta.")
+    return sentence(N_("Keys that type text or move the cursor need Ctrl, Alt or Meta."))
 
 
 def shortcut_text(made: Any) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from pydantic import BaseModel, Field
-from PySide6.QtWidgets import QLineEdit, QWidget
+from PySide6.QtWidgets import QComboBox, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings.fields import Address, Choice, Line, Lines, Names, Number, Offered, Secret, Toggle
@@ -107,3 +107,15 @@ def test_what_was_chosen_stays_when_others_are_offered(form: Form) -> None:
     form.show_values(Thing(model="mine"))
     form.offer("model", ["theirs", "others"])
     assert (form.read()["model"], form.edited()) == ("mine", False)
+
+
+@pytest.mark.parametrize("key", ["url", "model"])
+def test_what_is_too_long_is_read_from_its_beginning_and_typed_on_where_one_was(form: Form, key: str) -> None:
+    form.show_values(Thing(url="https://example.org/" + "v1" * 99, model="vendor/" + "model" * 99))
+    made = form.controls[key]
+    line = made.lineEdit() if isinstance(made, QComboBox) else made
+    assert isinstance(line, QLineEdit)
+    assert line.cursorPosition() == 0
+    line.setCursorPosition(6)
+    form.offer("model", ["one", "two"])
+    assert line.cursorPosition() == 6

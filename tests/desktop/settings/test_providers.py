@@ -14,7 +14,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QMessageBox, QPushButton
 from pytestqt.qtbot import QtBot
 
+from atelier_desk import i18n
 from atelier_desk.desktop.settings.window import SettingsWindow
+from atelier_desk.desktop.widgets.words import say_again
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.errors import ConflictError, UsageError
 from atelier_desk.domain.provider import KeyPlace, KeyState, ModelInfo, ProviderConfig, ProviderHealth
@@ -127,6 +129,14 @@ async def test_a_refusal_stays_in_place_with_the_form(page: Any, find: Find, ate
     find("provider-save").click()
     await settle()
     assert page.busy.text.text().startswith("A name may contain 1 to 64 letters")
+
+
+async def test_the_heading_of_a_new_provider_follows_the_language(page: Any) -> None:
+    page.begin("openai", "Mine", "")
+    assert page._form_heading.text() == "NEW PROVIDER"
+    i18n.set_language("fr")
+    say_again()
+    assert page._form_heading.text() == "NOUVEAU FOURNISSEUR"
 
 
 async def test_a_test_shows_latency_or_the_reason(page: Any, find: Find, atelier: Engine) -> None:

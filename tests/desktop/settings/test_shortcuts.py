@@ -11,9 +11,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMainWindow, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from atelier_desk import i18n
 from atelier_desk.desktop.actions import ActionRegistry, action, refusal
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.desktop.widgets import ToastHost
+from atelier_desk.desktop.widgets.words import say_again
 from tests.desktop.settings.conftest import Engine
 from tests.support.fake_bridge import FakeBridge, settle
 
@@ -125,6 +127,20 @@ async def test_a_letter_alone_is_no_shortcut(page: Any, atelier: Engine) -> None
     await press(page, "first", Qt.Key.Key_A, Qt.KeyboardModifier.NoModifier)
     assert page._rows["first"].hint.text().startswith("Keys that type text or move the cursor need")
     assert atelier.kept.shortcuts == {}
+
+
+@pytest.mark.parametrize(
+    ("key", "held", "french"),
+    [
+        (Qt.Key.Key_A, Qt.KeyboardModifier.NoModifier, "Les touches"),
+        (Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier, "Ctrl+Shift+F est utilisé par"),
+    ],
+)
+async def test_a_refusal_follows_the_language(page: Any, key: Qt.Key, held: Qt.KeyboardModifier, french: str) -> None:
+    await press(page, "first", key, held)
+    i18n.set_language("fr")
+    say_again()
+    assert french in page._rows["first"].hint.text()
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from atelier_desk import i18n
 from atelier_desk.desktop.system.bus import SessionBus
 from atelier_desk.desktop.system.notice import Action, Notice
 from atelier_desk.desktop.system.notifications import DesktopNotifications
+from atelier_desk.desktop.widgets.words import text_of
 from tests.desktop.system.conftest import until
 from tests.support.desktop_bus import FakeNotifications
 
@@ -131,6 +133,8 @@ async def test_without_a_server_or_a_bus_it_says_why(daemon: subprocess.Popen[by
     alone.start()
     await until(lambda: alone.reason)
     assert alone.reason == "No D-Bus session is running here."
+    i18n.set_language("fr")
+    assert "D-Bus" in text_of(alone.reason) != alone.reason, "it follows the language"
 
 
 async def test_a_bus_that_ends_is_noticed(desk: Desk, daemon: subprocess.Popen[bytes]) -> None:

@@ -7,9 +7,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from atelier_desk import i18n
 from atelier_desk.desktop.system.bus import SessionBus
 from atelier_desk.desktop.system.portal_key import PortalKey
 from atelier_desk.desktop.system.shortcut import GlobalShortcut, KeyState
+from atelier_desk.desktop.widgets.words import text_of
 from tests.desktop.system.conftest import until
 from tests.support.desktop_bus import FakePortal
 
@@ -83,6 +85,8 @@ async def test_a_refusal_is_told(held: Held, response: int, words: str) -> None:
     state = await held.ask()
     assert state.kind == "refused"
     assert words in state.reason
+    i18n.set_language("fr")
+    assert text_of(state.reason) != state.reason, "it follows the language"
     held.portal.response = 0
     held.shortcut.again()
     await held.shortcut.jobs.settled()

@@ -18,6 +18,7 @@ from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import EmptyState, bind, control, fill, label, say
 from atelier_desk.desktop.widgets.inputs import ComboBox, SearchField
 from atelier_desk.desktop.widgets.search_list import SearchList
+from atelier_desk.desktop.widgets.words import made
 from atelier_desk.domain.project import Entity, EntityKind, Found, Project
 from atelier_desk.i18n import N_, _, ngettext
 from atelier_desk.project_words import KIND_WORDS, place_word
@@ -147,7 +148,7 @@ class SearchPage(QWidget):
         self.found = ()
         self._fill()
         mark(self.count, "error")
-        say(self.count, lambda: text)
+        say(self.count, made(text))
 
     # -- kinds ------------------------------------------------------------------------------------------------------------------
 

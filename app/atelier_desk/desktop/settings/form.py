@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel, ValidationError
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QAbstractSpinBox, QCheckBox, QComboBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractSpinBox, QCheckBox, QComboBox, QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.panes.fields import pad
 from atelier_desk.desktop.panes.wording import number
@@ -98,6 +98,8 @@ class Form(QWidget):
         self.base, self._filling = kept, True
         for key, field in self.fields.items():
             field.show(self.controls[key], "" if isinstance(field, Secret) else self.value(kept, key))
+            if (line := _line_of(self.controls[key])) is not None:
+                line.home(False)  # what is too long for its field is read from its beginning
         self._filling = False
         self._filled = self.read()
         self.show_errors({})
@@ -173,10 +175,13 @@ class Form(QWidget):
         """Others to choose from in an ``Offered`` field; what is chosen stays where it can be entered."""
         box, before = cast(QComboBox, self.controls[key]), self._filling
         chosen, self._filling = box.currentText(), True
+        line = _line_of(box)
+        at = line.cursorPosition() if line is not None else 0
         box.clear()
         box.addItems(texts)
-        if box.isEditable():
+        if line is not None:
             box.setCurrentText(chosen)
+            line.setCursorPosition(at)
         else:
             box.setCurrentIndex(max(0, box.findText(chosen)))
         self._filling = before
@@ -188,6 +193,11 @@ class Form(QWidget):
     def _edited(self) -> None:
         if not self._filling:
             self.changed.emit()
+
+
+def _line_of(control: QWidget) -> QLineEdit | None:
+    """The line a field is typed in."""
+    return control.lineEdit() if isinstance(control, QComboBox) else control if isinstance(control, QLineEdit) else None
 
 
 def sentence(item: Any) -> str:

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from atelier_desk.i18n import _
+from atelier_desk.desktop.widgets.words import sentence
+from atelier_desk.i18n import N_
 
 ANSWER_S = 10.0
 """How long a service may take to answer a call; what asks a person is not waited for in a call."""
@@ -24,7 +25,7 @@ class BusError(Exception):
 
     def __init__(self, reason: str, name: str = "") -> None:
         super().__init__(reason)
-        self.name = name
+        self.reason, self.name = reason, name
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,23 +78,24 @@ class SessionBus:
         if self.open:
             return
         if sys.platform in ("win32", "darwin"):
-            raise BusError(_("This system has no D-Bus."))
+            raise BusError(sentence(N_("This system has no D-Bus.")))
         from jeepney.io.asyncio import open_dbus_connection
 
         try:
             async with asyncio.timeout(ANSWER_S):
                 self._connection = await open_dbus_connection("SESSION")
         except KeyError:
-            raise BusError(_("No D-Bus session is running here.")) from None
+            raise BusError(sentence(N_("No D-Bus session is running here."))) from None
         except Exception as error:  # a socket that is not there, a bus that refuses or is silent, an address of another kind
-            raise BusError(_("The D-Bus session cannot be reached ({error}).", error=str(error) or type(error).__name__)) from None
+            said = str(error) or type(error).__name__
+            raise BusError(sentence(N_("The D-Bus session cannot be reached ({error})."), error=said)) from None
         self.name = self._connection.unique_name
         self._reader = asyncio.get_running_loop().create_task(self._read(self._connection))
 
     async def call(self, call: Call, *arguments: Any) -> Incoming:
         """Call a method and wait for its answer."""
         if not self.open:
-            raise BusError(_("The D-Bus session has ended."))
+            raise BusError(sentence(N_("The D-Bus session has ended.")))
         serial = next(self._connection.outgoing_serial)
         answer: asyncio.Future[Incoming] = asyncio.get_running_loop().create_future()
         self._waiting[serial] = answer
@@ -102,9 +104,9 @@ class SessionBus:
                 await self._connection.send(_message(call, arguments), serial=serial)
                 return await answer
         except TimeoutError:
-            raise BusError(_("{service} does not answer.", service=call.service)) from None
+            raise BusError(sentence(N_("{service} does not answer."), service=call.service)) from None
         except OSError as error:
-            raise BusError(_("The D-Bus session has ended.")) from error
+            raise BusError(sentence(N_("The D-Bus session has ended."))) from error
         finally:
             self._waiting.pop(serial, None)
 
@@ -168,7 +170,7 @@ class SessionBus:
         self._handlers.clear()
         for waiting in self._waiting.values():
             if not waiting.done():
-                waiting.set_exception(BusError(_("The D-Bus session has ended.")))
+                waiting.set_exception(BusError(sentence(N_("The D-Bus session has ended."))))
 
 
 def _message(call: Call, arguments: tuple[Any, ...]) -> Any:

@@ -18,7 +18,8 @@ from PySide6.QtGui import QGuiApplication
 from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.system.bus import BusError, Call, Incoming, SessionBus
 from atelier_desk.desktop.system.notice import Notice
-from atelier_desk.i18n import _
+from atelier_desk.desktop.widgets.words import sentence
+from atelier_desk.i18n import N_, _
 
 SERVICE, PATH = "org.freedesktop.Notifications", "/org/freedesktop/Notifications"
 CLICK, REPLY = "default", "inline-reply"
@@ -45,7 +46,7 @@ class DesktopNotifications(QObject):
         self._listening = False
         self._shown: dict[int, Notice] = {}
         self.wanted: Callable[[str], bool] = lambda _about: True
-        bus.lost = lambda: self._failed(_("The D-Bus session has ended."))
+        bus.lost = lambda: self._failed(sentence(N_("The D-Bus session has ended.")))
 
     def start(self) -> None:
         """Ask what the server can do, without waiting for it."""
@@ -76,7 +77,7 @@ class DesktopNotifications(QObject):
                 self._listening = True
             answer = await self._bus.call(Call(SERVICE, PATH, SERVICE, "GetCapabilities"))
         except BusError as error:
-            self._failed(str(error))
+            self._failed(error.reason)
             return
         if answer.sender != self._owner:
             self._owner = answer.sender

@@ -14,7 +14,8 @@ from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.system.bus import SessionBus
 from atelier_desk.desktop.system.keys import Keys
 from atelier_desk.desktop.system.ways import KeyTaken, NotHere, Refused, Way
-from atelier_desk.i18n import _
+from atelier_desk.desktop.widgets.words import Sentence, sentence, text_of
+from atelier_desk.i18n import N_
 
 WayName = Literal["", "portal", "windows"]
 
@@ -91,23 +92,25 @@ class GlobalShortcut(QObject):
 
     async def _try(self, wanted: str) -> KeyState:
         """Ask each way; the first that is there at all decides."""
-        reasons = []
+        reasons: list[str] = []
         for name, way in self._ways:
             try:
                 return KeyState("held", name, await way.hold(Keys.read(wanted)))
             except NotHere as why:
-                reasons.append(str(why))
+                reasons.append(why.reason)
             except KeyTaken:
                 return KeyState("taken", name)
             except Refused as why:
-                return KeyState("refused", name, reason=str(why))
-        return KeyState("missing", reason=" ".join(reasons) or _("This system does not support global shortcuts."))
+                return KeyState("refused", name, reason=why.reason)
+        if not reasons:
+            reasons.append(sentence(N_("This system does not support global shortcuts.")))
+        return KeyState("missing", reason=Sentence(lambda: " ".join(map(text_of, reasons))))
 
     def _on_changed(self, name: WayName, shown: str) -> None:
         if shown:
             self._set(KeyState("held", name, shown))
         else:
-            self._set(KeyState("refused", name, reason=_("The desktop revoked the shortcut.")))
+            self._set(KeyState("refused", name, reason=sentence(N_("The desktop revoked the shortcut."))))
 
     def _set(self, state: KeyState) -> None:
         if state != self.state:

@@ -8,16 +8,24 @@ from typing import Protocol
 from atelier_desk.desktop.system.keys import Keys
 
 
-class NotHere(Exception):
-    """This way is not there on this system; the text is the reason, for people."""
+class Unavailable(Exception):
+    """``reason`` says why, for people."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class NotHere(Unavailable):
+    """This way is not there on this system."""
 
 
 class KeyTaken(Exception):
     """Another program has the key."""
 
 
-class Refused(Exception):
-    """The desktop, or the person in its dialog, did not give the key; the text is the reason, for people."""
+class Refused(Unavailable):
+    """The desktop, or the person in its dialog, did not give the key."""
 
 
 class Way(Protocol):

@@ -40,6 +40,11 @@ class Sentence(str):
         return made
 
 
+def sentence(text: str, **values: object) -> Sentence:
+    """A ``Sentence`` of an English ``N_`` string and values that read the same in every language."""
+    return Sentence(lambda: _(text, **values))
+
+
 class Said(TypedDict, total=False):
     """What can be said of a widget: accessible name and description, tool tip (with the ``keys`` that do the same), placeholder (``hint``),
     window title, the entries of a combo box from the first on, and what stands after the number of a spin box (``suffix``) or in place of

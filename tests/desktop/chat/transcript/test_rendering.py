@@ -15,6 +15,7 @@ from PySide6.QtGui import QColor, QDesktopServices, QGuiApplication, QTextCursor
 from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit, QPushButton, QToolButton, QToolTip
 from pytestqt.qtbot import QtBot
 
+from atelier_desk import i18n
 from atelier_desk.desktop.chat.cards import browser_page
 from atelier_desk.desktop.chat.cards.code_card import CodeCard
 from atelier_desk.desktop.chat.markdown import drawings, formula
@@ -27,6 +28,7 @@ from atelier_desk.desktop.chat.transcript.blocks import ProseBlock, TableBlock, 
 from atelier_desk.desktop.chat.transcript.image_gate import ImageGate
 from atelier_desk.desktop.chat.transcript.reply_body import ReplyBody
 from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets.words import say_again
 from atelier_desk.support.worker.errors import Ended
 from atelier_desk.support.worker.parent import ask_once
 
@@ -309,6 +311,10 @@ def test_a_wide_table_opens_at_its_first_column_and_goes_sideways(qtbot: QtBot, 
     qtbot.waitUntil(lambda: table.horizontalScrollBar().maximum() > 0)
     assert table.horizontalScrollBar().value() == 0
     assert table.accessibleName().startswith("Table: column0, column1, ")
+    i18n.set_language("fr")
+    say_again()
+    name = table.accessibleName()
+    assert (name.startswith("Tableau"), "column0, column1, " in name) == (True, True)
     at = QPointF(20, 20)
     buttons, phase = Qt.MouseButton.NoButton, Qt.ScrollPhase.NoScrollPhase
     wheel = QWheelEvent(at, at, QPoint(), turn, buttons, modifier, phase, False)

@@ -69,6 +69,15 @@ async def test_changes_are_a_tree_with_what_and_who(pane: FilesPane) -> None:
     assert told["old.txt → new.txt"].endswith("undone")
 
 
+async def test_the_ground_of_a_selected_row_begins_with_the_row(pane: FilesPane) -> None:
+    whole = pane.list.viewport().rect()
+    left = whole.adjusted(0, 0, pane.list.indentation() - whole.width(), 0)
+    before = [pane.list.viewport().grab(each).toImage() for each in (left, whole)]
+    pane.list.setCurrentItem(row(pane, "a.py"))
+    after = [pane.list.viewport().grab(each).toImage() for each in (left, whole)]
+    assert [one == other for one, other in zip(before, after, strict=True)] == [True, False]
+
+
 async def test_a_folder_counts_its_changes_and_one_file_has_its_own(pane: FilesPane, atelier: FakeAtelier) -> None:
     deep = [change("3", "src/app/a.py"), change("2", "src/app/a.py", action="created"), change("1", "src/app/b/c.py", agent_name="Bob")]
     atelier.set("files", "list", [*deep, change("0", "x", root="/q")])

@@ -288,9 +288,8 @@ class TableBlock(ProseBlock):
 
     def append_blocks(self, blocks: Iterable[Block]) -> None:
         super().append_blocks(blocks)
-        self.setAccessibleName(
-            _("Table: {cells}", cells="; ".join(row.replace("\t", ", ") for row in self.cells().split("\n")[:_SPOKEN_ROWS]))
-        )
+        cells = "; ".join(row.replace("\t", ", ") for row in self.cells().split("\n")[:_SPOKEN_ROWS])
+        say(self, name=lambda: _("Table: {cells}", cells=cells))
         if not self.textCursor().hasSelection() and (table := self._table) is not None:
             # The cursor was pushed to the end by what was written, and the view follows it.
             self.setTextCursor(table.cellAt(0, table.columns() - 1 if self._mirrored else 0).firstCursorPosition())

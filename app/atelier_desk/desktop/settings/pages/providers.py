@@ -231,7 +231,7 @@ class ProvidersPage(SettingsPage):
         if local:
             self.downloads.reload()
         self.remove.setEnabled(config is not None and not local)
-        self._form_heading.setText(config.name.upper() if config else _("NEW PROVIDER"))
+        say(self._form_heading, lambda: config.name.upper() if config else _("NEW PROVIDER"))
         self._check()
 
     def _show_models(self) -> None:

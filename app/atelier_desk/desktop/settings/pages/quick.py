@@ -19,6 +19,7 @@ from atelier_desk.desktop.system.notifications import REPLY
 from atelier_desk.desktop.system.shortcut import KeyState
 from atelier_desk.desktop.tray import there_is_a_tray
 from atelier_desk.desktop.widgets import control, fill, label, say
+from atelier_desk.desktop.widgets.words import made, text_of
 from atelier_desk.domain.settings import Settings
 from atelier_desk.i18n import N_, _
 
@@ -48,15 +49,15 @@ def key_words(state: KeyState, keys: str) -> str:
         case "taken":
             return _("{keys} is used by another program. Choose another shortcut, or free it there and try again.", keys=keys)
         case "refused":
-            return state.reason
+            return text_of(state.reason)
         case _:
-            return _("Not available here. {reason}", reason=state.reason)
+            return _("Not available here. {reason}", reason=text_of(state.reason))
 
 
 def answer_words(link: SystemLink | None) -> str:
     """What the notifications of this desktop can do."""
     if link is None or (can := link.notifications.capabilities) is None:
-        reason = link.notifications.reason if link is not None else ""
+        reason = text_of(link.notifications.reason) if link is not None else ""
         words = _("Not available here: click a notification to open the request and answer it there.")
         return " ".join(filter(None, (words, reason)))
     if "actions" not in can:
@@ -136,13 +137,8 @@ class QuickPage(RowsPage):
 
     def _recorded(self, keys: QKeySequence) -> None:
         """Take the key, or say in its row what speaks against it; none switches the key off."""
-        registry = registry_of(self)
-        why = refusal(keys)
-        if not why and registry is not None and (holder := registry.holder(keys, "quick-ask")) is not None:
-            shown = keys.toString(QKeySequence.SequenceFormat.NativeText)
-            why = _("{keys} is used by “{action}”. Change or clear that one first.", keys=shown, action=_(holder.text))
-        if why:
-            self._key_row.set_texts(N_("Shortcut"), lambda: why)
+        if why := refusal(keys, registry_of(self), "quick-ask"):
+            self._key_row.set_texts(N_("Shortcut"), made(why))
         elif keys.isEmpty():
             self.store("quick_key_on", False)
         else:

@@ -16,6 +16,7 @@ from atelier_desk.desktop.settings.page import Row, SectionCard, SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.widgets import label, say
 from atelier_desk.desktop.widgets.basic import native_keys
+from atelier_desk.desktop.widgets.words import made
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -73,13 +74,13 @@ class ShortcutsPage(SettingsPage):
         registry = self.actions_
         if registry is not None:
             registry.set_shortcuts(self._chosen)
-        for spec, made in registry or ():
-            if spec.name not in self._rows and made.isVisible():
+        for spec, done in registry or ():
+            if spec.name not in self._rows and done.isVisible():
                 self._add(spec)
             if spec.name in self._rows:
                 field = self._field(spec.name)
                 usual = self._chosen.get(spec.name, spec.shortcut) == spec.shortcut
-                field.show_keys(made.shortcut(), usual)
+                field.show_keys(done.shortcut(), usual)
         for group, card in self._cards.items():
             some = any(spec.group == group and spec.name in self._rows for spec, _made in registry or ())
             card.setVisible(some)
@@ -105,11 +106,8 @@ class ShortcutsPage(SettingsPage):
         registry = self.actions_
         if registry is None:
             return
-        why = refusal(keys)
-        if not why and (holder := registry.holder(keys, spec.name)) is not None:
-            shown = keys.toString(QKeySequence.SequenceFormat.NativeText)
-            why = _("{keys} is used by “{action}”. Change or clear that one first.", keys=shown, action=_(holder.text))
-        self._rows[spec.name].set_texts(spec.text, (lambda: why) if why else "")
+        why = refusal(keys, registry, spec.name)
+        self._rows[spec.name].set_texts(spec.text, made(why) if why else "")
         if not why:
             self._store({**self._chosen, spec.name: keys.toString(QKeySequence.SequenceFormat.PortableText)})
 
