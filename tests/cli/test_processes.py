@@ -39,12 +39,13 @@ PROGRAM = textwrap.dedent(
     real, steps = Atelier.open, [step(value) for value in json.loads(os.environ["TEST_STEPS"])]
 
     if os.environ.get("TEST_HANG"):
-        from atelier_desk.engine.runs.manager import RunManager
+        from atelier_desk.engine.runs.live import LiveRuns
 
         async def hang(self, *given):
             await asyncio.Event().wait()
 
-        RunManager.interrupt = hang
+        assert LiveRuns.interrupt
+        LiveRuns.interrupt = hang
 
     def opened(data_dir=None, **options):
         gate = asyncio.Event() if os.environ.get("TEST_GATE") else None
