@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from atelier_desk.domain.setting_subscribers import SettingSubscribers
 from atelier_desk.domain.settings import Settings, WebSettings
 
@@ -33,3 +35,16 @@ async def test_who_subscribes_later_gets_what_is_in_force() -> None:
     subscribers.subscribe(heard.append, "font_scale")
     subscribers.subscribe(heard.append, "font_scale", at_once=False)
     assert heard == [150, 150]
+
+
+async def test_one_that_fails_keeps_no_other_from_its_settings() -> None:
+    subscribers, heard = SettingSubscribers(), []
+
+    def fails(search: str) -> None:
+        raise ValueError(search)
+
+    subscribers.subscribe(fails, "web.search")
+    subscribers.subscribe(heard.append, "font_scale")
+    with pytest.raises(ValueError, match="ddgs"):
+        await subscribers.publish(Settings(font_scale=150))
+    assert heard == [150]

@@ -26,14 +26,21 @@ class SettingSubscribers:
             apply(*_values(self.applied, keys))
 
     async def publish(self, settings: Settings) -> None:
-        """Apply what differs from the settings before; the first ones altogether."""
+        """Apply what differs from the settings before; the first ones altogether. One that fails keeps no other from its settings: a rule
+        made stricter holds whatever else goes wrong. What the first of them raised is raised in the end."""
         before, self.applied = self.applied, settings
+        failed: Exception | None = None
         for apply, keys in tuple(self._subscribers):
             values = _values(settings, keys)
             if before is None or values != _values(before, keys):
-                outcome = apply(*values)
-                if isawaitable(outcome):
-                    await outcome
+                try:
+                    outcome = apply(*values)
+                    if isawaitable(outcome):
+                        await outcome
+                except Exception as error:
+                    failed = failed or error
+        if failed is not None:
+            raise failed
 
 
 def _values(settings: Settings, keys: tuple[str, ...]) -> list[Any]:

@@ -46,6 +46,35 @@ async def test_what_was_allowed_to_read_outside_reads_what_it_names(bench: Bench
     assert "b\na\nb\n" in (await bench.run("cat *.txt ../outside/secret")).data["output"]
 
 
+@pytest.mark.parametrize("mounts", [True, False])
+async def test_the_programs_own_data_is_closed_also_inside_the_workspace(
+    bench: Bench, mounts: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its file of keys may be there, a folder above it may be granted, such as a home, and nobody is asked about what only reads."""
+    if not sandbox.available():
+        pytest.skip("no sandbox here")
+    if not mounts:
+        monkeypatch.setattr(sandbox, "hides", lambda: False)
+        monkeypatch.setattr(sandbox, "_masks", lambda _masked: {})
+    data = bench.root / "share/data"
+    data.mkdir(parents=True)
+    (data / "keys.json").write_text("s3cret\n")
+    bench.services.hidden = (data,)
+    for line in (
+        "cat share/data/keys.json",
+        "cat share/*/keys.json",
+        "grep -r s3 .",
+        "head -c 9 share/data/../data/keys.json",
+        "ls share/data",
+    ):
+        result = await bench.run(line)
+        assert "s3cret" not in str(result.data), line
+        assert "keys.json\n" not in result.data["output"].replace("keys.json: ", ""), line
+    assert (await bench.run("cat in.txt")).data["output"] == "b\na\nb\n"
+    if mounts and sandbox.has_mounts():
+        assert "share" in (await bench.run("ls")).data["output"]
+
+
 async def test_colours_are_for_people(bench: Bench) -> None:
     (bench.root / "log").write_text("\x1b]0;title\x07\x1b[31mred\x1b[0m\r\n10 %\r100 %\n")
     result = await bench.run("cat log")

@@ -37,7 +37,7 @@ class _Git(DescribedTool):
         judgement = judge(shlex.join(("git", *arguments)))
         if not judgement.safe:
             raise ToolError(f"git cannot be asked that: {arguments[-1]!r} is no path below the workspace.", code="outside")
-        order = await running.order_of(judgement, place, context=context)
+        order = await running.order_of(judgement, place, data=self.services.hidden, context=context)
         kept = await running.start(self.services, context, order, judgement.text)
         await running.until_end(kept, context, _TIMEOUT_S)
         return kept

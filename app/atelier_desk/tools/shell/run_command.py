@@ -138,7 +138,7 @@ class RunCommand(DescribedTool):
         place = running.where(context, input.cwd)
         judgement = judge(input.command, _home())
         commands = running.commands_of(self.services)
-        order = await running.order_of(judgement, place, interactive=input.background, context=context)
+        order = await running.order_of(judgement, place, data=self.services.hidden, interactive=input.background, context=context)
         kept_from, protected = running.NOTHING, None
         if not judgement.safe:
             kept_from = await running.hidden(context, judgement)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -158,11 +158,14 @@ def kind_of(wanted: Kind, *, safe: bool) -> Kind:
     return "reading" if safe else wanted
 
 
-async def order_of(judgement: Judgement, place: Where, *, interactive: bool = False, context: ToolContext | None = None) -> Order:
+async def order_of(
+    judgement: Judgement, place: Where, *, data: Sequence[Path] = (), interactive: bool = False, context: ToolContext | None = None
+) -> Order:
     """What is started for a line, without a sandbox unless it only reads; raises ``ToolError``.
 
     A line that only reads runs although nobody was asked. So what asking would have shown is made sure of here: no file of it lies
-    outside through a link, its programs are the system's, and git is told to run nothing that a repository names.
+    outside through a link, its programs are the system's, and git is told to run nothing that a repository names. ``data`` is closed to it
+    wherever it lies: the program's own.
     """
     safe = judgement.safe
     masked = (await hidden(context, judgement)).masked if safe and context is not None else ()
@@ -201,11 +204,11 @@ async def order_of(judgement: Judgement, place: Where, *, interactive: bool = Fa
         arguments = (line.commands[0].arguments[0], *found[0].arguments[1:])
         reads_git = _reads_git(judgement.commands[0])
         environ = _environment(place, safe=safe, reads_git=reads_git)
-        box = sandbox.reading(*place.roots, shown=shown, masked=masked) if safe else None
+        box = sandbox.reading(*place.roots, hidden=data, shown=shown, masked=masked) if safe else None
         return Order(program, arguments, place.folder, environ, interactive=interactive, sandbox=box)
     reads_git = all(_reads_git(judged) for judged in judgement.commands if judged.command.arguments[0] == "git")
     said = Line(tuple(found), line.operators).rendered
-    box = sandbox.reading(*place.roots, shown=shown, masked=masked) if safe else None
+    box = sandbox.reading(*place.roots, hidden=data, shown=shown, masked=masked) if safe else None
     return replace(_in_shell(said, place, safe=safe, reads_git=reads_git), interactive=interactive, sandbox=box)
 
 

@@ -56,20 +56,22 @@ def means() -> str:
     return "sandbox-exec" if seatbelt.available() else f"Landlock {confine.abi()} + seccomp"
 
 
-def reading(*roots: Path, shown: Iterable[str] = (), masked: Iterable[Path] = ()) -> dict[str, Any] | None:
+def reading(*roots: Path, hidden: Iterable[Path] = (), shown: Iterable[str] = (), masked: Iterable[Path] = ()) -> dict[str, Any] | None:
     """A sandbox that reads the granted folders, the system's programs and ``shown``, but no secrets beside the granted folders; None where
     there is no sandbox.
 
     Args:
+        hidden: folders that cannot be read even inside a granted one: the program's own data, where its file of keys may be.
         shown: files and folders besides, as git needs its owner's settings, and a repository that begins above the workspace.
         masked: as for ``working``.
     """
     if not available():
         return None
     own = [realpath(root) for root in roots]
+    data = {path for path in map(realpath, hidden) if _below(Path(path), own)}
     closed = {realpath(path) for path in [*map(Path, _CLOSED), *(Path.home() / name for name in SECRETS)]} - {"/dev"}
     more = [found for each in shown for found in _without(realpath(each), closed)]
-    empty = sorted({realpath(each) for each in masked})
+    empty = sorted({*data, *map(realpath, masked)} if hides() else map(realpath, masked))
     if seatbelt.available():
         limits = seatbelt.profile([*seatbelt.SYSTEM, *own, *more], ["/dev/null", "/dev/zero"], closed=empty)
         return {"kind": "reading", "profile": limits}
@@ -77,6 +79,8 @@ def reading(*roots: Path, shown: Iterable[str] = (), masked: Iterable[Path] = ()
     masks = _masks(empty)
     if masks:
         masks["shared"] = masks["empty_folder"]
+    if not hides():  # then what lies above is not listed either
+        own = [found for root in own for found in _without(root, data)]
     return {"kind": "reading", "read": [*system, *own, *more], "write": list(NOWHERE), **masks}
 
 
