@@ -1,6 +1,7 @@
 """The one file that may hold secrets: keys in plain text, for who chose that because the machine has no keyring.
 
-Backups, exports and the sandbox of commands leave it out: it lies beside the folders that they know, in the data folder itself.
+Backups and exports take only what they know of the data folder, and leave it out; the data folder itself is closed to tools and to
+commands in the sandbox, also where a granted folder holds it.
 """
 
 from __future__ import annotations
