@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from atelier_desk.domain.errors import ProviderError, UsageError
+from atelier_desk.domain.errors import ProviderError, StorageError, UsageError
 from atelier_desk.domain.provider import KeyPlace, KeyState, ProviderConfig
 from atelier_desk.llm.secrets import KeyVault, redact, remember
 from atelier_desk.storage.folder.key_file import KeyFile
@@ -185,7 +187,9 @@ def test_a_file_that_was_chosen_keeps_keys_and_gives_them_back(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    "content", [b"{", b"[]", b'{"a": 1}', b"x" * (4 * 1024**2 + 1), None], ids=["cut", "list", "number", "large", "link"]
+    "content",
+    [b"{", b"[]", b'{"a": 1}', b"[" * 200_000, b"x" * (4 * 1024**2 + 1), None],
+    ids=["cut", "list", "number", "deep", "large", "link"],
 )
 def test_a_damaged_file_of_keys_is_left_as_it_is(tmp_path: Path, content: bytes | None) -> None:
     path = tmp_path / "keys.json"
@@ -204,3 +208,85 @@ def test_a_damaged_file_of_keys_is_left_as_it_is(tmp_path: Path, content: bytes 
         assert path.read_bytes() == content
     else:
         assert (tmp_path / "other").read_bytes() == b"{}"
+
+
+class FullDisk(KeyFile):
+    """A file of keys on a disk that can be full."""
+
+    full = False
+
+    def write(self, entries: Mapping[str, str]) -> None:
+        if self.full:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        super().write(entries)
+
+
+def on_disk(tmp_path: Path, backend: Any = None) -> tuple[FullDisk, KeyVault]:
+    file = FullDisk(tmp_path / "keys.json")
+    file.write({"Old": "sk-old-0123456789", "Other": "sk-other-0123456789"})
+    vault = KeyVault(environ={}, backend=backend)
+    vault.use_file(file)
+    return file, vault
+
+
+@pytest.mark.parametrize("keyring", [None, MemoryKeyring()], ids=["no keyring", "keyring by now"])
+def test_a_full_disk_loses_no_key_and_hides_no_newer_one(tmp_path: Path, keyring: MemoryKeyring | None) -> None:
+    """What the file holds stays known; a key that is not in it is never said to be kept; the newer one goes where the file goes to."""
+    file, vault = on_disk(tmp_path, keyring)
+    file.full = True
+    assert vault.set("Old", KEY) is False, "the file would hide one in the keyring after the next start"
+    assert (vault.place, vault.get("Old"), vault.get("Other")) == (KeyPlace.MEMORY, KEY, "sk-other-0123456789")
+    with pytest.raises(StorageError, match="Free space"):
+        vault.delete("Other")
+    assert vault.get("Other") == "sk-other-0123456789"
+    file.full = False
+    vault.leave_file()
+    assert (vault.get("Old"), vault.get("Other")) == (KEY, "sk-other-0123456789")
+    if keyring is not None:
+        assert keyring.kept == {("Atelier", "Old"): KEY, ("Atelier", "Other"): "sk-other-0123456789"}
+
+
+def test_a_deleted_key_does_not_come_back_with_a_file_that_had_failed(tmp_path: Path) -> None:
+    file, vault = on_disk(tmp_path)
+    file.full = True
+    vault.set("New", KEY)
+    file.full = False
+    vault.delete("Other")
+    vault.keep_in_file()
+    assert file.entries() == {"Old": "sk-old-0123456789", "New": KEY}
+
+
+def test_a_key_under_another_name_is_kept_as_well_or_not_at_all(tmp_path: Path) -> None:
+    file, vault = on_disk(tmp_path)
+    file.full = True
+    with pytest.raises(StorageError, match="Free space"):
+        vault.copy("Old", "New", ["X-Team"])
+    assert set(file.entries()) == {"Old", "Other"}
+
+
+def test_keys_go_to_the_keyring_before_their_file_is_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kill between the two leaves them in both."""
+    keyring = MemoryKeyring()
+    file, vault = on_disk(tmp_path, keyring)
+
+    def killed() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(file, "remove", killed)
+    with pytest.raises(KeyboardInterrupt):
+        vault.leave_file()
+    assert (len(keyring.kept), file.there) == (2, True)
+
+
+def test_whatever_is_read_from_the_file_is_hidden(tmp_path: Path) -> None:
+    file, vault = on_disk(tmp_path)
+    file.write({"Mistral": "sk-never-asked-for-1"})
+    vault.leave_file()
+    assert "sk-never-asked-for-1" not in redact("sk-never-asked-for-1")
+
+
+def test_a_file_that_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
+    file, _vault = on_disk(tmp_path)
+    with pytest.raises(OSError, match="over 4 MiB"):
+        file.write({f"n:{number}": "k" * 16_384 for number in range(300)})
+    assert set(file.entries()) == {"Old", "Other"}

@@ -43,6 +43,7 @@ def _with_host(text: str) -> str:
 ADDRESS = r"^(https?://[^\s@/?#]+(/[^\s?#]*)?)?$"
 NO_OR_VARIABLE = r"^([A-Za-z_][A-Za-z0-9_]*)?$"
 PROVIDER_AND_MODEL = r"^([^/\s][^/]*/\S.*)?$"
+MOST_FORMER_NAMES = 200
 Url = Annotated[str, BeforeValidator(with_scheme), Field(max_length=2_000, pattern=ADDRESS), AfterValidator(_with_host)]
 """The address of a server, without a name, password or query; empty for the usual one."""
 Variable = Annotated[str, Field(max_length=128, pattern=NO_OR_VARIABLE)]
@@ -151,8 +152,8 @@ class Settings(Model):
     """``provider/model`` of those that stand first wherever a model is chosen."""
     recent_models: tuple[str, ...] = Field(default=(), max_length=20)
     """The same of those picked last, the newest first."""
-    provider_names: dict[str, str] = Field(default={}, max_length=200)
-    """By a name that a provider had, the one that it has now: workflows and runs of before know the former."""
+    provider_names: dict[str, str] = Field(default={}, max_length=MOST_FORMER_NAMES)
+    """By a name that a provider had, the one that it has now: workflows and runs of before know the former. The oldest are given up."""
     last_agent_id: str = ""
     """Who answered the message that was sent last: the agent of the next new workflow. Empty for the default one."""
     last_model: Annotated[str, Field(max_length=600, pattern=PROVIDER_AND_MODEL)] = ""

@@ -462,8 +462,10 @@ class Atelier(Services):
 
         self._redacting, self.vault = logs.add_redactor(redact), vault or KeyVault()
         self.datadir = DataDir(Path(data_dir).absolute() if data_dir else default_data_dir()).ensure()  # noqa: ASYNC240 - no I/O waits here
-        self.vault.use_file(KeyFile(self.datadir.keys))
         self.store = await Store.open(self.datadir.database, clock=self.clock, backups=self.datadir.backups, **options)
+        keys = KeyFile(self.datadir.keys)
+        keys.sweep()  # the folder is ours from here on
+        self.vault.use_file(keys)
         self.repos = Repositories(self.store, self.datadir)
         await elsewhere.switch_off(self.repos, self.datadir.root, self.store)
 

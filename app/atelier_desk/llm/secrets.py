@@ -7,6 +7,7 @@ Every key that passes through here is remembered so that ``redact`` can hide it 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import threading
@@ -14,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote
 
-from atelier_desk.domain.errors import AtelierError, ProviderError, UsageError
+from atelier_desk.domain.errors import AtelierError, ProviderError, StorageError, UsageError
 from atelier_desk.domain.provider import KeyPlace, KeyState, header_variable
 from atelier_desk.i18n import N_
 
@@ -26,6 +27,10 @@ SHORTEST_SECRET = 8
 """Shorter values are not hidden: a local server's dummy key such as ``none`` would blank out ordinary words."""
 
 LONGEST_SECRET = 16_384
+
+NOT_WRITTEN = N_(
+    "Keys cannot be written where they are kept, so nothing was changed. Free space on the disk, or unlock the keyring; then try again."
+)
 
 _log = logging.getLogger(__name__)
 _seen: set[str] = set()
@@ -114,13 +119,14 @@ class KeyVault:
             if place is KeyPlace.KEYRING or self._file is None:
                 raise UsageError(N_("This machine has a system keyring: keys are kept there, not in a file."), code="keyring")
             if place is KeyPlace.MEMORY:
-                there = self._file.entries() if self._file.there else {}  # one that cannot be read is not written over
+                there = self._in_file() if self._file.there else {}  # one that cannot be read is not written over
                 self._file.write({**there, **self._keys})
                 self._file_failed = False
                 self._missing.clear()
 
     def leave_file(self) -> None:
-        """Delete the file. What it held goes to the keyring if there is one by now, else it is known until the program ends.
+        """Delete the file. What it held goes to the keyring if there is one by now, before the file is gone; else it is known until the
+        program ends.
 
         Raises:
             OSError: the file cannot be read or deleted; it stays as it is.
@@ -128,11 +134,15 @@ class KeyVault:
         with self._lock:
             if self._file is None or not self._file.there:
                 return
-            self._keys.update(self._file.entries())
+            there = self._in_file()
+            # What could not be written into the file is newer than what stands there.
+            self._keys = {**there, **self._keys} if self._file_failed else {**self._keys, **there}
             self._missing.clear()
-            self._file.remove()
             for entry, value in self._keys.items():
-                self._keep(entry, value)
+                if (keyring := self._system()) is not None:
+                    self._ask(keyring, lambda: _store(keyring, self._service, entry, value))  # noqa: B023 - called at once
+            self._file.remove()
+            self._file_failed = False
 
     def drafted(self, draft: ProviderDraft) -> KeyVault:
         """A vault for trying a draft: what was typed, and what is kept here under its name, in memory alone. May ask the keyring, and wait.
@@ -157,7 +167,7 @@ class KeyVault:
             if provider in self._missing:
                 return None
             keyring = self._keyring()
-            key = self._ask(lambda: keyring.get_password(self._service, provider)) if keyring is not None else None
+            key = self._ask(keyring, lambda: keyring.get_password(self._service, provider)) if keyring is not None else None
             if key:
                 remember(key)
                 self._keys[provider] = key
@@ -198,20 +208,49 @@ class KeyVault:
         return self._keep(entry, value)
 
     def delete(self, provider: str) -> None:
-        """Forget a key, in the keyring too; no error when there is none."""
+        """Forget a key, in the keyring too; no error when there is none.
+
+        Raises:
+            StorageError: it stands in the file, which cannot be written now (code ``keys``); it is not forgotten then.
+        """
         with self._lock:
+            keyring = self._keyring()
+            if self._file is not None and self._file.there:
+                self._delete_in_file(self._file, provider)
+            elif keyring is not None:
+                self._ask(keyring, lambda: _remove(keyring, self._service, provider))
             self._keys.pop(provider, None)
             self._missing.add(provider)
-            keyring = self._keyring()
-            if keyring is not None:
-                self._ask(lambda: _remove(keyring, self._service, provider))
 
-    def rename(self, provider: str, to: str, headers: Iterable[str]) -> None:
-        """Keep a provider's key and the values of these headers under another name. May ask the keyring, and wait."""
+    def _delete_in_file(self, file: SecretFile, entry: str) -> None:
+        """Also in one that failed before: what is deleted must not be there again after the next start."""
+        try:
+            entries = self._in_file()
+        except OSError:
+            return  # nothing can be read from it, so nothing comes back from it
+        if entries.pop(entry, None) is None:
+            return
+        try:
+            file.write(entries)
+        except OSError:
+            raise StorageError(NOT_WRITTEN, code="keys") from None
+
+    def copy(self, provider: str, to: str, headers: Iterable[str]) -> None:
+        """Keep a provider's key and the values of these headers under another name too. May ask the keyring, and wait.
+
+        Raises:
+            StorageError: what outlived the program would not under its new name (code ``keys``).
+        """
         for old, new in [(provider, to), *((_entry(provider, each), _entry(to, each)) for each in headers)]:
-            if value := self.get(old):
-                self._keep(new, value)
-                self.delete(old)
+            persistent = self.persistent
+            if (value := self.get(old)) and not self._keep(new, value) and persistent:
+                raise StorageError(NOT_WRITTEN, code="keys")
+
+    def forget(self, provider: str, headers: Iterable[str]) -> None:
+        """Delete a provider's key and the values of these headers, where there are any. Raises as ``delete``."""
+        for entry in (provider, *(_entry(provider, each) for each in headers)):
+            if self.get(entry):
+                self.delete(entry)
 
     def delete_header(self, provider: str, header: str) -> None:
         """Forget the value of a header, as ``delete`` a key."""
@@ -305,18 +344,29 @@ class KeyVault:
             keyring = self._keyring()
             if keyring is None:
                 return False
-            return self._ask(lambda: _store(keyring, self._service, entry, value)) is True
+            return self._ask(keyring, lambda: _store(keyring, self._service, entry, value)) is True
+
+    def _in_file(self) -> dict[str, str]:
+        """All that the file holds; each is hidden from now on. Raises ``OSError``."""
+        entries = self._file.entries() if self._file is not None else {}
+        for value in entries.values():
+            remember(value)
+        return entries
 
     def _keyring(self) -> Any:
+        """Where keys go now. As long as the file is there nothing goes to the keyring: the file would hide it after the next start."""
         with self._lock:
-            if self._file is not None and not self._file_failed and self._file.there:
-                return self._file
-            if not self._probed:
-                self._probed = True
-                self._backend = _usable_backend()
-            return self._backend
+            if self._file is not None and self._file.there:
+                return None if self._file_failed else self._file
+            return self._system()
 
-    def _ask(self, call: Any) -> Any:
+    def _system(self) -> Any:
+        if not self._probed:
+            self._probed = True
+            self._backend = _usable_backend()
+        return self._backend
+
+    def _ask(self, keyring: Any, call: Any) -> Any:
         """Run a keyring call; a keyring that fails is not used again in this session."""
         from keyring.errors import KeyringError
 
@@ -324,8 +374,10 @@ class KeyVault:
             return call()
         except (KeyringError, OSError, RuntimeError) as error:
             _log.warning("The keyring cannot be used (%s); keys are kept for this session only.", type(error).__name__)
-            if self._keyring() is self._file is not None:
+            if keyring is self._file:
                 self._file_failed = True
+                with contextlib.suppress(OSError):  # what it holds is known still, if only for this session
+                    self._keys = {**self._in_file(), **self._keys}
             else:
                 self._backend = None
             return None

@@ -56,3 +56,28 @@ async def test_a_file_that_cannot_be_read_is_named_and_left(open_atelier: Opener
         with pytest.raises(StorageError, match="delete the file and enter the keys again"):
             await atelier.keys.use_file(True)
         assert (tmp_path / "data" / "keys.json").read_text("utf-8") == "{"
+
+
+async def test_what_a_kill_left_of_a_write_is_deleted_at_the_next_start(open_atelier: Opener, tmp_path: Path) -> None:
+    class Killed(BaseException):
+        pass
+
+    async with open_atelier() as atelier:
+        await atelier.providers.save(ProviderConfig(name="Mistral", kind="mistral"))
+        await atelier.providers.set_key("Mistral", KEY)
+        with pytest.MonkeyPatch.context() as patch, pytest.raises(Killed):
+            patch.setattr("pathlib.Path.replace", lambda *_: (_ for _ in ()).throw(Killed))
+            patch.setattr("pathlib.Path.unlink", lambda *_, **__: None)
+            atelier.vault.keep_in_file()
+    assert len(holding(tmp_path)) == 1
+    async with open_atelier():
+        assert holding(tmp_path) == []
+
+
+async def test_a_new_provider_has_no_key_that_was_left_under_its_name(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        atelier.vault.set("Mistral", KEY)
+        atelier.vault.set_header("Mistral", "X-Team", KEY)
+        config = await atelier.providers.save(ProviderConfig(name="Mistral", kind="mistral", headers={"X-Team": ""}), new=True)
+        assert atelier.vault.resolve(config) is None
+        assert atelier.vault.get("Mistral/x-team") is None

@@ -10,6 +10,7 @@ import pytest
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.errors import ConflictError, NotFoundError, ProviderError, UsageError
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderDraft
+from atelier_desk.domain.settings import MOST_FORMER_NAMES
 from atelier_desk.llm.local.download import DownloadStatus
 from atelier_desk.llm.secrets import KeyVault
 from tests.engine.conftest import Opener
@@ -342,6 +343,74 @@ async def test_a_renamed_provider_takes_all_along_and_is_found_by_its_former_nam
         for name, to, error in (("local", "mine", UsageError), ("lab", "Work", ConflictError), ("lab", "a/b", UsageError)):
             with pytest.raises(error):
                 await atelier.providers.rename(name, to)
+
+
+async def test_a_rename_is_whole_or_did_not_happen(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kill before its transaction leaves all as it was, keys included, and it can be done again; so does one after it."""
+    async with open_atelier() as atelier:
+        await atelier.providers.save(openai("http://127.0.0.1:9/v1"), new=True)
+        await atelier.providers.set_key("lab", SENTINEL)
+        await atelier.models.edit("lab", "m", context_window=4096)
+        agent = await atelier.agents.save(AgentConfig(name="A", provider="lab", model="m"))
+        await atelier.settings.update(last_model="lab/m")
+
+        async def state() -> tuple[object, ...]:
+            providers = [each.name for each in await atelier.providers.list()]
+            models = [each.provider for each in await atelier.repos.models.list()]
+            return providers, models, (await atelier.agents.get(agent.id)).config.provider, (await atelier.settings.get()).last_model
+
+        before, write, writes = await state(), atelier.store.write, 0
+
+        async def killed(*statements: object) -> None:
+            nonlocal writes
+            writes += 1
+            raise RuntimeError("killed")
+
+        monkeypatch.setattr(atelier.store, "write", killed)
+        with pytest.raises(RuntimeError):
+            await atelier.providers.rename("lab", "Work")
+        monkeypatch.setattr(atelier.store, "write", write)
+        assert (writes, await state()) == (1, before)
+        assert atelier.vault.get("lab") == SENTINEL
+
+        def forgets(*_: object) -> None:
+            raise RuntimeError("killed")
+
+        with monkeypatch.context() as patch, pytest.raises(RuntimeError):
+            patch.setattr(atelier.vault, "forget", forgets)
+            await atelier.providers.rename("lab", "Work")
+        assert await state() == (["local", "Work"], ["Work"], "Work", "Work/m")
+        assert atelier.vault.get("Work") == SENTINEL
+        again = await atelier.providers.save(openai("http://127.0.0.1:10/v1"), new=True)
+        assert (atelier.vault.resolve(again), atelier.vault.get("Work")) == (None, SENTINEL)
+
+
+async def test_a_former_name_means_the_same_provider_in_every_call(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        await atelier.providers.save(openai("http://127.0.0.1:9/v1", headers={"X-Team": ""}), new=True)
+        await atelier.providers.rename("lab", "Work")
+        agent = await atelier.agents.save(AgentConfig(name="A", provider="Work", model="m"))
+        await atelier.providers.set_key("lab", SENTINEL)
+        await atelier.providers.set_headers("lab", {"X-Team": "blue-team-1"})
+        assert [atelier.vault.get(entry) for entry in ("lab", "lab/x-team", "Work", "Work/x-team")] == [None, None, SENTINEL, "blue-team-1"]
+        await atelier.providers.clear_key("lab")
+        assert atelier.vault.get("Work") is None
+        with pytest.raises(ConflictError, match="A"):
+            await atelier.providers.delete("lab")
+        await atelier.agents.delete(agent.id)
+        await atelier.providers.delete("lab")
+        await atelier.providers.save(openai("http://127.0.0.1:10/v1").model_copy(update={"name": "Work"}), new=True)
+        with pytest.raises(NotFoundError):
+            await atelier.providers.get("lab")
+
+
+async def test_a_provider_can_be_renamed_any_number_of_times(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        await atelier.providers.save(openai("http://127.0.0.1:9/v1"), new=True)
+        await atelier.settings.update(provider_names={f"was {number}": "lab" for number in range(MOST_FORMER_NAMES)})
+        await atelier.providers.rename("lab", "Work")
+        names = (await atelier.settings.get()).provider_names
+        assert (len(names), names["lab"], names["was 1"], "was 0" in names) == (MOST_FORMER_NAMES, "Work", "Work", False)
 
 
 async def test_one_call_gives_a_model_to_all_that_had_the_default_agents(open_atelier: Opener) -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import builtins
-from collections.abc import AsyncIterator, Mapping
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from atelier_desk.domain.errors import ConflictError, NotFoundError, ProviderError, UsageError
+from atelier_desk.domain.errors import ConflictError, NotFoundError, ProviderError, StorageError, UsageError
 from atelier_desk.domain.from_elsewhere import HeldGrant, HeldKind
 from atelier_desk.domain.provider import HEADER_NAME, ModelInfo, ProviderConfig, ProviderDraft, ProviderHealth, header_variable
+from atelier_desk.domain.settings import MOST_FORMER_NAMES
 from atelier_desk.engine.held_grants import not_confirmed, of_provider, waits
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.context import ServiceContext
@@ -21,11 +23,11 @@ from atelier_desk.llm.profiles import merge_profile
 from atelier_desk.llm.registry import builtin_type, is_own, provider_type
 
 if TYPE_CHECKING:
-    from atelier_desk.domain.settings import Settings
     from atelier_desk.engine.services.trial import Trial
     from atelier_desk.llm.base import Provider
     from atelier_desk.llm.wire.detect import DetectedServer
 
+log = logging.getLogger(__name__)
 
 OWN_HEADERS = frozenset({"accept", "accept-encoding", "connection", "content-length", "content-type", "host", "transfer-encoding"})
 """What each request says of itself: not for its owner to set."""
@@ -63,10 +65,11 @@ class ProviderService:
         known = {each.name: each for each in await self.list()}
         if new and config.name in known:
             raise ConflictError(N_("A provider named {name} already exists."), name=config.name)
+        if config.name not in known and not config.has_key:
+            await self._forget_secrets(config)  # a kill, or a disk that was full, can have left some of another one
         await self._context.repos.providers.save(config)
-        names = (await self._context.settings.get()).provider_names
-        if config.name in names:  # whoever had it before is found by it no more
-            await self._context.settings.update(provider_names={was: now for was, now in names.items() if was != config.name})
+        if config.name in (await self._context.settings.get()).provider_names:  # whoever had it before is found by it no more
+            await self._context.settings.update(provider_names=lambda names: {was: now for was, now in names.items() if was != config.name})
         await self._release(config)
         if config.name in known:
             await self._forget_headers(known[config.name], keep=config)
@@ -76,11 +79,12 @@ class ProviderService:
 
     async def rename(self, name: str, to: str) -> ProviderConfig:
         """Call a provider otherwise. Its key, what is known of its models, its agents and the settings go along; workflows and runs that
-        know the former name find it by that.
+        know the former name find it by that. All of it happens, or nothing: keys stand under both names until all else is stored.
 
         Raises:
             UsageError: it is the built-in one, or this cannot be a name.
             ConflictError: the name is taken.
+            StorageError: its key cannot be kept under the new name (code ``keys``).
         """
         config = await self.get(name)
         if provider_type(config.kind).builtin:
@@ -91,18 +95,22 @@ class ProviderService:
             return config
         if renamed.name in {each.name for each in await self.list()}:
             raise ConflictError(N_("A provider named {name} already exists."), name=renamed.name)
-        repos, own = self._context.repos, [header for header, form in config.headers.items() if not form]
-        await repos.providers.save(renamed)
-        await asyncio.to_thread(self._context.vault.rename, config.name, renamed.name, own)
-        for info in await repos.models.list(config.name):
-            await repos.models.save(info.model_copy(update={"provider": renamed.name}))
-        for agent in await repos.agents.list():
-            if agent.config.provider == config.name:
-                changed = agent.config.model_copy(update={"provider": renamed.name})
-                await repos.agents.save(agent.model_copy(update={"config": changed}))
-                self._context.bus.changed("agent", agent.id)
-        await self._context.settings.update(**_renamed(await self._context.settings.get(), config.name, renamed.name))
-        await repos.providers.delete(config.name)
+        repos = self._context.repos
+        await asyncio.to_thread(self._context.vault.copy, config.name, renamed.name, _own_headers(config))
+        models = [info.model_copy(update={"provider": renamed.name}) for info in await repos.models.list(config.name)]
+        agents = [
+            agent.model_copy(update={"config": agent.config.model_copy(update={"provider": renamed.name})})
+            for agent in await repos.agents.list()
+            if agent.config.provider == config.name
+        ]
+        written = repos.providers.renaming(config.name, renamed, models, agents)
+        await self._context.settings.update(*written, **_renamed(config.name, renamed.name))
+        for agent in agents:
+            self._context.bus.changed("agent", agent.id)
+        try:
+            await self._forget_secrets(config)
+        except StorageError:
+            log.warning("The key of %s stands under its former name too until that is used again.", renamed.name)
         await self._forget(config.name)
         self._context.bus.changed("provider", renamed.name)
         return renamed
@@ -112,12 +120,14 @@ class ProviderService:
         if name == builtin_type().kind:
             raise UsageError(N_("The built-in provider cannot be removed; disable it instead."), code="builtin")
         config = await self.get(name)
+        name = config.name
         users = [agent.name for agent in await self._context.repos.agents.list() if agent.config.provider == name]
         if users:
             raise ConflictError(N_("The provider {name} is used by: {agents}."), code="in_use", name=name, agents=", ".join(users))
-        name = config.name
-        if (await self._context.settings.get()).last_model.startswith(f"{name}/"):
-            await self._context.settings.update(last_model="")
+        await self._context.settings.update(
+            last_model=lambda model: "" if model.startswith(f"{name}/") else model,
+            provider_names=lambda names: {was: now for was, now in names.items() if now != name},  # the next of this name is another one
+        )
         if config.has_key:
             await asyncio.to_thread(self._context.vault.delete, name)
         await self._forget_headers(config)
@@ -181,7 +191,7 @@ class ProviderService:
             ProviderError: the text cannot be a key (code ``auth``).
         """
         config = await self.get(name)
-        kept = await asyncio.to_thread(self._context.vault.set, name, key)
+        kept = await asyncio.to_thread(self._context.vault.set, config.name, key)
         await self.save(config.model_copy(update={"has_key": True}))
         return kept
 
@@ -196,14 +206,14 @@ class ProviderService:
         """
         config = await self.get(name)
         await self.save(config.model_copy(update={"headers": {**config.headers, **dict.fromkeys(values, "")}}))
-        kept = [await asyncio.to_thread(self._context.vault.set_header, name, header, value) for header, value in values.items()]
-        await self._forget(name)
+        kept = [await asyncio.to_thread(self._context.vault.set_header, config.name, header, value) for header, value in values.items()]
+        await self._forget(config.name)
         return all(kept)
 
     async def clear_key(self, name: str) -> None:
         """Remove the API key from the keyring."""
         config = await self.get(name)
-        await asyncio.to_thread(self._context.vault.delete, name)
+        await asyncio.to_thread(self._context.vault.delete, config.name)
         await self.save(config.model_copy(update={"has_key": False}))
 
     async def try_model(self, name: str, model: str) -> Trial:
@@ -304,6 +314,10 @@ class ProviderService:
             if not form and header.lower() not in kept:
                 await asyncio.to_thread(self._context.vault.delete_header, config.name, header)
 
+    async def _forget_secrets(self, config: ProviderConfig) -> None:
+        """Take away what stands under a name that no provider has."""
+        await asyncio.to_thread(self._context.vault.forget, config.name, _own_headers(config))
+
     async def _forget(self, name: str) -> None:
         self._context.models.forget(name)
         async with self._lock:
@@ -312,26 +326,34 @@ class ProviderService:
             await provider.aclose()
 
 
+def _own_headers(config: ProviderConfig) -> list[str]:
+    """The headers whose values are kept where keys are."""
+    return [header for header, form in config.headers.items() if not form]
+
+
 def _local() -> ProviderConfig:
     kind = builtin_type().kind
     return ProviderConfig(name=kind, kind=kind)
 
 
-def _renamed(settings: Settings, old: str, new: str) -> dict[str, Any]:
+def _renamed(old: str, new: str) -> dict[str, Callable[[Any], Any]]:
     """What changes in the settings when a provider is called otherwise."""
 
     def model(name: str) -> str:
         return f"{new}/{name.removeprefix(f'{old}/')}" if name.startswith(f"{old}/") else name
 
-    names = {was: new if now == old else now for was, now in settings.provider_names.items() if was != new}
-    held = (each.model_copy(update={"name": new}) if (each.kind, each.name) == (HeldKind.PROVIDER, old) else each for each in settings.held)
-    return {
-        "provider_names": {**names, old: new},
-        "favourite_models": tuple(map(model, settings.favourite_models)),
-        "recent_models": tuple(map(model, settings.recent_models)),
-        "last_model": model(settings.last_model),
-        "held": tuple(held),
-    }
+    def names(known: dict[str, str]) -> dict[str, str]:
+        kept = {was: new if now == old else now for was, now in known.items() if was not in (old, new)}
+        return dict([*list(kept.items())[-MOST_FORMER_NAMES + 1 :], (old, new)])
+
+    def held(grants: tuple[HeldGrant, ...]) -> tuple[HeldGrant, ...]:
+        mine = (HeldKind.PROVIDER, old)
+        return tuple(each.model_copy(update={"name": new}) if (each.kind, each.name) == mine else each for each in grants)
+
+    def models(known: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(model, known))
+
+    return {"provider_names": names, "favourite_models": models, "recent_models": models, "last_model": model, "held": held}
 
 
 def _check(config: ProviderConfig) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.stream.event import Topic
@@ -13,6 +13,9 @@ from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.i18n import _
 from atelier_desk.llm.embedders import installing
+
+if TYPE_CHECKING:
+    from atelier_desk.storage.store import Statement
 
 
 class SettingsService:
@@ -42,10 +45,10 @@ class SettingsService:
             self._known = None
             self._changes += 1
 
-    async def update(self, **fields: Any) -> Settings:
+    async def update(self, *others: Statement, **fields: Any) -> Settings:
         """Change some settings, store them and have those who subscribed to them apply them at once.
         The standing rules are changed by ``ApprovalService`` alone. A value may be a function that makes it of the one before: of two who
-        each add to a setting at once, neither takes away what the other added.
+        each add to a setting at once, neither takes away what the other added. ``others`` are stored with them, in the same transaction.
 
         After a switch of the embedder the vectors of memories and projects are computed again in the background; memories are searched by
         the old ones meanwhile, projects by their words.
@@ -55,7 +58,8 @@ class SettingsService:
         """
         async with self._changing:
             old = await self._context.repos.settings.load()
-            return await self._update({name: made(getattr(old, name, None)) if callable(made) else made for name, made in fields.items()})
+            made = {name: made(getattr(old, name, None)) if callable(made) else made for name, made in fields.items()}
+            return await self._update(made, *others)
 
     async def set(self, key: str, value: object) -> Settings:
         """Change one setting, as ``update`` does; ``approvals.timeout_s`` is one inside another.
@@ -84,10 +88,10 @@ class SettingsService:
                 self._context.memories.start_reembed()
                 await self._context.projects.follow_embedder()
 
-    async def _update(self, fields: dict[str, Any]) -> Settings:
+    async def _update(self, fields: dict[str, Any], *others: Statement) -> Settings:
         old = await self._context.repos.settings.load()
         new = checks.changed(old, _("settings"), **fields).with_rules(old.approvals.rules)
-        if new == old:
+        if new == old and not others:
             return old
         if new.default_agent_id != old.default_agent_id and "last_agent_id" not in fields:
             new = new.model_copy(update={"last_agent_id": ""})  # who was just named for new workflows
@@ -100,7 +104,7 @@ class SettingsService:
             new = new.model_copy(update={"embedder_before": before, "embedder_paused": False})
             # First, because an embedder that cannot be made must not be stored.
             await self._context.use_embedder(new)
-        await self._context.repos.settings.save(new)
+        await self._context.repos.settings.save(new, *others)
         self._changed("settings", "")  # what follows, and those that it announces to, must see the new ones
         await self._context.in_force.publish(new.in_force)
         for name in fields:

@@ -73,14 +73,15 @@ def private_folder(folder: Path) -> None:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
-def write_atomic(path: Path, data: bytes) -> None:
-    """Write a file so that a crash leaves the old content or the new, never a part; its folder is made when it is missing.
+def write_atomic(path: Path, data: bytes, prefix: str = ".") -> None:
+    """Write a file so that a crash leaves the old content or the new, never a part; its folder is made when it is missing. A kill can leave
+    the file ``<prefix>….tmp`` beside it.
 
     Raises:
         StorageError: ``moved``, as ``private_folder``.
     """
     private_folder(path.parent)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=prefix, suffix=".tmp")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)

@@ -22,7 +22,7 @@ MAX_BYTES = 4 * 1024**2
 
 
 class KeyFile:
-    """``keys.json``: an object of texts. Has the methods of a keyring, whose ``service`` it ignores: it belongs to one data folder.
+    """``keys.json``: an object of texts. Reads and writes as a keyring, whose ``service`` it ignores: it belongs to one data folder.
 
     Every method raises ``OSError``, also for a file that is a link, too large, or not as it was written.
     """
@@ -37,7 +37,15 @@ class KeyFile:
 
     def write(self, entries: Mapping[str, str]) -> None:
         """Hold these and nothing else."""
-        write_atomic(self.path, json.dumps(dict(entries), indent=1, sort_keys=True).encode())  # its temporary file has ``MODE``
+        data = json.dumps(dict(entries), indent=1, sort_keys=True).encode()
+        if len(data) > MAX_BYTES:
+            raise OSError(errno.EFBIG, f"all secrets together are over {MAX_BYTES // 1024**2} MiB", str(self.path))
+        write_atomic(self.path, data, f".{self.path.name}.")  # its temporary file has ``MODE``
+
+    def sweep(self) -> None:
+        """Delete what a kill in the middle of a write left. For who holds the data folder: it takes the file from a writer."""
+        for left in self.path.parent.glob(f".{self.path.name}.*.tmp"):
+            left.unlink(missing_ok=True)
 
     def entries(self) -> dict[str, str]:
         """All of them."""
@@ -48,7 +56,7 @@ class KeyFile:
             data = file.read(MAX_BYTES + 1)
         try:
             found = json.loads(data) if len(data) <= MAX_BYTES else None
-        except ValueError:
+        except (ValueError, RecursionError):
             found = None
         if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
             raise OSError(errno.EINVAL, "not a file of keys", str(self.path))
@@ -63,8 +71,3 @@ class KeyFile:
 
     def set_password(self, service: str, name: str, value: str) -> None:
         self.write({**self.entries(), name: value})
-
-    def delete_password(self, service: str, name: str) -> None:
-        entries = self.entries()
-        if entries.pop(name, None) is not None:
-            self.write(entries)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 
 from atelier_desk.domain.agent import Agent
 from atelier_desk.domain.errors import ConflictError, StorageError
@@ -78,18 +79,25 @@ class ProviderRepository(Repository[ProviderConfig]):
         """All providers by name."""
         return await self._select("ORDER BY name")
 
+    def renaming(self, old: str, renamed: ProviderConfig, models: Iterable[ModelInfo], agents: Iterable[Agent]) -> list[Statement]:
+        """For one transaction: the row with its new name, with its models and the agents that use it, in the place of the old ones."""
+        written = [*(upsert(tables.MODELS, model) for model in models), *(upsert(tables.AGENTS, agent) for agent in agents)]
+        gone = Statement(errors.throw_not_found(self.what), {"guarded": self.table.record(old)})
+        return [gone, upsert(self.table, renamed), *written, *self._deleting(old)]
+
     async def delete(self, name: str) -> None:
         """Delete one with the models that are known of it.
 
         Raises:
             NotFoundError: there is none.
         """
-        row = self.table.record(name)
-        await self._store.write(
-            Statement(errors.throw_not_found(self.what), {"guarded": row}),
+        await self._store.write(Statement(errors.throw_not_found(self.what), {"guarded": self.table.record(name)}), *self._deleting(name))
+
+    def _deleting(self, name: str) -> list[Statement]:
+        return [
             Statement("DELETE model WHERE provider = $name RETURN NONE", {"name": name}),
-            Statement("DELETE $row RETURN NONE", {"row": row}),
-        )
+            Statement("DELETE $row RETURN NONE", {"row": self.table.record(name)}),
+        ]
 
 
 class ModelRepository(Repository[ModelInfo]):
@@ -202,8 +210,9 @@ class SettingsRepository:
         if found:
             raise damage.not_begun(found)
 
-    async def save(self, settings: Settings) -> None:
+    async def save(self, settings: Settings, *others: Statement) -> None:
         """Write every setting in one transaction, but for the standing rules, which are rows of their own: see ``RuleRepository``.
+        ``others`` belong into that transaction.
 
         A damaged one stays as it is, and is named still, until it gets a value other than its default.
         """
@@ -211,7 +220,7 @@ class SettingsRepository:
         damaged = {each.row for each in await damaged_configuration(self._store.query_all, ("setting",))}
         defaults = Settings()
         names = (name for name in Settings.model_fields if name not in damaged or getattr(settings, name) != getattr(defaults, name))
-        await self._store.write(*(_setting(name, to_json(getattr(settings, name))) for name in names))
+        await self._store.write(*(_setting(name, to_json(getattr(settings, name))) for name in names), *others)
 
 
 async def remove_damaged(store: Store) -> list[damage.Damage]:
