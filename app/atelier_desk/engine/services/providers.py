@@ -112,10 +112,10 @@ class ProviderService:
         if name == builtin_type().kind:
             raise UsageError(N_("The built-in provider cannot be removed; disable it instead."), code="builtin")
         config = await self.get(name)
+        name = config.name
         users = [agent.name for agent in await self._context.repos.agents.list() if agent.config.provider == name]
         if users:
             raise ConflictError(N_("The provider {name} is used by: {agents}."), code="in_use", name=name, agents=", ".join(users))
-        name = config.name
         if (await self._context.settings.get()).last_model.startswith(f"{name}/"):
             await self._context.settings.update(last_model="")
         if config.has_key:
@@ -181,7 +181,7 @@ class ProviderService:
             ProviderError: the text cannot be a key (code ``auth``).
         """
         config = await self.get(name)
-        kept = await asyncio.to_thread(self._context.vault.set, name, key)
+        kept = await asyncio.to_thread(self._context.vault.set, config.name, key)
         await self.save(config.model_copy(update={"has_key": True}))
         return kept
 
@@ -196,14 +196,14 @@ class ProviderService:
         """
         config = await self.get(name)
         await self.save(config.model_copy(update={"headers": {**config.headers, **dict.fromkeys(values, "")}}))
-        kept = [await asyncio.to_thread(self._context.vault.set_header, name, header, value) for header, value in values.items()]
-        await self._forget(name)
+        kept = [await asyncio.to_thread(self._context.vault.set_header, config.name, header, value) for header, value in values.items()]
+        await self._forget(config.name)
         return all(kept)
 
     async def clear_key(self, name: str) -> None:
         """Remove the API key from the keyring."""
         config = await self.get(name)
-        await asyncio.to_thread(self._context.vault.delete, name)
+        await asyncio.to_thread(self._context.vault.delete, config.name)
         await self.save(config.model_copy(update={"has_key": False}))
 
     async def try_model(self, name: str, model: str) -> Trial:
