@@ -413,6 +413,34 @@ async def test_a_provider_can_be_renamed_any_number_of_times(open_atelier: Opene
         assert (len(names), names["lab"], names["was 1"], "was 0" in names) == (MOST_FORMER_NAMES, "Work", "Work", False)
 
 
+async def test_what_is_done_by_a_former_name_is_done_to_the_provider(open_atelier: Opener) -> None:
+    async with FakeOpenAI() as server, open_atelier() as atelier:
+        providers, models, vault = atelier.providers, atelier.models, atelier.vault
+        await providers.save(openai(server.url), new=True)
+        agent = await atelier.agents.save(AgentConfig(name="A", provider="lab", model="test-model"))
+        await providers.rename("lab", "Work")
+        await providers.set_key("lab", SENTINEL)
+        await providers.set_headers("lab", {"X-Team": "blue-team-1"})
+        assert (vault.get("Work"), vault.get("lab")) == (SENTINEL, None)
+        assert await vault.headers_for(await providers.get("Work")) == {"x-team": "blue-team-1"}
+        await providers.clear_key("lab")
+        assert vault.get("Work") is None
+        for change, window in (
+            (models.learned("lab", "test-model", context_window=2048), 2048),
+            (models.edit("Work", "test-model", context_window=4096), 4096),
+            (models.edit("lab", "test-model", context_window=8192), 8192),
+        ):
+            await change
+            assert [(await models.info(name, "test-model")).context_window for name in ("lab", "Work")] == [window] * 2
+        await models.reset("lab", "test-model")
+        assert 8192 not in [(await models.info(name, "test-model")).context_window for name in ("lab", "Work")]
+        with pytest.raises(ConflictError, match="A"):
+            await providers.delete("lab")
+        await atelier.agents.delete(agent.id)
+        await providers.delete("lab")
+        assert [each.name for each in await providers.list()] == ["local"]
+
+
 async def test_one_call_gives_a_model_to_all_that_had_the_default_agents(open_atelier: Opener) -> None:
     async with FakeOpenAI() as server, open_atelier() as atelier:
         await atelier.providers.save(openai(server.url), new=True)

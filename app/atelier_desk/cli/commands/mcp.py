@@ -6,9 +6,8 @@ import os
 from argparse import Namespace
 from collections.abc import Iterator
 from functools import partial
+from importlib import import_module
 from typing import Any
-
-import mcp.server.mcpserver  # noqa: F401
 
 from atelier_desk import __version__, figures
 from atelier_desk.cli.files import path_of
@@ -254,10 +253,7 @@ take = partial(_give, wanted=False)
 
 async def serve(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     """Until standard input ends. Standard output carries the protocol alone."""
-    await in_tool_thread(_load_server)
+    # Other commands do without the SDK, whose server takes long to load.
+    await in_tool_thread(import_module, "mcp.server.mcpserver")
     await offering.serve(offering.offered(atelier, __version__), lambda: out.ask(""), out.write)
     return 0
-
-
-def _load_server() -> None:
-    """The SDK takes two seconds to load."""

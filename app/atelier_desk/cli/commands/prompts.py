@@ -69,10 +69,6 @@ async def import_(atelier: Atelier, arguments: Namespace, out: Output) -> Result
     return Result(stored, ())
 
 
-async def _text(given: str, out: Output) -> str:
-    return await out.read_input() if given == "-" else given
-
-
 def _stored(prompt: Prompt) -> Result:
     return Result(described(prompt), f"/{prompt.name}")
 

@@ -192,7 +192,7 @@ class ModelService:
         info = await self.info(provider, model)
         if info.source == "user" or all(getattr(info, name) == value for name, value in facts.items()):
             return
-        before = await self._edited(provider, model) or ModelInfo(provider=provider, name=model)
+        before = await self._edited(info.provider, model) or ModelInfo(provider=info.provider, name=model)
         await self._context.repos.models.save(before.model_copy(update={**facts, "source": "learned"}))
         self._changed(info)
 
@@ -209,6 +209,7 @@ class ModelService:
 
     async def reset(self, provider: str, model: str) -> ModelInfo:
         """Forget the corrections; gives what the server or the profile says."""
+        provider = (await self._context.providers.get(provider)).name
         edited = await self._edited(provider, model)
         if edited is not None:
             await self._context.repos.models.delete(provider, model)
@@ -248,10 +249,13 @@ class ModelService:
             self._opened = Downloads(ModelStore(self._context.datadir.models), self._context.clock, changed)
         return self._opened
 
-    def forget(self, provider: str) -> None:
-        """Ask the server again at the next use: its configuration changed."""
-        for key in [key for key in self._known if key[0] == provider]:
-            del self._known[key]
+    def forget(self, provider: str, model: str = "") -> None:
+        """Ask the server again at the next use, of one model or all: also where it was asked by a name that the provider had."""
+
+        def meant(key: tuple[str, str], info: ModelInfo) -> bool:
+            return provider in (key[0], info.provider) and model in ("", key[1])
+
+        self._known = {key: known for key, known in self._known.items() if not meant(key, known[1])}
 
     async def _edited(self, provider: str, model: str) -> ModelInfo | None:
         try:
@@ -260,5 +264,5 @@ class ModelService:
             return None
 
     def _changed(self, info: ModelInfo) -> None:
-        self._known.pop((info.provider, info.name), None)
+        self.forget(info.provider, info.name)
         self._context.bus.changed("model", f"{info.provider}/{info.name}")

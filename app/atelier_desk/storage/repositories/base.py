@@ -92,9 +92,9 @@ class Repository(Generic[M]):
 
     async def _select(self, tail: str, /, **params: Any) -> list[M]:
         """Rows by a condition, order and limit that are constants of the code."""
-        return self._readable(await self._store.query(f"SELECT {self.table.columns} FROM {self.table.name} {tail}", **params))  # noqa: S608
+        return self.readable(await self._store.query(f"SELECT {self.table.columns} FROM {self.table.name} {tail}", **params))  # noqa: S608
 
-    def _readable(self, rows: Iterable[Mapping[str, Any]]) -> list[M]:
+    def readable(self, rows: Iterable[Mapping[str, Any]]) -> list[M]:
         """Those that are as they were written. A damaged one is left out of lists, so that it stops nobody; the check-up names it."""
         found = []
         for row in rows:

@@ -198,7 +198,7 @@ class SettingsRepository:
         )
         stored = {row["id"].id: json.loads(row["value"]) for row in rows if is_whole_setting(row)}
         known = {name: value for name, value in stored.items() if name in Settings.model_fields}
-        return _accepted(known).with_rules(tables.RULES.decode(rule) for rule in rules if tables.RULES.is_readable(rule))
+        return _accepted(known).with_rules(RuleRepository(self._store).readable(rules))
 
     async def refuse_damaged(self) -> None:
         """Make sure that nothing is damaged of what may forbid something.

@@ -219,7 +219,7 @@ class MemoryRepository(Repository[Memory]):
     async def get_many(self, memory_ids: Sequence[str]) -> builtins.list[Memory]:
         """Those of the memories that exist, in the order of the ids."""
         rows = await self._store.query(f"SELECT {self.table.columns} FROM $rows", rows=[self.table.record(each) for each in memory_ids])  # noqa: S608
-        found = {memory.id: memory for memory in self._readable(rows)}
+        found = {memory.id: memory for memory in self.readable(rows)}
         return [found[each] for each in memory_ids if each in found]
 
     async def with_origin(self, memory: Memory) -> builtins.list[Memory]:
