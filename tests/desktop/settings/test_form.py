@@ -119,3 +119,27 @@ def test_what_is_too_long_is_read_from_its_beginning_and_typed_on_where_one_was(
     line.setCursorPosition(6)
     form.offer("model", ["one", "two"])
     assert line.cursorPosition() == 6
+
+
+def test_what_was_typed_for_one_choice_is_not_the_next_ones_and_comes_back_with_it(qtbot: QtBot) -> None:
+    """The address of one service would get the key of another."""
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    way = Choice("way", "Way", choices=((None, "Any"), ("up", "Up")), owns=("url", "key"))
+    made = Form(Thing, parent, "thing", way, Address("url", "Address"), Secret("key", "Key"))
+    made.show_values(Thing(url="https://any.org"))
+    box, url, key = (made.controls[name] for name in ("way", "url", "key"))
+    assert isinstance(box, QComboBox)
+    assert isinstance(url, QLineEdit)
+    assert isinstance(key, QLineEdit)
+    key.setText("k")
+    box.setCurrentIndex(1)
+    assert (url.text(), key.text(), made.secrets()) == ("", "", {})
+    url.setText("https://up.org")
+    box.setCurrentIndex(0)
+    assert (url.text(), key.text()) == ("https://any.org", "k")
+    box.setCurrentIndex(1)
+    assert url.text() == "https://up.org"
+    made.show_values(Thing(way="up", url="https://kept.org"))
+    box.setCurrentIndex(0)
+    assert (url.text(), key.text()) == ("", "")

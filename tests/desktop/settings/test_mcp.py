@@ -241,7 +241,7 @@ async def test_a_client_of_ones_own_is_entered_for_a_server_with_an_address(page
     (((config, secrets), _fields),) = atelier.calls("mcp.save")
     assert (config.client_id, config.scopes, secrets) == ("mine", "read", {"client:secret": "secret-of-mine"})
     assert find("mcp-client-secret").text() == ""
-    assert "stored" in find("mcp-client-secret").placeholderText()
+    assert "saved" in find("mcp-client-secret").placeholderText()
 
 
 async def test_a_server_is_restarted_and_removed(page: Any, find: Find, atelier: Engine, window: SettingsWindow) -> None:

@@ -480,7 +480,7 @@ async def test_stored_headers_are_kept_changed_and_removed(page: Any, find: Find
     await choose(page, "Gate")
     assert find("provider-ca-file").isVisible()
     assert (find("header-value-0").text(), find("header-value-1").text()) == ("", "$TEAM")
-    assert "stored" in find("header-value-0").placeholderText()
+    assert "saved" in find("header-value-0").placeholderText()
     assert not find("provider-save").isEnabled()
     find("header-remove-1").click()
     assert find("provider-save").isEnabled()

@@ -48,6 +48,8 @@ async def test_a_service_is_chosen_tested_and_used_with_its_key(page: Any, ateli
     atelier.set("web", "use", use)
     atelier.set("web", "test", [Hit("Found", "https://a.org/")])
     assert ("12 pages" in page.stats.text(), page.apply.isEnabled(), page.form.controls["key"].isVisibleTo(page)) == (True, False, False)
+    page.form.controls["search"].setCurrentIndex(page.form.controls["search"].findData("searxng"))
+    page.form.controls["address"].setText("https://not-for-the-key.org")
     page.form.controls["search"].setCurrentIndex(page.form.controls["search"].findData("tavily"))
     page.form.controls["key"].setText("secret-key")
     page.test.click()

@@ -454,8 +454,11 @@ async def test_one_call_gives_a_model_to_all_that_had_the_default_agents(open_at
         assert now == {**dict.fromkeys(names, "test-model"), other.name: "own"}
         assert (await atelier.settings.get()).last_model == "", "new workflows take it too"
         assert await atelier.agents.use_model("lab", "test-model") == []
-        with pytest.raises(NotFoundError):
-            await atelier.agents.use_model("nobody", "test-model")
+        await atelier.providers.save((await atelier.providers.get("lab")).model_copy(update={"name": "off", "enabled": False}), new=True)
+        for provider, model, error in (("nobody", "any", NotFoundError), ("local", "nosuch", NotFoundError), ("off", "any", UsageError)):
+            with pytest.raises(error):
+                await atelier.agents.use_model(provider, model)
+        assert {agent.config.model for agent in await atelier.agents.of_default_model()} == {"test-model"}
 
 
 async def test_what_was_used_last_is_forgotten_with_its_provider_and_with_another_default(open_atelier: Opener) -> None:

@@ -104,9 +104,13 @@ class Number(Field):
 
 @dataclass(frozen=True, slots=True)
 class Choice(Field):
-    """One of several values, each with what it is called. Any other, as of a file, is shown as it is and not changed."""
+    """One of several values, each with what it is called. Any other, as of a file, is shown as it is and not changed.
+
+    ``owns`` are the keys of texts that belong to the value chosen, such as the address of a service: another value has its own.
+    """
 
     choices: Sequence[tuple[Any, Text]] = ()
+    owns: tuple[str, ...] = ()
 
     def make(self, parent: QWidget, model: type[BaseModel], changed: Changed) -> QWidget:
         made = ComboBox(parent)

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QAbstractSpinBox, QCheckBox, QComboBox, QHBoxLayou
 
 from atelier_desk.desktop.panes.fields import pad
 from atelier_desk.desktop.panes.wording import number
-from atelier_desk.desktop.settings.fields import Field, Secret, value_of
+from atelier_desk.desktop.settings.fields import Choice, Field, Secret, value_of
 from atelier_desk.desktop.widgets import control, fill, label, say
 from atelier_desk.i18n import N_, _
 
@@ -51,6 +51,9 @@ class Form(QWidget):
         """What the form was filled with."""
         self._filled: dict[str, Any] = {}
         self._filling = False
+        self._choosers = [field for field in fields if isinstance(field, Choice) and field.owns]
+        self._chosen: dict[str, Any] = {}
+        self._apart: dict[tuple[str, Any], dict[str, Any]] = {}
         for field in fields:
             made = self.controls[field.key] = field.make(self, model, lambda *_value: self._edited())
             say(control(made, field.name or f"{prefix}-{field.key.replace('_', '-')}"), name=field.caption)
@@ -101,6 +104,8 @@ class Form(QWidget):
             if (line := _line_of(self.controls[key])) is not None:
                 line.home(False)  # what is too long for its field is read from its beginning
         self._filling = False
+        self._apart.clear()
+        self._chosen = {field.key: field.read(self.controls[field.key]) for field in self._choosers}
         self._filled = self.read()
         self.show_errors({})
 
@@ -192,7 +197,20 @@ class Form(QWidget):
 
     def _edited(self) -> None:
         if not self._filling:
+            self._exchange()
             self.changed.emit()
+
+    def _exchange(self) -> None:
+        """What was typed for one choice stays with it: its address would get the key of the next one, its key go to the next address."""
+        for field in self._choosers:
+            before, chosen = self._chosen.get(field.key), field.read(self.controls[field.key])
+            if chosen == before:
+                continue
+            self._apart[field.key, before] = {key: self.fields[key].read(self.controls[key]) for key in field.owns}
+            self._chosen[field.key], self._filling = chosen, True
+            for key in field.owns:
+                self.fields[key].show(self.controls[key], self._apart.get((field.key, chosen), {}).get(key, ""))
+            self._filling = False
 
 
 def _line_of(control: QWidget) -> QLineEdit | None:

@@ -17,7 +17,7 @@ class HeaderRow(NamedRow):
 
     def __init__(self, number: int, name: str, form: str, parent: QWidget, *, stored: bool) -> None:
         self._stored = name if stored else ""
-        hint = N_("stored – type to replace") if stored else N_("$VARIABLE, or a value (stored like an API key)")
+        hint = N_("saved – type to replace") if stored else N_("$VARIABLE, or a value (stored like an API key)")
         line = control(QLineEdit(name), f"header-name-{number}", hint=N_("Header"), name=N_("Header name"))
         line.setMaxLength(64)
         value = control(QLineEdit(form), f"header-value-{number}", name=N_("Header value"), hint=hint)

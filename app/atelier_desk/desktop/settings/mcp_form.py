@@ -26,7 +26,7 @@ class ValueRow(NamedRow):
 
     def __init__(self, number: int, name: str, text: str, parent: QWidget, *, stored: bool, header: bool) -> None:
         self._header = header
-        hint = N_("stored – type to replace") if stored else N_("a text, or ${VARIABLE}")
+        hint = N_("saved – type to replace") if stored else N_("a text, or ${VARIABLE}")
         line = control(QLineEdit(name), f"mcp-value-name-{number}", hint=N_("Name"), name=N_("Name"))
         value = control(QLineEdit(text), f"mcp-value-text-{number}", name=N_("Value"), hint=hint)
         self.secret = control(QCheckBox(), f"mcp-value-secret-{number}", N_("Secret"), about=N_("Stored like an API key."))
@@ -200,7 +200,7 @@ class McpForm(Form):
 
     def show_client_secret(self, *, stored: bool) -> None:
         """Whether the keyring has the secret of the client."""
-        hint = N_("stored – type to replace") if stored else N_("none, or the secret that came with the ID")
+        hint = N_("saved – type to replace") if stored else N_("none, or the secret that came with the ID")
         say(self.controls["client_secret"], hint=hint)
 
     def complete(self) -> bool:

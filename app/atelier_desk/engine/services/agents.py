@@ -16,6 +16,7 @@ from atelier_desk.engine.services.common.conflicts import OnConflict
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.common.naming import numbered
 from atelier_desk.i18n import N_, _, language
+from atelier_desk.llm.registry import provider_type
 from atelier_desk.policy.approvals import stricter
 from atelier_desk.tools.sections import SERVERS
 
@@ -146,9 +147,13 @@ class AgentService:
         """Give a model to ``of_default_model``, and so to new workflows. Gives those whose model changed, as they were.
 
         Raises:
-            NotFoundError: there is no such provider.
+            NotFoundError: there is no such provider, or the built-in one has no such model.
+            UsageError: the provider is disabled.
         """
-        provider = (await self._context.providers.get(provider)).name
+        config = await self._context.providers.get(provider)
+        if provider_type(config.kind).builtin or not config.enabled:
+            await self._context.models.info(config.name, model)  # says what keeps every request from working; a server is not asked
+        provider = config.name
         before = [each for each in await self.of_default_model() if (each.config.provider, each.config.model) != (provider, model)]
         await self._context.settings.update(last_model="")
         for each in before:

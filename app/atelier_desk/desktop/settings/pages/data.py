@@ -72,8 +72,8 @@ class DataPage(RowsPage):
         self.waiting.body.addWidget(self.held)
         backup = self.section(N_("BACKUP"))
         about = N_(
-            "Settings, workflows, reports, your tools and attachments in one verified file. Keys stay in the "
-            "keyring; models, logs and exports are not included."
+            "Settings, workflows, reports, your tools and attachments in one verified file. API keys, models, logs "
+            "and exports are not included."
         )
         self.deed(backup, N_("Create a backup"), about, N_("Create…"), self._ask_create, "backup-create")
         about = N_("Verify its checksums, open it and count its contents.")

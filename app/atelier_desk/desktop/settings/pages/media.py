@@ -52,7 +52,7 @@ class MediaPage(FormPage):
             Line("images_model", N_("Model"), example=lambda: _("such as {name}", name="gpt-image-1")),
             Secret("images_key", N_("API key"), example=lambda: self._key_hint("images")),
             Line("images_key_env", N_("or environment variable"), example=VARIABLE),
-            Choice("models", N_("Service"), choices=services),
+            Choice("models", N_("Service"), choices=services, owns=("models_address", "models_key", "models_key_env")),
             Address("models_address", N_("Address"), USUAL, example=self._usual_address),
             Secret("models_key", N_("API key"), example=lambda: self._key_hint(self._kind())),
             Line("models_key_env", N_("or environment variable"), example=VARIABLE),
@@ -106,7 +106,7 @@ class MediaPage(FormPage):
         return SERVICES[self._kind()].address if self._kind() in SERVICES else ""
 
     def _key_hint(self, of: str) -> str:
-        return _("stored; type to replace") if self._state is not None and of in self._state.keys else ""
+        return _("saved – type to replace") if self._state is not None and of in self._state.keys else ""
 
     def _keys(self, secrets: dict[str, str]) -> dict[str, str]:
         """Keys by their services."""

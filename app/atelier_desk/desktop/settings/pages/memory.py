@@ -68,7 +68,7 @@ REMEMBERED = Section(
     ),
 )
 EMBEDDER = (
-    Choice("kind", N_("Embedder"), N_("Finds memories by meaning, not only by their words."), choices=KINDS),
+    Choice("kind", N_("Embedder"), N_("Finds memories by meaning, not only by their words."), choices=KINDS, owns=("model",)),
     Offered("provider", N_("Provider")),
     Line("model", N_("Model")),
     Number("dimension", N_("Dimension"), N_("0 uses the model's default."), optional=True, below=True),

@@ -51,10 +51,11 @@ class WebPage(FormPage):
         super().__init__(bridge, parent)
         self._state: WebState | None = None
         browser = N_("Path of the browser; leave empty to search for one.")
+        services = [(name, engine.title) for name, engine in ENGINES.items()]
         self.build_form(
             WebSettings,
             "web",
-            Choice("search", N_("Search service"), SERVICE, choices=[(name, engine.title) for name, engine in ENGINES.items()]),
+            Choice("search", N_("Search service"), SERVICE, choices=services, owns=("address", "key", "key_env")),
             Address("address", N_("Address"), N_("Leave empty for the service's default."), example=self._usual_address),
             Secret("key", N_("API key"), example=self._key_hint),
             Line("key_env", N_("or environment variable"), example=N_("environment variable name")),
@@ -121,7 +122,7 @@ class WebPage(FormPage):
         return ENGINES[self._kind()].address or "https://search.example.org"
 
     def _key_hint(self) -> str:
-        return _("stored; type to replace") if self._has_key() else ""
+        return _("saved – type to replace") if self._has_key() else ""
 
     def _kind(self) -> str:
         return str(self.value("search"))
