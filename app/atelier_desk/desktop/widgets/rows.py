@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 from PySide6.QtCore import QAbstractItemModel, QEvent, QModelIndex, QPersistentModelIndex, QPoint, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QImage, QMouseEvent, QPainter, QStandardItem, QTextLayout, QTextOption
@@ -47,7 +48,7 @@ class RowAction:
     on_hover: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: a list makes one for every row that it measures, and that takes nine times as long
 class ListRow:
     """What a row shows. Texts are cut where there is no room, and hidden characters in them are written out.
 
@@ -157,8 +158,9 @@ class RowDelegate(QStyledItemDelegate):
     # -- places -----------------------------------------------------------------------------------------------------------------
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
         row = self.row(index)
-        height = self._heading(row) if row.title else self._face().height + 2 * theme().px(self._pad)
-        return QSize(theme().px(80), height + (self._content(row) if row.title else 0))
+        titles = len(self._titles(row, self._width())) if row.wrap > 1 else 1
+        heading, small = self._heading(row) if row.title else 0, bool(row.facts) + bool(row.note)
+        return _hint(theme().scale, self._size, self._pad, heading, titles, small, len(row.lines), row.code)
 
     def _face(self, weight: int = 400) -> Face:
         return face(self._size, weight)
@@ -167,12 +169,6 @@ class RowDelegate(QStyledItemDelegate):
     def _heading(row: ListRow) -> int:
         """Height of the heading over a row."""
         return face(12, 600).height + theme().px(GAP) if row.heading else 0
-
-    def _content(self, row: ListRow) -> int:
-        """Height of a row without its heading."""
-        texts = len(self._titles(row, self._width())) if row.wrap > 1 else 1
-        small = (bool(row.facts) + bool(row.note)) * face(12).height + len(row.lines) * _excerpt_face(row).height
-        return texts * self._face().height + (small and small + _APART) + 2 * theme().px(self._pad)
 
     def _width(self) -> int:
         """For the text of a row that wraps; those have no icon."""
@@ -279,8 +275,8 @@ class RowDelegate(QStyledItemDelegate):
             self._paint_first(painter, first, row, colour, muted)
         below = QRect(left, line.bottom() + 1 + _APART, line.right() + 1 - left, 0)
         for text in row.lines:
-            below.setHeight(_excerpt_face(row).height)
-            draw_marked(painter, below, text, row.needle, _excerpt_face(row))
+            below.setHeight(_excerpt_face(row.code).height)
+            draw_marked(painter, below, text, row.needle, _excerpt_face(row.code))
             below.translate(0, below.height())
         below.setHeight(face(12).height)
         for text, role in ((row.facts, muted), (row.note, "accent")):
@@ -346,8 +342,15 @@ class RowDelegate(QStyledItemDelegate):
             paint_text(painter, first.adjusted(left, 0, 0, 0), beside, small, muted)
 
 
-def _excerpt_face(row: ListRow) -> Face:
-    return face(12 if row.code else 13, mono=row.code)
+@cache
+def _hint(_scale: float, size: int, pad: int, heading: int, titles: int, small: int, lines: int, code: bool) -> QSize:
+    """Of rows with as much in them: a list has thousands of rows, of few kinds."""
+    below = small * face(12).height + lines * _excerpt_face(code).height
+    return QSize(theme().px(80), heading + titles * face(size).height + (below and below + _APART) + 2 * theme().px(pad))
+
+
+def _excerpt_face(code: bool) -> Face:
+    return face(12 if code else 13, mono=code)
 
 
 _WRAPPED = QTextOption()
