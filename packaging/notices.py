@@ -59,6 +59,7 @@ FREE = frozenset(
 CONDITIONS = {
     "LGPL-2.1-or-later": "a part of another library, as its maker ships it; it can be exchanged",
     "LGPL-3.0-only": "Qt and its bindings: separate files that can be exchanged for others of the same interface",
+    "EPL-2.0": "parts of a library that are not changed here; their source is where the name of the part leads",
     "MPL-1.1": "files that are not changed here",
     "MPL-2.0": "files that are not changed here",
     "BUSL-1.1": "the database's core: see the top of the notices",
