@@ -10,8 +10,6 @@ import signal
 import threading
 import time
 
-from atelier_desk.domain.limits import PROGRAM_ENDS_S
-
 CANCELLED = 130
 """The exit status of a command that was cancelled: 128 and the number of SIGINT, as shells have it."""
 _LEFT_S = 1.0
@@ -19,14 +17,15 @@ _LOOK_S = 0.05
 
 
 class EndWatch:
-    """Ends the process ``PROGRAM_ENDS_S`` after it was asked to end.
+    """Ends the process ``within_s`` after it was asked to end.
 
     Attributes:
         status: the exit status if it comes to that.
     """
 
-    def __init__(self, status: int) -> None:
+    def __init__(self, status: int, within_s: float) -> None:
         self.status = status
+        self._within_s = within_s
         self._returned = False
         self._thread: threading.Thread | None = None
 
@@ -46,7 +45,7 @@ class EndWatch:
         self._returned = True
 
     def _end(self) -> None:
-        time.sleep(PROGRAM_ENDS_S)
+        time.sleep(self._within_s)
         until = time.monotonic() + _LEFT_S
         while time.monotonic() < until:
             # Where the program was a function among others, its caller goes on.

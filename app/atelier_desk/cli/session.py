@@ -17,6 +17,7 @@ from atelier_desk.cli.main import early_language, utf8_streams
 from atelier_desk.cli.output import ReaderGone, Terminal
 from atelier_desk.cli.parser import FAILED
 from atelier_desk.domain.errors import AtelierError, StorageError
+from atelier_desk.domain.limits import PROGRAM_ENDS_S
 from atelier_desk.ending import CANCELLED, EndWatch
 from atelier_desk.engine.ipc.address import HolderNote, read_note
 from atelier_desk.engine.ipc.client import HolderConnection, find_holder
@@ -38,7 +39,7 @@ ONLY_READ = frozenset({"list", "show", "search", "export", "replay", "schema"})
 def run_command(arguments: Namespace, argv: Sequence[str]) -> int:
     """Perform a command in this process or, when another one holds the data folder, in that one."""
     utf8_streams()
-    watch = EndWatch(CANCELLED)
+    watch = EndWatch(CANCELLED, PROGRAM_ENDS_S)
     try:
         return asyncio.run(_session(arguments, argv, watch))
     finally:

@@ -87,7 +87,7 @@ class Program(QObject):
         look = self._read_first_look()
         self._closing = False
         self.quick = False
-        self._watch = EndWatch(0) if opener is None else None
+        self._watch = EndWatch(0, PROGRAM_ENDS_S) if opener is None else None
         """Only where the program is the whole process: a test, or whoever else brings an engine, is not to be ended with it."""
         self._closed: asyncio.Event | None = None
         self.bridge = Bridge(data_dir, opener=opener or self._open)
