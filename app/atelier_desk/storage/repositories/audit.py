@@ -56,7 +56,7 @@ class AuditRepository(Repository[AuditEntry]):
     async def workflows(self, ids: Collection[str]) -> dict[str, tuple[str, bool]]:
         """By id of a workflow, its name and whether it is in the bin."""
         rows = await self._store.query(
-            "SELECT VALUE [record::id(id), name, deleted] FROM workflow WHERE id IN $ids", ids=[record("workflow", each) for each in ids]
+            "SELECT VALUE [record::id(id), name, deleted] FROM $ids", ids=[record("workflow", each) for each in ids]
         )
         return {id: (name, deleted) for id, name, deleted in rows}
 

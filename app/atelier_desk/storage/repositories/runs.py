@@ -73,7 +73,8 @@ class RunRepository(Repository[Run]):
         """
         rows = await self._store.query(
             "SELECT VALUE [record::id(id), previous_run && record::id(previous_run), last_seq, last_hash, status, error] FROM run "
-            "WHERE workflow = $workflow AND parent_run = NONE",
+            # By itself the engine goes through all roots there are: a second among 100 000 runs, where this takes a millisecond.
+            "WITH INDEX by_workflow WHERE workflow = $workflow AND parent_run = NONE",
             workflow=record("workflow", workflow_id),
         )
         there = {row[0]: row for row in rows}

@@ -78,12 +78,12 @@ class UsedRepository:
     ) -> list[UsingRun]:
         """The runs in which something may have happened since then; ``ids``: these of them. ``limit``: by their ids, no more than that, of
         those that come after ``after``."""
-        conditions = ["updated_at >= $since"] * (since is not None) + ["id IN $ids"] * (ids is not None) + ["id > $after"] * bool(after)
+        conditions = ["updated_at >= $since"] * (since is not None) + ["id > $after"] * bool(after)
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
         part = " ORDER BY id LIMIT $limit" if limit is not None else ""
         rows = await self._store.query(
             "SELECT VALUE [record::id(id), record::id(workflow), agent_name] FROM "  # noqa: S608
-            f"(SELECT id, workflow, agent_name FROM run{where}{part})",
+            f"(SELECT id, workflow, agent_name FROM {'run' if ids is None else '$ids'}{where}{part})",
             since=since,
             ids=[record("run", each) for each in ids or ()],
             after=record("run", after),
@@ -117,7 +117,7 @@ class UsedRepository:
     async def names(self, workflow_ids: Collection[str]) -> dict[str, str]:
         """The names of workflows by their id."""
         rows = await self._store.query(
-            "SELECT VALUE [record::id(id), name] FROM workflow WHERE id IN $ids", ids=[record("workflow", each) for each in workflow_ids]
+            "SELECT VALUE [record::id(id), name] FROM $ids", ids=[record("workflow", each) for each in workflow_ids]
         )
         return dict(rows)
 
