@@ -9,7 +9,7 @@ from atelier_desk import i18n
 from atelier_desk.desktop.palette import CommandPalette, score
 from atelier_desk.desktop.palette_sources import commands
 from atelier_desk.desktop.palette_words import WORDS
-from atelier_desk.desktop.settings.registry import pages
+from atelier_desk.desktop.settings.registry import sections
 from tests.desktop.test_window import Program
 
 SEARCHED = {
@@ -34,8 +34,8 @@ async def test_everything_is_found_in_both_languages(qtbot: QtBot, language: str
     await program.start(workflow="w1")
     i18n.set_language(language)
     window = program.window
-    palette = CommandPalette(window.actions_, window, lambda: commands(window, pages(), lambda _name: None))
+    palette = CommandPalette(window.actions_, window, lambda: commands(window, sections(), lambda _name: None))
     offered = {each.key: each for each in palette._collect()}
     assert {wanted: found for wanted, found in SEARCHED.items() if score(wanted, offered[found]) is None} == {}
     assert {name for name in WORDS if not name.startswith("page:")} == {spec.name for spec, _made in window.actions_} - {"command-palette"}
-    assert {name.removeprefix("page:") for name in WORDS if name.startswith("page:")} == {page.name for page in pages()}
+    assert {name.removeprefix("page:") for name in WORDS if name.startswith("page:")} == {page.name for page in sections()}

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QLineEdit, QWi
 from atelier_desk.desktop.folders.button import FolderButton
 from atelier_desk.desktop.panes.files.pane import FilesPane
 from atelier_desk.desktop.panes.registry import panes
-from atelier_desk.desktop.settings.registry import pages
+from atelier_desk.desktop.settings.registry import sections
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.chat import ChatReply, ToolCall
@@ -182,7 +182,7 @@ def test_of_settings_and_lists(open_desk: OpenDesk, screen: Screen, monkeypatch:
     screen.look(desk, "projects")
     desk.action("settings")
     settings = desk.until(lambda: desk.window.findChildren(SettingsWindow), "the settings")[0]
-    for page in pages():
+    for page in sections():
         settings.show_page(page.name)
         screen.look(desk, page.name, settings)
     settings.close()

@@ -15,7 +15,7 @@ from atelier_desk import i18n
 from atelier_desk.desktop import start_folder
 from atelier_desk.desktop.chat.cards.tool_card import ToolCard
 from atelier_desk.desktop.chat.transcript.blocks import ProseBlock
-from atelier_desk.desktop.settings.registry import pages
+from atelier_desk.desktop.settings.registry import sections
 from atelier_desk.figures import tokens
 from tests.e2e.asking import calculate, task
 from tests.e2e.conftest import OpenDesk
@@ -219,7 +219,7 @@ def test_the_wheel_changes_nothing_without_the_keyboard(open_desk: OpenDesk) -> 
     desk.action("settings")
     settings = desk.window._settings_window
     assert settings is not None
-    for entry in pages():
+    for entry in sections():
         settings.show_page(entry.name)
         desk.settle()
         turn(entry.name, settings.page(entry.name))

@@ -173,13 +173,13 @@ class DeletedDialog(QDialog):
             text = _("Delete “{name}” permanently?", name=shorten(self.rows[ids[0]].name, SHOWN))
             more = _(
                 "It cannot be restored afterwards. Its text remains in the database files until you compact the "
-                "database in Settings → Data."
+                "database in Settings → Data and diagnostics."
             )
         else:
             text = ngettext("Delete it permanently?", "Delete these {n} permanently?", len(ids))
             more = _(
                 "They cannot be restored afterwards. Their text remains in the database files until you compact the "
-                "database in Settings → Data."
+                "database in Settings → Data and diagnostics."
             )
         confirm(self, text, more, _("Delete permanently"), self._purge)
 

@@ -358,9 +358,9 @@ class WindowActions(WindowParts):
 
     async def _find_pages(self) -> None:
         """The pages' modules take half a second to import: this thread only waits for them."""
-        from atelier_desk.desktop.settings.registry import pages
+        from atelier_desk.desktop.settings.registry import sections
 
-        self.settings_pages = tuple(await asyncio.to_thread(pages))
+        self.settings_pages = tuple(await asyncio.to_thread(sections))
         if self._palette is not None:
             self._palette.collect_again()
 

@@ -29,7 +29,7 @@ from atelier_desk.desktop.questions.dialog import QuestionDialog
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
 from atelier_desk.desktop.questions.queue import Place
 from atelier_desk.desktop.replay.view import ReplayView
-from atelier_desk.desktop.settings.registry import pages
+from atelier_desk.desktop.settings.registry import sections
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.desktop.tray import Tray
 from atelier_desk.domain.change import Change
@@ -180,7 +180,7 @@ async def test_the_settings(qtbot: QtBot, tmp_path: Path) -> None:
     window = SettingsWindow(FakeBridge(Engine(tmp_path)))  # type: ignore[arg-type]
     qtbot.addWidget(window)
     window.show()
-    for entry in pages():
+    for entry in sections():
         window.show_page(entry.name)
         await settle()
     check(window)

@@ -26,7 +26,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.settings.agent_form import AgentForm
 from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.settings.prompt_cost import PromptCostNote
-from atelier_desk.desktop.settings.registry import pages
+from atelier_desk.desktop.settings.registry import sections
 from atelier_desk.desktop.settings.window import SIZE, SettingsWindow, fitting
 from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.agent import ToolMode
@@ -210,7 +210,7 @@ async def test_what_a_tool_does_stands_under_its_name(window: SettingsWindow, sc
 
 
 def test_the_names_above_are_all_pages_but_the_tools() -> None:
-    assert {entry.name for entry in pages()} - {"tools"} == set(NAMES)
+    assert {entry.name for entry in sections()} - {"tools"} == set(NAMES)
 
 
 async def test_a_wide_field_goes_under_its_caption_in_a_narrow_window(window: SettingsWindow) -> None:
@@ -299,7 +299,7 @@ async def test_new_delete_cancel_and_save_have_one_place_and_one_word_on_every_p
     """Under a list what makes a new one comes first and what deletes one last; a form ends with Cancel and Save, in view under the page."""
     window.resize(1000, 700)
     saves, lines = [], []
-    for entry in pages():
+    for entry in sections():
         window.show_page(entry.name)
         await settle()
         page = window.page(entry.name)

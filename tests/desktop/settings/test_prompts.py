@@ -80,7 +80,7 @@ async def test_the_chosen_one_is_in_the_form_with_its_variables(page: Any, find:
     switch_language("fr")
     await settle()
     assert page.facts.text() == "Variables\u00a0: who, language = French"
-    assert page.title.text() == "Invites"
+    assert page.window().title.text() == "Invites"
 
 
 async def test_a_search_looks_through_names_descriptions_and_texts(page: Any, find: Find) -> None:

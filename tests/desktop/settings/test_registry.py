@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.settings import pages as package
 from atelier_desk.desktop.settings import registry
 from atelier_desk.desktop.settings.language import switch_language
+from atelier_desk.desktop.settings.search import found_in
 from atelier_desk.desktop.settings.window import SettingsWindow
 from tests.desktop.settings.conftest import Engine
 from tests.support.fake_bridge import FakeBridge, settle
@@ -24,7 +25,7 @@ from atelier_desk.desktop.settings.fields import Number, Toggle
 from atelier_desk.desktop.settings.rows import RowsPage, Section
 from atelier_desk.i18n import N_
 
-@settings_page("extra", order=11, icon="pencil", title=N_("Projects"))
+@settings_page("extra", order=12, icon="pencil", title=N_("Projects"))
 class ExtraPage(RowsPage):
     sections = (
         Section(
@@ -69,9 +70,9 @@ async def test_a_page_is_one_new_file(qtbot: QtBot, atelier: Engine, bridge: Fak
     assert (atelier.kept.workflows_running, atelier.kept.approvals.auto_approve_low) == (7, False)
     switch_language("fr")
     await settle()
-    assert (window.list.item(1).text(), page.title.text()) == ("Projets", "Projets")
+    assert (window.list.item(1).text(), window.title.text()) == ("Projets", "Projets")
     assert running.accessibleName() == "Workflows en parallèle"
-    assert page.find_text("en parallèle") is not None
+    assert found_in(page, lambda text: "en parallèle" in text)
     switch_language("en")
 
 

@@ -13,29 +13,25 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.settings import registry
 from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.settings.page import SettingsPage
+from atelier_desk.desktop.settings.search import FoundMark
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.desktop.theme import theme
-from tests.support.fake_bridge import settle
+from tests.support.fake_bridge import Held, settle
 
-NAMES = [
-    "general",
-    "providers",
-    "agents",
-    "prompts",
-    "skills",
-    "mcp",
-    "tools",
-    "approvals",
-    "memory",
-    "projects",
-    "web",
-    "media",
-    "shortcuts",
-    "quick",
-    "usage",
-    "data",
-    "diagnostics",
-]
+PAGES = {
+    "General": ("general", "quick"),
+    "Providers": ("providers",),
+    "Agents and skills": ("agents", "skills"),
+    "Permissions and tools": ("approvals", "tools"),
+    "MCP": ("mcp",),
+    "Memory and projects": ("memory", "projects"),
+    "Prompts": ("prompts",),
+    "Web and media": ("web", "media"),
+    "Data and diagnostics": ("data", "diagnostics", "usage"),
+    "Shortcuts": ("shortcuts",),
+}
+"""The ten pages, and the sections of each; each was a page of its own once, and opens by that name."""
+NAMES = [name for names in PAGES.values() for name in names]
 Find = Callable[[str], Any]
 
 
@@ -49,7 +45,8 @@ def _quick_doctor(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_pages_register_themselves_in_order_and_names_are_unique() -> None:
-    assert [entry.name for entry in registry.pages()] == NAMES
+    assert [entry.title for entry in registry.pages()] == list(PAGES)
+    assert [entry.name for entry in registry.sections()] == NAMES
     with pytest.raises(ValueError, match="registered by"):
 
         @registry.settings_page("general", order=1, icon="x", title="X")
@@ -77,21 +74,112 @@ async def test_icons_have_one_size_on_every_screen(window: SettingsWindow) -> No
     assert (window.list.iconSize().width(), window.list.iconSize().height()) == (theme().px(16), theme().px(16))
 
 
-async def test_search_finds_a_setting_on_any_page(window: SettingsWindow, qtbot: QtBot) -> None:
-    qtbot.keyClicks(window.search, "embedder")
+async def test_a_name_of_a_former_page_opens_the_page_that_took_it_over_at_its_section(window: SettingsWindow, qtbot: QtBot) -> None:
+    for title, names in PAGES.items():
+        for name in names:
+            window.show_page(name)
+            assert window.list.currentItem().text() == window.title.text() == title
+            assert (window.current, window.page(name).isVisible()) == (name, True)
+            assert window.tabs.isVisible() is (len(names) > 1)
+    window.show_page("skills")
+    assert [window.tabs.tabText(tab) for tab in range(window.tabs.count())] == ["Agents", "Skills"]
+    qtbot.keyClick(window.tabs, Qt.Key.Key_Left)
+    assert window.current == "agents"
+    window.show_page("general")
+    window.list.setCurrentRow(list(PAGES).index("Agents and skills"))
+    assert window.current == "agents", "a page opens where it was left"
+    switch_language("fr")
+    await settle()
+    assert [window.tabs.tabText(tab) for tab in range(window.tabs.count())] == ["Agents", "Compétences"]
+    assert window.title.text() == window.list.currentItem().text() == "Agents et compétences"
+    switch_language("en")
+    await settle()
+
+
+def shown(window: SettingsWindow) -> list[str]:
+    return [list(PAGES)[row] for row in range(window.list.count()) if not window.list.item(row).isHidden()]
+
+
+async def search(window: SettingsWindow, qtbot: QtBot, words: str) -> None:
+    window.search.setText(words)
     qtbot.keyClick(window.search, Qt.Key.Key_Return)
     await settle()
-    shown = [NAMES[row] for row in range(window.list.count()) if not window.list.item(row).isHidden()]
-    assert shown == ["memory"]
+
+
+async def test_search_finds_a_setting_on_any_page(window: SettingsWindow, qtbot: QtBot) -> None:
+    await search(window, qtbot, "embedder")
+    assert shown(window) == ["Memory and projects"]
     assert window.current == "memory"
-    window.search.setText("zebra crossing")
-    window._find()
-    assert window.nothing.isVisible()
+    await search(window, qtbot, "zebra crossing")
+    assert window.results.text() == "No matching settings."
+    assert window.findChild(FoundMark) is None or not window.findChild(FoundMark).isVisible()
     qtbot.keyClick(window, Qt.Key.Key_Escape)
     window._find()
+    assert not window.results.isVisible()
     assert all(not window.list.item(row).isHidden() for row in range(window.list.count()))
     with qtbot.waitSignal(window.closed):
         window.close()
+
+
+FOUND = {
+    "Wait for undo": None,
+    "icon in the notification area": ("quick", "tray-icon"),
+    "icone dans la zone": ("quick", "tray-icon"),
+    "délai d’inactivité": ("general", "inactivity"),
+    "delai d'inactivite": ("general", "inactivity"),
+    "timeout inactivity": ("general", "inactivity"),
+    "inactivity timeout": ("general", "inactivity"),
+    "Sombre": ("general", "theme-select"),
+    "autorité (ca)": ("providers", "provider-ca-file"),
+    "ca file": ("providers", "provider-ca-file"),
+    "generate titles": ("general", "name_by_model"),
+}
+
+
+@pytest.mark.parametrize("language", ["en", "fr"])
+async def test_search_leads_to_the_row_that_says_it_in_either_language_and_marks_it(
+    window: SettingsWindow, find: Find, qtbot: QtBot, language: str
+) -> None:
+    window.show_page("providers")
+    await settle()
+    find("provider-list").setCurrentRow(1)  # one of another computer, whose Advanced is closed
+    switch_language(language)
+    for words, place in FOUND.items():
+        await search(window, qtbot, words)
+        marks = [each for each in window.findChildren(FoundMark) if each.isVisible()]
+        if place is None:
+            assert (shown(window), marks) == ([], [])
+            continue
+        section, name = place
+        assert (window.current, len(marks)) == (section, 1), words
+        row, wanted = marks[0].row, find(name)
+        assert wanted.isVisible(), "folded under Advanced before"
+        assert row is wanted or row.isAncestorOf(wanted) or wanted.accessibleName() in row.text(), words
+        assert marks[0].visibleRegion().boundingRect().height() > 10, "in sight"
+    switch_language("en")
+    await settle()
+
+
+async def test_search_finds_what_lists_hold_and_chooses_it(window: SettingsWindow, find: Find, qtbot: QtBot) -> None:
+    """Also of pages that were never shown."""
+    await search(window, qtbot, "researcher")
+    assert window.current == "agents"
+    assert find("agent-list").currentItem().text() == "Researcher"
+    await search(window, qtbot, "todotool")
+    assert "Permissions and tools" in shown(window)
+
+
+async def test_enter_goes_from_match_to_match(window: SettingsWindow, qtbot: QtBot) -> None:
+    await search(window, qtbot, "notification")
+    assert window.results.text().endswith("matches. Enter goes to the next.")
+    seen = []
+    for _each in window._found:
+        seen.append((window.current, window._at))
+        qtbot.keyClick(window.search, Qt.Key.Key_Return)
+        await settle()
+    assert {section for section, _at in seen} >= {"general", "quick"}
+    assert len({at for _section, at in seen}) == len(seen)
+    assert (window.current, window._at) == seen[0], "round and round"
 
 
 async def test_general_stores_at_once(window: SettingsWindow, find: Find, atelier: Any, qtbot: QtBot) -> None:
@@ -121,6 +209,35 @@ async def test_a_chosen_language_is_stored(window: SettingsWindow, find: Find, a
     box.setCurrentIndex(box.findData("fr"))
     await settle()
     assert atelier.kept.language == "fr"
+
+
+async def test_a_result_goes_with_the_page_it_was_said_on_and_work_that_goes_on_is_said_on(
+    window: SettingsWindow, atelier: Any, find: Find
+) -> None:
+    window.show_page("memory")
+    await settle()
+    page: Any = window.page("memory")
+    atelier.set("memories", "reembed", 80)
+    find("memory-reembed").click()
+    await settle()
+    assert page.busy.isVisible()
+    page.form.controls["kind"].setCurrentIndex(page.form.controls["kind"].currentIndex() + 1)
+    assert page.busy.isHidden(), "the form says something else now"
+    find("memory-reembed").click()
+    await settle()
+    window.show_page("projects")
+    window.show_page("memory")
+    await settle()
+    assert page.busy.isHidden(), "seen, and another page shown since"
+    held = Held(80)
+    atelier.set("memories", "reembed", held)
+    find("memory-reembed").click()
+    await settle()
+    window.show_page("projects")
+    window.show_page("memory")
+    await settle()
+    assert (page.busy.isVisible(), page.busy.running) == (True, True)
+    await held.release()
 
 
 async def test_a_language_tells_every_widget(window: SettingsWindow) -> None:

@@ -104,6 +104,11 @@ class Busy(QWidget):
         if self._task is not None:
             self._task.cancel()
 
+    def forget(self) -> None:
+        """What was said of something holds no more; what goes on is said on."""
+        if not self.running:
+            self.hide()
+
     def drop(self) -> None:
         """What was watched no longer matters: it is cancelled, and nothing is said of it."""
         task, self._task = self._task, None

@@ -105,8 +105,7 @@ class FormPage(SettingsPage):
 
     def _forget_what_was_said(self) -> None:
         self._complained = False
-        if not self.busy.running:
-            self.busy.hide()
+        self.busy.forget()
 
     def store(self) -> None:
         """Save the form."""

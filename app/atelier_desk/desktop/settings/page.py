@@ -6,17 +6,14 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QEvent, QSize, Qt, Signal
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QHideEvent, QResizeEvent
 from PySide6.QtWidgets import (
-    QAbstractButton,
     QAbstractSpinBox,
     QBoxLayout,
     QCheckBox,
     QComboBox,
     QFrame,
     QHBoxLayout,
-    QLabel,
-    QLineEdit,
     QPushButton,
     QScrollArea,
     QSizePolicy,
@@ -151,6 +148,10 @@ class SettingsPage(QWidget):
     """
 
     topics: tuple[Topic, ...] = ()
+    listed_at_once = True
+    """What it lists is read, for a search, before it was shown."""
+    loaded = Signal()
+    """Its values were read anew."""
     place_wanted = Signal(str, str, str, str)
     """A place in a workflow is to be shown: its id, the kind and id of the row, and the message it belongs to."""
 
@@ -171,11 +172,8 @@ class SettingsPage(QWidget):
         inner = QWidget(content)
         inner.setMaximumWidth(theme().px(COLUMN))
         inner.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-        SteadyWidth(self.area, fill(QHBoxLayout(content), (inner, 1), 0, margins=(24, 20, 24, 24)))
+        SteadyWidth(self.area, fill(QHBoxLayout(content), (inner, 1), 0, margins=(24, 12, 24, 24)))
         self.column = fill(QVBoxLayout(inner), margins=(0, 0, 0, 0), spacing=8)
-        self.title = label("", "title", self)
-        self.column.addWidget(self.title)
-        self.column.addSpacing(8)
         self._inner = inner
         self._fields: list[QWidget] = []
         theme().changed.connect(self._restyle)
@@ -254,6 +252,12 @@ class SettingsPage(QWidget):
         again, self._read_again = self._read_again, False
         if again and not task.cancelled():
             self.reload()
+        self.loaded.emit()
+
+    def prepare(self) -> None:
+        """Read what it lists, once, to be searched."""
+        if self._loading is None and self.listed_at_once:
+            self.reload()
 
     def call(self, work: Coroutine[Any, Any, object]) -> None:
         """A change whose only visible result is the reloaded page; errors are shown."""
@@ -266,27 +270,18 @@ class SettingsPage(QWidget):
 
         self.jobs.start(job())
 
+    def hideEvent(self, event: QHideEvent) -> None:
+        """What was said of a test or a save goes with the page, once it was seen."""
+        super().hideEvent(event)
+        if not event.spontaneous():  # as of a window that is minimised
+            for line in self.findChildren(Busy):
+                line.forget()
+
     def changeEvent(self, event: QEvent) -> None:
         """What no text is bound to is read and shown anew in another language, as on every other change."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.LanguageChange and self._loading is not None:
             self.reload()
-
-    def find_text(self, words: str) -> QWidget | None:
-        """The first control or label that contains every word, for the search across settings."""
-        wanted = words.casefold().split()
-        for widget in self.findChildren(QWidget):
-            texts = [widget.accessibleName(), widget.accessibleDescription()]
-            if isinstance(widget, QLabel | QAbstractButton):
-                texts.append(widget.text())
-            elif isinstance(widget, QLineEdit):
-                texts.append(widget.placeholderText())
-            elif isinstance(widget, QComboBox):
-                texts += [widget.itemText(row) for row in range(widget.count())]
-            text = " ".join(texts).casefold()
-            if text.strip() and all(word in text for word in wanted):
-                return widget
-        return None
 
     def reveal(self, widget: QWidget) -> None:
         """Scroll to a widget of this page."""

@@ -1,6 +1,7 @@
-"""The list of settings pages. A page registers itself when its module is imported; adding one is adding a file.
+"""The settings pages and their sections. Each registers itself when its module is imported; adding one is adding a file.
 
-``@settings_page("general", order=10, icon="sliders", title=N_("General"))`` stands above a ``SettingsPage`` subclass.
+``@settings_page("general", order=10, icon="sliders", title=N_("General"))`` stands above a ``SettingsPage`` subclass. With
+``part_of`` it is a further section of another page, whose own first one is called ``section``.
 """
 
 from __future__ import annotations
@@ -19,33 +20,53 @@ PageClass = TypeVar("PageClass", bound="type[SettingsPage]")
 
 @dataclass(frozen=True, slots=True)
 class PageEntry:
-    """A registered page. ``title`` is an English ``N_`` string; ``order`` sorts the list on the left, low first."""
+    """A registered page, or a section of one. ``title`` and ``section`` are English ``N_`` strings; ``order`` sorts all of them, low first,
+    the sections of a page after it."""
 
     name: str
     order: int
     icon: str
     title: str
     page: type[SettingsPage]
+    section: str = ""
+    part_of: str = ""
+
+    @property
+    def host(self) -> str:
+        """Name of the page it is on."""
+        return self.part_of or self.name
+
+    @property
+    def tab(self) -> str:
+        """What it is called on its page."""
+        return self.section or self.title
 
 
 _entries: dict[str, PageEntry] = {}
 
 
-def settings_page(name: str, *, order: int, icon: str, title: str) -> Callable[[PageClass], PageClass]:
+def settings_page(
+    name: str, *, order: int, icon: str, title: str, section: str = "", part_of: str = ""
+) -> Callable[[PageClass], PageClass]:
     """Class decorator that puts a page on the list; a name that another class has is an error."""
 
     def register(page: PageClass) -> PageClass:
         taken = _entries.get(name)
         if taken is not None and (taken.page.__module__, taken.page.__qualname__) != (page.__module__, page.__qualname__):
             raise ValueError(f"settings page {name!r} is registered by {taken.page.__module__} already")
-        _entries[name] = PageEntry(name, order, icon, title, page)
+        _entries[name] = PageEntry(name, order, icon, title, page, section, part_of)
         return page
 
     return register
 
 
 def pages() -> list[PageEntry]:
-    """All pages of ``atelier_desk.desktop.settings.pages``, in their order."""
+    """The pages, in their order."""
+    return [entry for entry in sections() if not entry.part_of]
+
+
+def sections() -> list[PageEntry]:
+    """All that ``atelier_desk.desktop.settings.pages`` has: the pages, each followed by its further sections."""
     from atelier_desk.desktop.settings import pages as package
 
     for module in pkgutil.iter_modules(package.__path__):

@@ -1,22 +1,26 @@
-"""The settings window: the pages on the left with a search over all of them, the chosen page on the right."""
+"""The settings window: the pages on the left with a search over all of them, the chosen page with its sections on the right."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QKeySequence, QShortcut
-from PySide6.QtWidgets import QHBoxLayout, QListWidget, QListWidgetItem, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QListWidget, QListWidgetItem, QStackedWidget, QTabBar, QVBoxLayout, QWidget
+from shiboken6 import isValid
 
 from atelier_desk.desktop.panes.wording import locale
 from atelier_desk.desktop.settings.page import SettingsPage
-from atelier_desk.desktop.settings.registry import pages
+from atelier_desk.desktop.settings.registry import PageEntry, sections
+from atelier_desk.desktop.settings.search import Found, FoundMark, Says, found_in, lead_to
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Line, control, fill, label, say
 from atelier_desk.desktop.widgets.enter import EnterPresses
 from atelier_desk.desktop.widgets.inputs import SearchField
-from atelier_desk.i18n import N_, _
+from atelier_desk.desktop.widgets.matching import fits, plain
+from atelier_desk.i18n import N_, _, in_every_language, ngettext
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -35,7 +39,8 @@ def fitting(size: QSize, widget: QWidget) -> QSize:
 
 
 class SettingsWindow(QWidget):
-    """``settings-window``. Pages are built when they are first shown, or searched. ``closed`` is emitted when it goes away."""
+    """``settings-window``: ``settings-pages``, ``settings-sections`` of the page that has several, and ``settings-page-<section>``, built
+    when it is first shown, or searched. ``closed`` is emitted when it goes away."""
 
     closed = Signal()
     place_wanted = Signal(str, str, str, str)
@@ -50,10 +55,27 @@ class SettingsWindow(QWidget):
         mark(self, "surface")
         self.resize(fitting(SIZE, self))
         self.setMinimumSize(560, 420)
-        self._entries = pages()
-        self._pages: dict[str, SettingsPage] = {}
+        self._entries = {entry.name: entry for entry in sections()}
+        self._hosts = [entry for entry in self._entries.values() if not entry.part_of]
+        self._shown = {entry.name: entry.name for entry in self._hosts}
+        """The section of each page that was shown last."""
+        self._sections: dict[str, SettingsPage] = {}
+        self._matches: dict[str, list[Found]] = {}
+        self._found: list[tuple[str, Found]] = []
+        self._at = -1
+        self._arriving = ""
+        """The section that was gone to for a match and is not read yet."""
+        self._words = ""
+        self._says: Says = bool
+        self._mark: FoundMark | None = None
         self._stack = QStackedWidget(self)
-        fill(QHBoxLayout(self), self._build_side(), Line(self, vertical=True), (self._stack, 1), margins=(0, 0, 0, 0), spacing=0)
+        self.title = label("", "title", self)
+        self.tabs = control(QTabBar(self), "settings-sections", name=N_("Sections"))
+        self.tabs.setExpanding(False)
+        self.tabs.currentChanged.connect(lambda row: self._show(self._parts(self._host)[row].name))
+        head = fill(QVBoxLayout(), self.title, self.tabs, margins=(24, 20, 24, 0), spacing=8)
+        right = fill(QVBoxLayout(), head, (self._stack, 1), spacing=0)
+        fill(QHBoxLayout(self), self._build_side(), Line(self, vertical=True), (right, 1), margins=(0, 0, 0, 0), spacing=0)
         close = QShortcut(QKeySequence(Qt.Key.Key_Escape), self)
         close.activated.connect(self._escape)
         find = QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self)
@@ -61,7 +83,7 @@ class SettingsWindow(QWidget):
         theme().changed.connect(self._dress)
         self._dress()
         say(self, title=N_("Settings"))
-        self.show_page(self._entries[0].name)
+        self.show_page(self._hosts[0].name)
 
     def _build_side(self) -> QWidget:
         self._side = control(QWidget(self), look="side")
@@ -70,74 +92,152 @@ class SettingsWindow(QWidget):
         self.search.setClearButtonEnabled(True)
         self.list = control(QListWidget(self._side), "settings-pages", look="plain", name=N_("Pages"))
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.nothing = control(label("", "small", self._side, wrap=True), "", N_("No matching settings."))
-        self.nothing.hide()
-        fill(QVBoxLayout(self._side), self.search, self.nothing, (self.list, 1), margins=(12, 16, 12, 12), spacing=8)
-        for entry in self._entries:
+        self.results = control(label("", "small", self._side, wrap=True), "settings-results", self._results_text)
+        self.results.hide()
+        fill(QVBoxLayout(self._side), self.search, self.results, (self.list, 1), margins=(12, 16, 12, 12), spacing=8)
+        for entry in self._hosts:
             item = QListWidgetItem("", self.list)
             item.setData(Qt.ItemDataRole.UserRole, entry.name)
         self._typing = Soon(self, 200, self._find)
         self.search.textChanged.connect(lambda _text: self._typing.start())
-        self.search.returnPressed.connect(self._find)
+        self.search.returnPressed.connect(self._next)
         self.list.currentItemChanged.connect(self._chosen)
         return self._side
 
     # pages ----------------------------------------------------------------------------------------------------------------------------
 
     @property
-    def current(self) -> str:
-        """Name of the page that is shown."""
+    def _host(self) -> str:
         item = self.list.currentItem()
         return str(item.data(Qt.ItemDataRole.UserRole)) if item is not None else ""
 
+    @property
+    def current(self) -> str:
+        """Name of the section that is shown: that of its page where it has only one."""
+        return self._shown.get(self._host, "")
+
+    def _parts(self, host: str) -> list[PageEntry]:
+        return [entry for entry in self._entries.values() if entry.host == host]
+
     def page(self, name: str) -> SettingsPage:
-        """The page, built when it is needed first.
+        """The section, built when it is needed first.
 
         Raises:
-            KeyError: no page of that name.
+            KeyError: none of that name.
         """
-        if name not in self._pages:
-            entry = next((each for each in self._entries if each.name == name), None)
-            if entry is None:
-                raise KeyError(name)
+        if name not in self._sections:
+            entry = self._entries[name]
             page = entry.page(self.bridge, self._stack)
             page.setObjectName(f"settings-page-{name}")
             page.place_wanted.connect(self.place_wanted)
-            say(page.title, entry.title)
-            say(page, name=entry.title)
-            self._pages[name] = page
+            page.loaded.connect(partial(self._search_again, name))
+            say(page, name=entry.tab)
+            self._sections[name] = page
             self._stack.addWidget(page)
-        return self._pages[name]
+        return self._sections[name]
 
     def show_page(self, name: str) -> None:
-        """Go to a page."""
-        for number in range(self.list.count()):
-            if self.list.item(number).data(Qt.ItemDataRole.UserRole) == name:
-                self.list.setCurrentRow(number)
+        """Go to a page, or a section of one; nowhere where there is none of that name."""
+        if (entry := self._entries.get(name)) is not None:
+            self._shown[entry.host] = name
+            with QSignalBlocker(self.list):
+                self.list.setCurrentRow(self._hosts.index(self._entries[entry.host]))
+            self._chosen(self.list.currentItem())
 
     def _chosen(self, item: QListWidgetItem | None) -> None:
-        if item is not None:
-            page = self.page(str(item.data(Qt.ItemDataRole.UserRole)))
-            self._stack.setCurrentWidget(page)
-            page.reload()
+        """A page: with the section of it that was shown last."""
+        if item is None:
+            return
+        parts = self._parts(self._host)
+        say(self.title, self._entries[self._host].title)
+        with QSignalBlocker(self.tabs):
+            while self.tabs.count():
+                self.tabs.removeTab(0)
+            for entry in parts:
+                self.tabs.addTab(_(entry.tab))
+            self.tabs.setCurrentIndex([entry.name for entry in parts].index(self.current))
+        self.tabs.setVisible(len(parts) > 1)
+        self._show(self.current)
+
+    def _show(self, name: str) -> None:
+        self._shown[self._host] = name
+        page = self.page(name)
+        self._stack.setCurrentWidget(page)
+        page.reload()
+
+    # search -----------------------------------------------------------------------------------------------------------------------------
 
     def _find(self) -> None:
-        """Show only the pages that say the words, and go to the first place that does."""
-        words = self.search.text().strip()
-        first: tuple[str, QWidget] | None = None
-        for number, entry in enumerate(self._entries):
-            found = self.page(entry.name).find_text(words) if words else None
-            self.list.item(number).setHidden(bool(words) and found is None)
-            if found is not None and first is None:
-                first = (entry.name, found)
-        self.nothing.setVisible(bool(words) and first is None)
-        if first is not None:
-            if self.list.item(self.list.currentRow()).isHidden():
-                self.show_page(first[0])
-            page = self.page(self.current)
-            here = page.find_text(words)
-            if here is not None:
-                page.reveal(here)
+        """Show only the pages that say the words, and go to the first row that does."""
+        self._words, self._at = self.search.text().strip(), -1
+        self._unmark()
+        needle = plain(self._words)
+        for self._says in (lambda text: needle in plain(text), lambda text: fits(needle, text)):  # as it is typed, else word by word
+            self._matches = {name: self._found_on(name) for name in self._entries if self._words}
+            if any(self._matches.values()):
+                break
+        self._show_matches()
+        if self._found:
+            here = [number for number, (name, _row) in enumerate(self._found) if name == self.current]
+            self._go(next(iter(here), 0))
+        for name in self._matches:
+            self.page(name).prepare()
+
+    def _search_again(self, name: str) -> None:
+        """A section lists other things now. The match that was gone to stays."""
+        if self._words:
+            before = self._found[self._at] if self._at >= 0 else None
+            self._matches[name] = self._found_on(name)
+            self._show_matches()
+            if before is None and self._found:
+                self._go(0)
+                return
+            self._at = self._found.index(before) if before in self._found else min(self._at, len(self._found) - 1)
+            if self._arriving == name and self._at >= 0:  # what was unfolded, or marked, was read anew
+                self._arriving = ""
+                self._go(self._at)
+
+    def _show_matches(self) -> None:
+        self._found = [(name, row) for name, rows in self._matches.items() for row in rows]
+        hosts = {self._entries[name].host for name, _row in self._found}
+        for number, entry in enumerate(self._hosts):
+            self.list.item(number).setHidden(bool(self._words) and entry.name not in hosts)
+        self.results.setVisible(bool(self._words))
+        say(self.results)
+
+    def _found_on(self, name: str) -> list[Found]:
+        entry, page = self._entries[name], self.page(name)
+        titled = [Found(page)] if any(map(self._says, map(in_every_language, (entry.title, entry.tab)))) else []
+        return list(dict.fromkeys([*titled, *found_in(page, self._says)]))
+
+    def _results_text(self) -> str:
+        if not self._found:
+            return _("No matching settings.")
+        count = ngettext("{n} match.", "{n} matches.", len(self._found))
+        return " ".join((count, _("Enter goes to the next."))) if len(self._found) > 1 else count
+
+    def _next(self) -> None:
+        """Enter: what was typed is searched at once, then row after row."""
+        if self._typing.isActive() or self._words != self.search.text().strip():
+            self._typing.stop()
+            self._find()
+        elif self._found:
+            self._go((self._at + 1) % len(self._found))
+
+    def _go(self, number: int) -> None:
+        self._at = number
+        name, row = self._found[number]
+        if name != self.current:
+            self._arriving = name
+            self.show_page(name)
+        self._unmark()
+        self._mark = lead_to(self.page(name), row)
+
+    def _unmark(self) -> None:
+        if self._mark is not None and isValid(self._mark):
+            self._mark.hide()
+            self._mark.deleteLater()
+        self._mark = None
 
     # the window -----------------------------------------------------------------------------------------------------------------------
 
@@ -163,13 +263,15 @@ class SettingsWindow(QWidget):
         self.setLocale(locale())
         self.list.setIconSize(QSize(theme().px(16), theme().px(16)))
         metrics = QFontMetrics(theme().font(14))
-        longest = max(metrics.horizontalAdvance(_(entry.title)) for entry in self._entries)
+        longest = max(metrics.horizontalAdvance(_(entry.title)) for entry in self._hosts)
         self._side.setFixedWidth(max(theme().px(SIDE), longest + theme().px(16) + AROUND))
-        for number, entry in enumerate(self._entries):
+        for number, entry in enumerate(self._hosts):
             item = self.list.item(number)
             item.setText(_(entry.title))
             item.setIcon(theme().icon(entry.icon))
             item.setSizeHint(QSize(0, theme().px(32)))
+        for row, entry in enumerate(self._parts(self._host)):
+            self.tabs.setTabText(row, _(entry.tab))
 
     def closeEvent(self, event: object) -> None:
         super().closeEvent(event)  # type: ignore[arg-type]

@@ -6,8 +6,8 @@ import unicodedata
 
 
 def plain(text: str) -> str:
-    """Lower case without accents, for comparing."""
-    return "".join(c for c in unicodedata.normalize("NFD", text.casefold()) if not unicodedata.combining(c))
+    """Lower case without accents, apostrophes as they are typed, for comparing."""
+    return "".join(c for c in unicodedata.normalize("NFD", text.casefold().replace("’", "'")) if not unicodedata.combining(c))
 
 
 def fits(needle: str, text: str) -> bool:

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from functools import partial
 from typing import Literal, Self, TypedDict, TypeVar, Unpack
 from weakref import WeakKeyDictionary
@@ -90,6 +90,15 @@ def say(widget: W, text: Text | None = None, **said: Unpack[Said]) -> W:
     _bound[widget] = None
     _say(widget, {*said, *(["text"] if text is not None else [])} or kept.keys())
     return widget
+
+
+def bound_texts(widget: QWidget) -> Iterator[str]:
+    """All texts bound to a widget, in the language of the moment (see ``spoken``), also those of entries."""
+    for part, text in widget.__dict__.get(TEXTS, {}).items():
+        if part == "items":
+            yield from map(text_of, text)
+        elif part in SETTERS:
+            yield text_of(text)
 
 
 def control(

@@ -38,7 +38,7 @@ def tool_choices(infos: Iterable[ToolInfo]) -> list[ToolChoice]:
     return [ToolChoice(info.name, info.section, info.purpose or (told[0] if told else ""), info.title) for info, told in lines]
 
 
-@settings_page("agents", order=30, icon="bot", title=N_("Agents"))
+@settings_page("agents", order=30, icon="bot", title=N_("Agents and skills"), section=N_("Agents"))
 class AgentsPage(ListFormPage[Agent]):
     """List with new, duplicate, import, export, delete (undo); the form below."""
 

@@ -131,7 +131,7 @@ def _lead(*stops: QWidget) -> None:
         QWidget.setTabOrder(before, after)
 
 
-@settings_page("approvals", order=37, icon="shield", title=N_("Permissions"))
+@settings_page("approvals", order=40, icon="shield", title=N_("Permissions and tools"), section=N_("Permissions"))
 class ApprovalsPage(RowsPage):
     """Controls ``approval-flag-<kind>``, ``approval-auto-low``, ``approval-confirm-high``, ``approval-timeout``, ``approval-on-timeout``,
     ``risk-<ToolName>``, ``approval-rules`` with ``rule-filter``, ``rule-add`` and ``rule-import-file``, ``rule-test-…``, ``audit-…``,

@@ -59,7 +59,7 @@ UNDO = Section(
 )
 
 
-@settings_page("data", order=80, icon="database", title=N_("Data"))
+@settings_page("data", order=90, icon="database", title=N_("Data and diagnostics"), section=N_("Data"))
 class DataPage(RowsPage):
     """Where the data is, backups, the export to plain text, and what is kept so that changes of files can be undone."""
 

@@ -59,9 +59,11 @@ def log_tail(folder: Path) -> str:
     return "\n".join(text.splitlines()[-LOG_LINES:])
 
 
-@settings_page("diagnostics", order=90, icon="stethoscope", title=N_("Diagnostics"))
+@settings_page("diagnostics", order=91, icon="stethoscope", title=N_("Diagnostics"), part_of="data")
 class DiagnosticsPage(SettingsPage):
     """The table of the check-up, versions, log."""
+
+    listed_at_once = False  # the check-up takes its time
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(bridge, parent)

@@ -67,7 +67,7 @@ class Scale(Field):
         scale.say(scale.slider.value())
 
 
-@settings_page("general", order=10, icon="sliders-horizontal", title=N_("General"))
+@settings_page("general", order=10, icon="sliders-horizontal", title=N_("General"), section=N_("Application"))
 class GeneralPage(RowsPage):
     """``language-select``, ``theme-select``, font scale, notifications, how many workflows run at once, how long a model may be silent."""
 

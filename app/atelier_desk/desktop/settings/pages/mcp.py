@@ -88,7 +88,7 @@ def health_text(health: McpHealth) -> str:
     return "\n".join((text, *(_("Left out: {what}", what=each) for each in health.left_out[:LEFT_OUT])))
 
 
-@settings_page("mcp", order=34, icon="plug", title=N_("MCP servers"))
+@settings_page("mcp", order=50, icon="plug", title=N_("MCP"))
 class McpPage(ListFormPage["McpStatus"]):
     """List, form with test, tools, the agents that have them, newest calls."""
 

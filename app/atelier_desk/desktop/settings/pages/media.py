@@ -27,7 +27,7 @@ VARIABLE = N_("environment variable name")
 USUAL = N_("Leave empty for the service's default.")
 
 
-@settings_page("media", order=53, icon="image", title=N_("Images and 3D"))
+@settings_page("media", order=81, icon="image", title=N_("Images and 3D"), part_of="web")
 class MediaPage(FormPage):
     """``media-sees``, ``media-images``, ``media-images-model``, keys and variables, ``media-models``, ``media-apply``,
     ``media-test-images``, ``media-test-models``."""

@@ -75,7 +75,7 @@ EMBEDDER = (
 )
 
 
-@settings_page("memory", order=50, icon="brain", title=N_("Memory"))
+@settings_page("memory", order=60, icon="brain", title=N_("Memory and projects"), section=N_("Memory"))
 class MemoryPage(RowsPage):
     """Embedder with provider, model and dimension; counts; export, import, vectors anew."""
 
@@ -112,6 +112,7 @@ class MemoryPage(RowsPage):
         self.deed(move, N_("Export memories"), N_("One JSON file, without embeddings."), N_("Export…"), self._ask_export)
         self.deed(move, N_("Import memories"), N_("Existing memories are not changed."), N_("Import…"), self._ask_import)
         move.body.addWidget(self.moving)
+        self.form.changed.connect(self.busy.forget)
         self.form.changed.connect(self._show_fields)
         self._show_fields()
 

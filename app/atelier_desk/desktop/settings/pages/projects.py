@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
 
 
-@settings_page("projects", order=51, icon="folder-search", title=N_("Projects"))
+@settings_page("projects", order=61, icon="folder-search", title=N_("Projects"), part_of="memory")
 class ProjectsPage(SettingsPage):
     """The list, with the switch that keeps one out of the searches of agents."""
 

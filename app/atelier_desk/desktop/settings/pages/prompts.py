@@ -34,7 +34,7 @@ FIELDS = (
 )
 
 
-@settings_page("prompts", order=32, icon="quote", title=N_("Prompts"))
+@settings_page("prompts", order=70, icon="quote", title=N_("Prompts"))
 class PromptsPage(ListFormPage[Prompt]):
     """``prompt-list`` with ``prompt-search``, new, duplicate, preview, import, export, delete (undo); the form below."""
 

@@ -66,7 +66,7 @@ def answer_words(link: SystemLink | None) -> str:
     return " ".join((words, _("You can type a short answer in the notification."))) if REPLY in can else words
 
 
-@settings_page("quick", order=72, icon="zap", title=N_("Desktop"))
+@settings_page("quick", order=11, icon="zap", title=N_("Desktop"), part_of="general")
 class QuickPage(RowsPage):
     """``tray-icon``; ``quick-key-on``, ``shortcut-quick-key``, ``quick-key-again``, ``quick-command``; ``notification-answers``."""
 

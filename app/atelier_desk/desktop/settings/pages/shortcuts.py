@@ -34,7 +34,7 @@ FIXED = (
 )
 
 
-@settings_page("shortcuts", order=70, icon="keyboard", title=N_("Shortcuts"))
+@settings_page("shortcuts", order=100, icon="keyboard", title=N_("Shortcuts"))
 class ShortcutsPage(SettingsPage):
     """A row an action, with its keys to change; then the keys of lists and dialogs, which are fixed. Stored at once, with undo."""
 

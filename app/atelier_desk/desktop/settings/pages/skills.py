@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.skills import Place
 
 
-@settings_page("skills", order=33, icon="sparkles", title=N_("Skills"))
+@settings_page("skills", order=31, icon="sparkles", title=N_("Skills"), part_of="agents")
 class SkillsPage(SettingsPage):
     """``skills-add``, ``skills-reload``, and a card for each place."""
 

@@ -36,7 +36,7 @@ def word_count(text: str, minimum: int = 1) -> dict:
 '''
 
 
-@settings_page("tools", order=35, icon="wrench", title=N_("Tools"))
+@settings_page("tools", order=41, icon="wrench", title=N_("Tools"), part_of="approvals")
 class ToolsPage(SettingsPage):
     """Folder, warning, files and an example; below, every tool by section."""
 

@@ -38,7 +38,7 @@ MOST_DAYS = 92
 """Upright bars for days; a longer time is shown by month."""
 
 
-@settings_page("usage", order=75, icon="chart-column", title=N_("Usage"))
+@settings_page("usage", order=92, icon="chart-column", title=N_("Usage"), part_of="data")
 class UsagePage(SettingsPage):
     """``usage-period``, ``usage-by``, ``usage-measure``, ``usage-export``, ``usage-chart``, ``usage-table``, ``usage-summary``."""
 

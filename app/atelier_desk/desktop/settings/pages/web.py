@@ -40,7 +40,7 @@ def _with_address(kind: str) -> bool:
     return ENGINES[kind].keyed or kind == "searxng"
 
 
-@settings_page("web", order=52, icon="globe", title=N_("Web"))
+@settings_page("web", order=80, icon="globe", title=N_("Web and media"), section=N_("Web"))
 class WebPage(FormPage):
     """``web-search``, ``web-address``, ``web-key``, ``web-key-env``, ``web-apply``, ``web-test``, ``web-clear``;
     ``web-scripts``, ``web-browser``."""

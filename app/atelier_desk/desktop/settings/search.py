@@ -1,0 +1,154 @@
+"""What a page of the settings says, in every language, and the way to the row that says it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QRectF, Qt
+from PySide6.QtGui import QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QComboBox, QLabel, QListView, QWidget
+
+from atelier_desk.desktop.settings.busy import Busy
+from atelier_desk.desktop.settings.page import Row, SectionCard
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets.words import bound_texts
+from atelier_desk.i18n import LANGUAGES, spoken
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.settings.page import SettingsPage
+
+AROUND = 6
+"""Pixels between a row and its mark."""
+ADVANCED = "-advanced"
+"""How the name of a button ends that shows what is folded away beside it."""
+
+
+class Found(NamedTuple):
+    """A row of a page; ``index`` is set where it is one of a list or a table."""
+
+    widget: QWidget
+    index: QPersistentModelIndex | None = None
+
+
+Says = Callable[[str], bool]
+"""Whether a text is searched for."""
+
+
+def found_in(page: SettingsPage, says: Says) -> list[Found]:
+    """The rows of a page that say it, each once; the page itself, for what cannot be shown now, last."""
+    found = dict.fromkeys(Found(_row(each, page)) for each in page.findChildren(QWidget) if _searched(each, page) and _said(each, says))
+    for view in page.findChildren(QAbstractItemView):
+        if view.window() is page.window() and view.isVisibleTo(page):
+            for index, text in _lines(view):
+                if says(text):
+                    found[Found(view, QPersistentModelIndex(index))] = None
+    return sorted(found, key=lambda each: each.widget is page)
+
+
+_ROLES = (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole, Qt.ItemDataRole.ToolTipRole)
+
+
+def _lines(view: QAbstractItemView) -> Iterator[tuple[QModelIndex, str]]:
+    """The rows of a list or a table, each with what all its cells say."""
+    model = view.model()
+    columns = 1 if isinstance(view, QListView) else model.columnCount()
+    for row in range(model.rowCount()):
+        cells = [model.index(row, column) for column in range(columns)]
+        yield cells[0], " ".join(str(cell.data(role) or "") for cell in cells for role in _ROLES)
+
+
+def _searched(widget: QWidget, page: SettingsPage) -> bool:
+    """Whether it belongs to a row, and not to the menu of a field, nor to what is said of work that goes on."""
+    return widget.window() is page.window() and not isinstance(widget.parentWidget(), Busy)
+
+
+def _said(widget: QWidget, says: Says) -> bool:
+    """Whether a widget says it in any one language, as its texts are bound or as they stand there."""
+    shown = [widget.accessibleName(), widget.accessibleDescription()]
+    if isinstance(widget, QLabel | QAbstractButton):
+        shown.append(widget.text())
+    elif isinstance(widget, QComboBox):
+        shown += [widget.itemText(row) for row in range(widget.count())]
+    if says(" ".join(shown)):
+        return True
+    for code in LANGUAGES:
+        with spoken(code):
+            if says(" ".join(bound_texts(widget))):
+                return True
+    return False
+
+
+def _row(widget: QWidget, page: SettingsPage) -> QWidget:
+    """The row that a widget belongs to, also where that is folded away; of what cannot be shown now its section, else the page."""
+    each, folded = widget, _fold(widget, page) is not None
+    while each is not page and not isinstance(each, Row | SectionCard):
+        each = each.parentWidget()
+    if isinstance(each, Row) and (folded or each.isVisibleTo(page)):
+        return each
+    while not (folded or widget.isVisibleTo(page)):
+        widget = widget.parentWidget()
+    return page if widget.isAncestorOf(page.area) or page.area.widget() in (widget, widget.parentWidget()) else widget
+
+
+def _fold(widget: QWidget, page: QWidget) -> QAbstractButton | None:
+    """The button that shows what hides a widget; None where nothing does, or no button can."""
+    each = widget
+    while each is not page and each is not None:
+        beside = each.parentWidget()
+        if each.isHidden():
+            buttons = beside.findChildren(QAbstractButton, options=Qt.FindChildOption.FindDirectChildrenOnly)
+            return next((one for one in buttons if one.objectName().endswith(ADVANCED) and one.isVisibleTo(page)), None)
+        each = beside
+    return None
+
+
+class FoundMark(QWidget):
+    """``found-mark``: a frame around the row that was found."""
+
+    def __init__(self, row: QWidget) -> None:
+        super().__init__(row.parentWidget())
+        self.setObjectName("found-mark")
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.row = row
+        row.installEventFilter(self)
+        row.destroyed.connect(self.deleteLater)
+        self._follow()
+        self.show()
+        self.raise_()
+
+    def _follow(self) -> None:
+        self.setGeometry(self.row.geometry().adjusted(-AROUND, 0, AROUND, 0) & self.parentWidget().rect())
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() in (QEvent.Type.Resize, QEvent.Type.Move):
+            self._follow()
+        elif event.type() in (QEvent.Type.Hide, QEvent.Type.ParentChange):
+            self.hide()
+        return False
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        ground = theme().colour("accent")
+        painter.setPen(QPen(ground, 2))
+        ground.setAlpha(30)
+        painter.setBrush(ground)
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), 6, 6)
+        painter.end()
+
+
+def lead_to(page: SettingsPage, found: Found) -> FoundMark | None:
+    """Show a row of the page, which is in view, and mark it. A row of a list is chosen instead; None then, and for the page itself."""
+    if (fold := _fold(found.widget, page)) is not None:
+        fold.click()
+    page.layout().activate()
+    if found.index is not None and found.index.isValid() and isinstance(found.widget, QAbstractItemView):
+        found.widget.setCurrentIndex(QModelIndex(found.index))
+        found.widget.scrollTo(QModelIndex(found.index))
+        page.reveal(found.widget)
+        return None
+    if found.widget is page:
+        return None
+    page.reveal(found.widget)
+    return FoundMark(found.widget)
