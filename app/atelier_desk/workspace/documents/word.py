@@ -88,6 +88,8 @@ class _Reader:
         for style in part.styles.element.iter("{*}style"):
             self._style(style)
         self._levels: dict[str, tuple[str, dict[int, _Level]]] = {}
+        self._restarts: dict[tuple[str, int], int] = {}
+        """Numbers with which a list begins again, by the list and the level."""
         if any(each.reltype.endswith("/numbering") for each in part.rels.values()):
             self._numbering(part.numbering_part.element)
         self._counts: defaultdict[str, dict[int, int]] = defaultdict(dict)
@@ -172,8 +174,12 @@ class _Reader:
         for each in root.iter("{*}abstractNum"):
             forms[attribute(each, "abstractNumId")] = dict(_levels(each))
         for each in root.iter("{*}num"):
-            key = _value(each, "abstractNumId")
-            self._levels[attribute(each, "numId")] = (key, forms.get(key, {}))
+            key, number = _value(each, "abstractNumId"), attribute(each, "numId")
+            self._levels[number] = (key, forms.get(key, {}))
+            for override in each.iter("{*}lvlOverride"):
+                level, start = attribute(override, "ilvl"), _value(override, "startOverride")
+                if level.isdigit() and start.isdigit():
+                    self._restarts[number, int(level)] = int(start)
 
     def _label(self, numbered: tuple[str, int] | None) -> str:
         """The number that stands before a paragraph and is written nowhere in it, with a blank; empty where there is a sign or none."""
@@ -184,7 +190,8 @@ class _Reader:
         level = levels.get(own)
         if level is None or level.form in ("bullet", "none"):
             return ""
-        counts[own] = counts.get(own, level.start - 1) + 1
+        restart = self._restarts.pop((numbered[0], own), None)
+        counts[own] = restart if restart is not None else counts.get(own, level.start - 1) + 1
         for deeper in [each for each in counts if each > own]:
             del counts[deeper]
 
