@@ -92,7 +92,15 @@ _CODE = {
     "toml": "TOML",
     "xml": "XML",
     "pdf": "PDF",
-    "docx": "DOCX",
+    "docx": "Word",
+    "xlsx": "Excel",
+    "pptx": "PowerPoint",
+    "odt": "OpenDocument",
+    "ods": "OpenDocument",
+    "odp": "OpenDocument",
+    "rtf": "RTF",
+    "epub": "EPUB",
+    "eml": "E-mail",
 }
 
 

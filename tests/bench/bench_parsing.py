@@ -33,6 +33,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from atelier_desk.domain.documents import DOCUMENTS
 from atelier_desk.knowledge.parsing.languages import registry
 from atelier_desk.knowledge.parsing.parse import ParseError, language_of, parse
 from atelier_desk.knowledge.parsing.parsed import Parsed
@@ -66,7 +67,7 @@ def files_of(root: Path, *extensions: str) -> dict[str, bytes]:
 def read(files: dict[str, bytes]) -> dict[str, Parsed]:
     found = {}
     for path, data in files.items():
-        if language_of(path, data[:8_192]) not in {None, "pdf", "docx"}:
+        if language_of(path, data[:8_192]) not in {None, *DOCUMENTS}:
             try:
                 found[path] = parse(path, data)
             except ParseError:

@@ -39,7 +39,7 @@ from tests.support.runs import agent
 CODE = Path(__file__).parents[2] / "app" / "atelier_desk"
 FOLDERS = ("knowledge", "llm", "media", "policy", "tools", "workspace")
 GOALS = {
-    "Which function says whether bytes are those of a PDF?": ("tools/files/pdf.py", "def is_pdf"),
+    "Which function says whether bytes are those of a PDF?": ("domain/documents.py", "def is_pdf"),
     "Where are the tokens of a text estimated?": ("llm/tokens.py", "def estimate("),
     "Where is the text in a picture recognised by Tesseract?": ("media/reading.py", "def _tesseract"),
     "How is it decided which entries gitignore leaves out of a walk through folders?": ("workspace/walk.py", "def _left_out"),

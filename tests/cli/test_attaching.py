@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from atelier_desk.domain.documents import COMPOUND
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.cli.conftest import Cli
+from tests.support.documents import sheets
 from tests.support.pictures import png
 
 
@@ -95,3 +97,14 @@ def test_a_damaged_attachment_is_named_by_the_check_up_and_by_backups(cli: Cli, 
     assert found == {"plan.txt": (workflow, False), "gone.txt": (workflow, True)}
     verified = cli("backup", "verify", "b.zip")
     assert (verified.status, damaged in verified.err) == (1, True)
+
+
+def test_a_document_goes_as_text_and_with_one_that_is_refused_nothing_is_sent(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "sales.xlsx").write_bytes(sheets())
+    (tmp_path / "locked.docx").write_bytes(COMPOUND + "EncryptedPackage".encode("utf-16-le"))
+    model = ScriptedModel(["ok"])
+    assert cli("run", "Sum up", "--attach", "sales.xlsx", steps=model).status == 0
+    assert "## Sheet: Ventes\n\n| Mois | Total |" in model.requests[0].messages[-1].content
+    refused = cli("run", "Sum up", "--attach", "sales.xlsx", "--attach", "locked.docx", steps=model)
+    assert (refused.status, len(model.requests)) == (2, 1)
+    assert "locked.docx has a password or copy protection. Save it without one" in refused.err

@@ -117,6 +117,19 @@ def test_workflows_are_moved(cli: Cli, tmp_path: Path) -> None:
     assert exported.json["format"] == "atelier-workflow"
     (tmp_path / "w.json").write_text(exported.out, "utf-8")
     assert cli("workflows", "export", workflow, "--format", "md").out.startswith("# Tell me about herons")
+    assert "<h1>Tell me about herons" in cli("workflows", "export", workflow, "--format", "html").out
+    for name, begins in (("a.docx", b"PK"), ("a.html", b"<!DOCTYPE"), ("a.md", b"# Tell"), ("a.json", b"{")):
+        assert cli("workflows", "export", workflow, "--output", name).status == 0
+        assert (tmp_path / name).read_bytes().startswith(begins)
+    for options, says in (
+        (("--output", "a.docx"), "exists already"),
+        (("--format", "docx"), "name a file with --output"),
+        (("--output", "a.pdf"), "in the window only. Use docx, html or md"),
+        (("--output", "a.exe"), "allowed: docx, html, md"),
+        (("--output", "missing/a.md"), "cannot be written"),
+    ):
+        refused = cli("workflows", "export", workflow, *options)
+        assert (refused.status, says in refused.err) == (2, True)
     renamed = cli("workflows", "import", "w.json", "--json").json
     assert renamed["action"] == "renamed"
     assert cli("workflows", "import", "w.json", "--on-conflict", "skip", "--json").json["workflow"]["id"] == workflow

@@ -73,7 +73,7 @@ def test_an_unknown_command_is_answered_with_those_there_are(argv: list[str]) ->
         ["workflows"],
         ["workflows", "show"],
         ["workflows", "fork", "x"],
-        ["workflows", "export", "x", "--format", "pdf"],
+        ["workflows", "export", "x", "--format", "exe"],
         ["workflows", "list", "--limit", "0"],
         ["providers", "add", "x", "--kind", "azure"],
         ["--lang", "de", "models", "list"],

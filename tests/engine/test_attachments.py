@@ -19,7 +19,9 @@ from atelier_desk.engine.pictures import picture_of
 from atelier_desk.engine.run.reducer.state import with_files
 from atelier_desk.engine.runs.attaching import excerpts
 from atelier_desk.engine.runs.messages import check_message
+from tests.support.documents import ALL, sheets
 from tests.support.pictures import broken_inside, gif_header, jpeg_header, picture, png, webp_header
+from tests.workspace.documents.test_readers import SAID
 
 
 @pytest.mark.parametrize(
@@ -113,7 +115,7 @@ def test_a_text_file_keeps_its_name_and_a_binary_one_is_refused(tmp_path: Path) 
     found = attachments.read(tmp_path / "notes.log")
     assert (found.name, found.text) == ("notes.log", "one\x1b[31m red\x1b[0m\n")
     (tmp_path / "a.zip").write_bytes(b"PK\x03\x04\x00\x00")
-    with pytest.raises(UsageError, match=r"a\.zip is neither text nor a PDF nor a picture"):
+    with pytest.raises(UsageError, match=r"a\.zip cannot be attached: it is no text, no picture"):
         attachments.read(tmp_path / "a.zip")
     with pytest.raises(UsageError, match="cannot be read"):
         attachments.read(tmp_path / "missing")
@@ -218,5 +220,36 @@ def test_excerpts_are_beginnings_that_fit_together_and_short_texts_are_whole(tex
 
 def test_broken_files_never_end_in_anything_but_an_error_for_people(tmp_path: Path) -> None:
     (tmp_path / "a.pdf").write_bytes(b"%PDF-1.7\nnothing of the kind")
-    with pytest.raises(AtelierError, match=r"a\.pdf is a PDF that is broken"):
+    with pytest.raises(AtelierError, match=r"a\.pdf is broken"):
         attachments.read(tmp_path / "a.pdf")
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_document_goes_as_its_text_and_is_kept_whole(tmp_path: Path, name: str) -> None:
+    data = ALL[name]()
+    (tmp_path / name).write_bytes(data)
+    found = attachments.read(tmp_path / name)
+    assert (found.text, found.data, found.media_type) == (SAID[name], data, "text/plain")
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "says"),
+    [
+        ("a.xlsx", b"\xd0\xcf\x11\xe0" + "EncryptedPackage".encode("utf-16-le"), "has a password"),
+        ("a.ppt", b"\xd0\xcf\x11\xe0", r"older format that is not read\. Save it as \.pptx"),
+        ("a.docx", b"PK\x03\x04", "is broken"),
+    ],
+)
+def test_a_document_that_is_not_read_is_refused_with_what_to_do(tmp_path: Path, name: str, data: bytes, says: str) -> None:
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(UsageError, match=says):
+        attachments.read(tmp_path / name)
+
+
+def test_of_a_document_longer_than_is_read_the_beginning_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attachments, "PDF_CHARACTERS", 300)
+    (tmp_path / "a.xlsx").write_bytes(sheets(1_000))
+    text = attachments.read(tmp_path / "a.xlsx").text
+    assert text is not None
+    assert "only its beginning was read" in text
+    assert len(text) < 450

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,6 +17,25 @@ from atelier_desk.i18n import N_
 def path_of(out: Output, name: str) -> Path:
     """The path, absolute, from the folder the command was typed in."""
     return Path(out.cwd).joinpath(Path(name).expanduser())
+
+
+async def write_new(path: Path, data: bytes) -> None:
+    """Write a file that is not there yet.
+
+    Raises:
+        UsageError: there is one of this name, or it cannot be written.
+    """
+    try:
+        await asyncio.to_thread(_create, path, data)
+    except FileExistsError:
+        raise UsageError(N_("{path} exists already. Choose another name, or delete it first."), path=path) from None
+    except OSError as error:
+        raise UsageError(N_("{path} cannot be written: {reason}"), path=path, reason=error.strerror or error) from None
+
+
+def _create(path: Path, data: bytes) -> int:
+    with path.open("xb") as file:
+        return file.write(data)
 
 
 async def read_text(out: Output, name: str, most: int = limits.IMPORT_FILE) -> str:

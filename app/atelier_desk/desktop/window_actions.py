@@ -63,7 +63,7 @@ class WindowActions(WindowParts):
     def _refresh_actions(self) -> None:
         """Only what can be done now can be chosen."""
         there = bool(self.chat.workflow_id)
-        for name in ("rename", "title", "pin", "move", "archive", "duplicate", "export", "delete"):
+        for name in ("rename", "title", "pin", "move", "archive", "duplicate", "export", "print", "delete"):
             self.actions_[f"{name}-workflow"].setEnabled(there)
         self.actions_["find"].setEnabled(there)
         self.actions_["stop-run"].setEnabled(not self.chat.composer.stop.isHidden())
@@ -105,9 +105,20 @@ class WindowActions(WindowParts):
     def duplicate_workflow(self) -> None:
         self._with_current(self.sidebar.deeds.duplicate)
 
-    @action("export-workflow", N_("Export workflow…"), group="workflow", shortcut="Ctrl+E", icon="download", keywords="json markdown")
+    @action(
+        "export-workflow",
+        N_("Export workflow…"),
+        group="workflow",
+        shortcut="Ctrl+E",
+        icon="download",
+        keywords="json markdown word pdf html docx",
+    )
     def export_workflow(self) -> None:
         self._with_current(lambda key: self.sidebar.deeds.export([key]))
+
+    @action("print-workflow", N_("Print workflow…"), group="workflow", icon="printer")
+    def print_workflow(self) -> None:
+        self._with_current(lambda key: self.sidebar.deeds.print_(key))
 
     @action("title-workflow", N_("Suggest a title"), group="workflow", icon="sparkles", keywords="name rename")
     def title_workflow(self) -> None:

@@ -86,6 +86,7 @@ class FailureCode(StrEnum):
     NOT_RUNNING = "not_running"
     NOT_STARTED = "not_started"
     NOT_UNIQUE = "not_unique"
+    OLD_FORMAT = "old_format"
     OTHER_DISK = "other_disk"
     OUTSIDE = "outside"
     OVER_LIMIT = "over_limit"

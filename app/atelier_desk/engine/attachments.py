@@ -1,4 +1,4 @@
-"""What a person attaches, read from where it is: pictures as pictures, PDF and text as text, a folder as its files' list and texts.
+"""What a person attaches, read from where it is: pictures as pictures, documents and text as text, a folder as its files' list and texts.
 
 What a person attaches is their own act: it taints nothing, wherever the file lies, just as what they write themselves does not. Taint is
 for what agents read by tools.
@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atelier_desk.domain import limits
+from atelier_desk.domain.documents import PDF, not_read
+from atelier_desk.domain.documents import kind_of as kind_of_document
 from atelier_desk.domain.encodings import marked
 from atelier_desk.domain.errors import LimitError, UsageError
 from atelier_desk.domain.pictures import JPEG, PNG
@@ -24,14 +26,15 @@ from atelier_desk.figures import number
 from atelier_desk.i18n import N_
 from atelier_desk.media.heads import kind_of
 from atelier_desk.media.prepare import UnfitPicture, prepared
-from atelier_desk.support.worker.errors import Ended, Failed
-from atelier_desk.tools.files.pdf import WORD_MODULE, extracted, is_pdf, shown_pages
-from atelier_desk.workspace.documents import is_mail, is_word, mail_text
+from atelier_desk.tools.files.documents import extracted, shown_pages, text_of
 
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff")
 _ENDINGS = {JPEG: (".jpg", ".jpeg"), PNG: (".png",)}
 """Of pictures that were converted: their name follows."""
-_NOT_TAKEN = N_("{name} is neither text nor a PDF nor a picture (PNG, JPEG, GIF, WebP, BMP, TIFF) and cannot be attached.")
+_NOT_TAKEN = N_(
+    "{name} cannot be attached: it is no text, no picture (PNG, JPEG, GIF, WebP, BMP, TIFF) and no document "
+    "(PDF, Word, Excel, PowerPoint, OpenDocument, RTF, EPUB, e-mail)."
+)
 _HEAD = 32
 """Bytes at a file's beginning by which a picture is known."""
 PDF_PAGES = 500
@@ -69,7 +72,7 @@ def read(path: Path, granted: tuple[str, ...] = ()) -> Prepared:
         granted: the folders agents may use; for what lies in one, ``Prepared.path`` says where.
 
     Raises:
-        UsageError: it cannot be read, is damaged, or is neither a picture nor text nor a PDF.
+        UsageError: it cannot be read, is damaged, or is neither a picture nor text nor a document.
         LimitError: it is larger than any such file may be.
     """
     shown = shown_name(path.name or str(path))
@@ -101,12 +104,8 @@ def of_bytes(name: str, content: bytes, *, source: str = "file", path: str = "")
     picture = picture_of(shown, content)
     if picture is not None:
         return _picture(shown, content, picture, source, path)
-    if is_pdf(content):
-        return _pdf(shown, content, source, path)
-    if is_word(shown, content):
-        return _word(shown, content, source, path)
-    if is_mail(shown):
-        return Prepared(shown, "text/plain", content, source, path, text=mended(mail_text(content)))
+    if kind := kind_of_document(shown, content[:1_024]):
+        return _document(kind, shown, content, source, path)
     if shown.lower().endswith(_PICTURES):
         # Its text would be sent without a word, and the person waits for what the model sees.
         raise UsageError(N_("{name} is called a picture, and is none that can be opened (PNG, JPEG, GIF, WebP, BMP, TIFF)."), name=shown)
@@ -181,39 +180,18 @@ def _picture(name: str, content: bytes, picture: Picture, source: str, path: str
     return Prepared(name, ready.media_type, ready.data, source, path, ready.width, ready.height)
 
 
-def _pdf(name: str, content: bytes, source: str, path: str) -> Prepared:
-    try:
-        found = extracted(content, 1, PDF_PAGES, PDF_CHARACTERS)
-    except (Ended, Failed) as error:
-        match error.code:
-            case "encrypted":
-                say = N_("{name} is a PDF with a password. Attach a version without one.")
-            case "timeout":
-                say = N_("{name} is a PDF whose text cannot be read in time. Attach fewer pages.")
-            case _:
-                say = N_("{name} is a PDF that is broken: its text cannot be read.")
-        raise UsageError(say, name=name) from error
+def _document(kind: str, name: str, content: bytes, source: str, path: str) -> Prepared:
+    found = extracted(UsageError, kind, name, content, 1, PDF_PAGES, PDF_CHARACTERS)
+    if kind != PDF:
+        return Prepared(name, "text/plain", content, source, path, text=mended(text_of(found)))
     texts = [str(each) for each in found["pages"]]
     if not any(texts) and not found.get("fields"):
-        raise UsageError(N_("{name} is a PDF without text, as of a scan. Attach its pages as pictures."), name=name)
+        raise not_read(UsageError, "no_text", name)
     total = int(found["total"])
     shown = shown_pages(found)
     if len(texts) < total:
         shown.append(f"[Pages {len(texts) + 1} to {total} were not read.]")
     return Prepared(name, "application/pdf", content, source, path, pages=total, text=mended("\n\n".join(shown)))
-
-
-def _word(name: str, content: bytes, source: str, path: str) -> Prepared:
-    try:
-        found = extracted(content, 1, 1, PDF_CHARACTERS, module=WORD_MODULE)
-    except (Ended, Failed) as error:
-        if error.code == "timeout":
-            raise UsageError(N_("{name} is a Word document whose text cannot be read in time."), name=name) from None
-        raise UsageError(N_("{name} is a Word document that is broken: its text cannot be read."), name=name) from error
-    text = str(found["pages"][0])
-    if found["cut"]:
-        text += f"\n[{found['cut']} more characters were not read.]"
-    return Prepared(name, "text/plain", content, source, path, text=mended(text))
 
 
 def _folder(path: Path, name: str, inside: str) -> Prepared:

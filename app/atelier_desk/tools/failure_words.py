@@ -55,6 +55,7 @@ _BY_CODE: dict[str, str] = {
     FailureCode.NO_OCR: N_("Text in pictures cannot be read here. To install OCR: make run EXTRAS=ocr (on a Mac: macOS 15 or later)."),
     FailureCode.NO_SPACE: N_("The disk is full: nothing was written."),
     FailureCode.NO_TEXT: N_("The file has no text that can be read."),
+    FailureCode.OLD_FORMAT: N_("The file is in an older format that is not read."),
     FailureCode.NO_WORKSPACE: N_("The agent has no folder to work in, or the folder is not there any more."),
     FailureCode.NOT_A_PAGE: N_("This is no page with a text."),
     FailureCode.NOT_A_FILE: N_("This is no file."),

@@ -11,13 +11,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from atelier_desk.domain.clock import Clock, SystemClock
+from atelier_desk.domain.documents import PDF, READER, kind_of, not_read
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.settings import WebSettings
 from atelier_desk.support.worker.errors import Ended, Failed
-from atelier_desk.support.worker.parent import ask_once
+from atelier_desk.support.worker.parent import LIMIT_S, ask_once
 from atelier_desk.threads import in_tool_thread
 from atelier_desk.web.browser.installed import KNOWN, SUPPORTED, Installed, find
 from atelier_desk.web.cache import FRESH_S, Kept, PageCache, good_for
@@ -31,8 +32,10 @@ if TYPE_CHECKING:
     from atelier_desk.web.manners import Pace, Robots
 
 PAGE = 5 * 1024 * 1024
-"""Bytes of a page that are read; a PDF is read whole or not at all."""
-PDF = 20 * 1024 * 1024
+"""Bytes of a page that are read; a document is read whole or not at all."""
+DOCUMENT = 20 * 1024 * 1024
+_DOCUMENTS = ("application/pdf", "application/vnd.openxmlformats", "application/vnd.oasis.opendocument", "application/vnd.ms-",
+              "application/epub", "application/rtf")  # fmt: skip
 PDF_PAGES = 50
 _TEXTS = ("text/", "application/json", "application/xml", "application/xhtml+xml", "application/rss+xml", "application/atom+xml",
           "application/ld+json", "application/javascript", "application/yaml", "application/x-ndjson")  # fmt: skip
@@ -46,7 +49,8 @@ class Page:
     """A page as it was read.
 
     Attributes:
-        form: ``article`` for its main text, ``page`` for the whole of it, ``text`` for what is no HTML, ``pdf``.
+        form: ``article`` for its main text, ``page`` for the whole of it, ``text`` for what is no HTML, ``pdf``,
+            ``docx`` … for a document.
         total: characters there were before ``markdown`` was cut.
         links: ``{"url", "text"}`` of each.
         scripts: it is made by programs in the page, so that there is little or nothing to read without a browser.
@@ -290,7 +294,7 @@ def _made(found: Kept, *, kept: bool = False) -> Page:
 
 
 def _most(kind: str) -> int:
-    return PDF if kind == "application/pdf" else PAGE
+    return DOCUMENT if kind.startswith(_DOCUMENTS) else PAGE
 
 
 def _reason(status: int) -> str:
@@ -314,8 +318,9 @@ async def _read(answer: Answer) -> dict[str, Any]:
     if answer.status != 200:
         raise ToolError("{host} answers {status} for this page.", code="http_status", host=host, status=_reason(answer.status))
     kind = answer.media_type
-    if answer.body.startswith(b"%PDF-"):
-        return await _pdf(answer)
+    name = unquote(urlsplit(answer.address.url).path.rpartition("/")[2])
+    if document := kind_of(name, answer.body[:1_024]):
+        return await _document(answer, name, document)
     plain = kind in ("", "application/octet-stream")
     if (not plain and not kind.startswith(_TEXTS) and not kind.endswith(("+json", "+xml"))) or _is_binary(answer):
         raise ToolError(
@@ -345,17 +350,23 @@ def _is_binary(answer: Answer) -> bool:
     return b"\0" in answer.body[:1024] and not wide
 
 
-async def _pdf(answer: Answer) -> dict[str, Any]:
+async def _document(answer: Answer, name: str, kind: str) -> dict[str, Any]:
     if answer.cut:
         raise ToolError(
-            "The PDF of {host} is larger than {most} MB: it is not read.", code="too_large", host=answer.address.host, most=PDF >> 20
+            "The document of {host} is larger than {most} MB: it is not read.",
+            code="too_large",
+            host=answer.address.host,
+            most=DOCUMENT >> 20,
         )
-    texts: list[str] = []
-    with suppress(Ended, Failed):
-        found = (await ask_once("atelier_desk.workspace.pdf_text", (1, PDF_PAGES, 400_000), answer.body)).value
-        texts = found["pages"]
+    try:
+        found = (await ask_once(READER, (kind, 1, PDF_PAGES, 400_000), answer.body)).value
+    except (Ended, Failed) as error:
+        values = error.params if isinstance(error, Failed) else {"seconds": int(LIMIT_S)}
+        raise not_read(ToolError, error.code, name or answer.address.host, **values) from error
+    texts, total = found["pages"], found["total"]
     if not any(texts):
-        raise ToolError("The PDF of {host} has no text that can be read.", code="no_text", host=answer.address.host)
-    markdown = "\n\n".join(f"--- Page {number} of {found['total']} ---\n{text}" for number, text in enumerate(texts, 1))
-    name = urlsplit(answer.address.url).path.rpartition("/")[2]
-    return {"form": "pdf", "title": name, "markdown": markdown, "total": len(markdown), "links": [], "cut": len(texts) < found["total"]}
+        raise ToolError("The document of {host} has no text that can be read.", code="no_text", host=answer.address.host)
+    pages = [f"--- Page {number} of {total} ---\n{text}" if kind == PDF else text for number, text in enumerate(texts, 1)]
+    markdown = "\n\n".join(pages)
+    cut = len(texts) < total or bool(found["cut"])
+    return {"form": kind, "title": name, "markdown": markdown, "total": len(markdown), "links": [], "cut": cut}

@@ -16,10 +16,12 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.chat.panel import ChatPanel
 from atelier_desk.desktop.chat.preview import Preview
 from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.documents import COMPOUND
 from atelier_desk.domain.limits import ATTACHED_FILE
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.engine.conftest import Opener, open_atelier
+from tests.support.documents import word
 from tests.support.fake_bridge import FakeBridge
 from tests.support.lists import titles
 from tests.support.pictures import png
@@ -72,7 +74,7 @@ class Room:
 
     async def attached(self, *names: str) -> None:
         row = self.panel.composer.attachments
-        await self.until(lambda: [item.name for item in row.items] == list(names) and not row.reading, f"{names} are there")
+        await self.until(lambda: [item.name for item in row.items] == list(names) and not row.unready, f"{names} are there")
 
     @property
     def note(self) -> str:
@@ -99,11 +101,14 @@ async def test_files_are_dropped_kept_in_the_draft_sent_and_opened_large(qtbot: 
         room = Room(qtbot, atelier)
         await room.open(workflow.id)
         room.drop(tmp_path / "dot.png", tmp_path / "notes.txt", tmp_path / "a.zip", tmp_path / "gone.txt")
+        row = room.panel.composer.attachments
+        await room.until(lambda: sum(bool(item.problem) for item in row.items) == 2 and len(row.ready) == 2, "two are refused")
+        for chip in row.chips[2:]:
+            assert "a.zip cannot be attached" in chip.toolTip() or "gone.txt cannot be read" in chip.toolTip()
+            assert chip.toolTip() in room.note
+            qtbot.mouseClick(chip.remove, Qt.MouseButton.LeftButton)
         await room.attached("dot.png", "notes.txt")
-        await room.until(lambda: len(room.bridge.errors) == 2, "two are refused")
-        assert any("a.zip is neither text" in error for error in room.bridge.errors)
-        assert any("gone.txt cannot be read" in error for error in room.bridge.errors)
-        assert room.bridge.errors[-1].count("\n") == 1, "the last message says both: it takes the place of the first"
+        assert "attached, then" not in room.note
         room.drop(tmp_path / "dot.png")
         await room.until(lambda: any("dot.png is already attached" in error for error in room.bridge.errors))
         await room.attached("dot.png", "notes.txt")
@@ -136,6 +141,35 @@ async def test_files_are_dropped_kept_in_the_draft_sent_and_opened_large(qtbot: 
         shown = await again.until(lambda: again.panel.window().findChildren(Preview), "the picture is shown")
         assert shown[0].findChild(QLabel, "preview-picture").pixmap().width() == 40
         await again.bridge.jobs.settled()
+
+
+async def test_with_a_document_that_is_refused_nothing_is_sent_until_it_is_taken_away(
+    qtbot: QtBot, open_atelier: Opener, tmp_path: Path
+) -> None:
+    (tmp_path / "letter.docx").write_bytes(word("A letter of Ada"))
+    (tmp_path / "locked.xlsx").write_bytes(COMPOUND + "EncryptedPackage".encode("utf-16-le"))
+    model = ScriptedModel(["I see."])
+    async with open_atelier(model) as atelier:
+        workflow = await atelier.workflows.create()
+        room = Room(qtbot, atelier)
+        await room.open(workflow.id)
+        composer = room.panel.composer
+        room.drop(tmp_path / "letter.docx", tmp_path / "locked.xlsx")
+        await room.until(lambda: any(item.problem for item in composer.attachments.items) and len(composer.attachments.ready) == 1)
+        refused = composer.attachments.chips[1]
+        assert "locked.xlsx has a password" in refused.accessibleName()
+        assert room.note.startswith("locked.xlsx has a password")
+        composer.field.setPlainText("Look")
+        assert not composer.send.isEnabled()
+        qtbot.keyClick(composer.field, Qt.Key.Key_Return)
+        await room.bridge.jobs.settled()
+        assert (composer.field.toPlainText(), len(composer.attachments.items), model.requests) == ("Look", 2, [])
+        qtbot.keyClick(refused, Qt.Key.Key_Delete)
+        assert (composer.send.isEnabled(), room.note) == (True, "")
+        qtbot.keyClick(composer.field, Qt.Key.Key_Return)
+        await room.until(lambda: "I see." in [entry.content for entry in room.panel.view.entries], "an answer")
+        assert "A letter of Ada, voir [ici](https://a.example/)" in model.requests[0].messages[-1].content
+        await room.bridge.jobs.settled()
 
 
 async def test_a_picture_in_ones_own_message_has_the_menu_of_a_picture(qtbot: QtBot, engine: Atelier, tmp_path: Path) -> None:
@@ -235,17 +269,20 @@ async def test_pictures_and_long_texts_of_the_clipboard_go_along(qtbot: QtBot, e
         else:
             mime.setImageData(content)
         room.panel.composer.field.insertFromMimeData(mime)
-        await room.until(lambda: not room.panel.composer.attachments.reading)
+        await room.until(lambda: not room.panel.composer.attachments.unready)
     await room.attached("Picture.jpg", "Pasted text.txt")
     assert room.panel.composer.field.toPlainText() == ""
     mime = QMimeData()
     mime.setText("x" * (ATTACHED_FILE + 1))
     room.panel.composer.field.insertFromMimeData(mime)
-    await room.until(lambda: any("too large to attach" in error for error in room.bridge.errors), "it is refused")
+    await room.until(lambda: "too large to attach" in room.note, "it is refused")
+    room.panel.composer.attachments.chips[-1].removed.emit()
     await room.attached("Picture.jpg", "Pasted text.txt")
     room.panel.composer.files_given.emit([f"/nowhere/{number}" for number in range(30)])
     await room.until(lambda: any("at most 20 attachments" in error for error in room.bridge.errors))
-    await room.attached("Picture.jpg", "Pasted text.txt")
+    row = room.panel.composer.attachments
+    await room.until(lambda: sum(bool(item.problem) for item in row.items) == 18)
+    assert [item.name for item in row.items][:2] == ["Picture.jpg", "Pasted text.txt"]
     await room.bridge.jobs.settled()
 
 

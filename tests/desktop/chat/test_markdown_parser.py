@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from atelier_desk.desktop.chat.markdown.parser import Block, MarkdownStream, markdown, parse
 from atelier_desk.desktop.chat.markdown.plain import excerpt_line, one_line
+from atelier_desk.markdown.parser import Block, MarkdownStream, markdown, parse
 
 PIECES = st.sampled_from(
     [

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from atelier_desk.desktop.chat.markdown.math import body_of, looks_like_math
-from atelier_desk.desktop.chat.markdown.parser import parse
 from atelier_desk.desktop.chat.markdown.plain import plain_text, spoken_text
+from atelier_desk.markdown.math import body_of, looks_like_math
+from atelier_desk.markdown.parser import parse
 
 
 def formulas(text: str) -> list[str]:

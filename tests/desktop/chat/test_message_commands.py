@@ -62,11 +62,23 @@ def names(menu: QMenu) -> list[str]:
 async def test_the_menu_offers_what_fits_the_message(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(desk.panel.commands, "_spoken", False)
     menu = menu_of(desk, 1)
-    wanted = ["copy", "copy-markdown", "quote", "read-aloud", "regenerate", "regenerate-with", "branch", "pin", "delete-branch"]
+    wanted = [
+        "copy",
+        "copy-text",
+        "quote",
+        "read-aloud",
+        "export",
+        "print",
+        "regenerate",
+        "regenerate-with",
+        "branch",
+        "pin",
+        "delete-branch",
+    ]
     assert names(menu) == wanted
     assert menu.activeAction() is menu.actions()[0], "the keyboard goes on in it"
     menu.close()
-    assert names(menu_of(desk, 0)) == ["copy", "copy-markdown", "quote", "read-aloud", "edit", "branch", "pin", "delete-branch"]
+    assert names(menu_of(desk, 0)) == ["copy", "copy-text", "quote", "read-aloud", "edit", "branch", "pin", "delete-branch"]
 
 
 async def test_the_row_has_the_same_menu(qtbot: QtBot, desk: Desk) -> None:
@@ -76,14 +88,21 @@ async def test_the_row_has_the_same_menu(qtbot: QtBot, desk: Desk) -> None:
     qtbot.mouseClick(more, Qt.MouseButton.LeftButton)
     menu = widget(desk, 1).findChild(QMenu, "message-menu")
     assert menu is not None
-    assert "copy-markdown" in names(menu)
+    assert "copy-text" in names(menu)
 
 
-async def test_copy_as_text_and_as_markdown_and_quote(desk: Desk) -> None:
-    choose(menu_of(desk, 1), "copy")
+async def test_copy_with_its_form_and_as_plain_text_and_quote(qtbot: QtBot, desk: Desk) -> None:
+    choose(menu_of(desk, 1), "copy-text")
     assert QGuiApplication.clipboard().text() == "It is bold.\n\n- one\n- link"
-    choose(menu_of(desk, 1), "copy-markdown")
-    assert QGuiApplication.clipboard().text() == ANSWER
+    assert not QGuiApplication.clipboard().mimeData().hasHtml()
+    button = widget(desk, 1).findChild(QToolButton, "copy-message")
+    for copy in (lambda: choose(menu_of(desk, 1), "copy"), lambda: qtbot.mouseClick(button, Qt.MouseButton.LeftButton)):
+        QGuiApplication.clipboard().clear()
+        copy()
+        data = QGuiApplication.clipboard().mimeData()
+        assert data.text() == ANSWER
+        assert "<strong>bold</strong>" in data.html()
+        assert bytes(data.data("text/markdown").data()).decode() == ANSWER
     desk.panel.composer.set_draft("")
     choose(menu_of(desk, 1), "quote")
     assert desk.panel.composer.field.toPlainText().startswith("> It is **bold**.")
@@ -148,7 +167,7 @@ async def test_every_command_is_an_action_of_the_palette(qtbot: QtBot, desk: Des
     qtbot.addWidget(window)
     registry = ActionRegistry(window)
     desk.panel.commands.register(registry)
-    registry["message-copy-markdown"].trigger()
+    registry["message-copy"].trigger()
     assert QGuiApplication.clipboard().text() == ANSWER, "the newest answer"
     widget(desk, 0).setFocus()
     registry["message-edit"].trigger()
@@ -165,7 +184,7 @@ async def test_what_a_sub_agent_said_is_only_copied_quoted_and_read(desk: Desk, 
     desk.panel.host.versions = False
     menu = QMenu(desk.panel)
     desk.panel.commands.fill(menu, desk.panel.view.entries[1], desk.panel.host)
-    assert names(menu) == ["copy", "copy-markdown", "quote", "read-aloud"]
+    assert names(menu) == ["copy", "copy-text", "quote", "read-aloud", "export", "print"]
 
 
 async def test_without_a_voice_it_says_why_it_cannot_read(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QFileDialog, QPushButton, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.panes.reports_pane import ReportsPane
@@ -80,13 +81,21 @@ async def test_delete_can_be_undone(pane: ReportsPane, atelier: FakeAtelier, qtb
     assert atelier.calls("reports.write") == [(("w", "first", "the old text"), {})]
 
 
-async def test_export_writes_the_file_or_says_why_not(pane: ReportsPane, tmp_path: Path) -> None:
+async def test_a_report_is_exported_by_the_ending_and_copied_with_its_form(pane: ReportsPane, qtbot: QtBot, tmp_path: Path) -> None:
     pane.open("first")
     await settle()
-    pane.export_to(tmp_path / "out.md")
+    for name in ("out.md", "out.docx"):
+        pane.findChild(QToolButton, "report-export").click()
+        (dialog,) = (each for each in pane.window().findChildren(QFileDialog) if each.isVisible())
+        assert Path(dialog.selectedFiles()[0]).name == "first.docx"
+        dialog.fileSelected.emit(str(tmp_path / name))
+        dialog.close()
+        dialog.deleteLater()
+        await settle()
+        qtbot.waitUntil(lambda name=name: (tmp_path / name).is_file())
     assert (tmp_path / "out.md").read_text(encoding="utf-8") == "# first\n\nText with <b>tags</b>."
-    pane.export_to(tmp_path / "missing" / "out.md")
-    assert pane.window().findChildren(QWidget, "toast")[-1].accessibleName().startswith("The file could not be written")
+    pane.findChild(QToolButton, "report-copy").click()
+    assert "<h1>first</h1>" in QGuiApplication.clipboard().mimeData().html()
 
 
 async def test_a_report_that_changed_outside_is_shown_with_a_warning_and_can_be_kept(pane: ReportsPane, atelier: FakeAtelier) -> None:

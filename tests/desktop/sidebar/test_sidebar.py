@@ -182,11 +182,14 @@ async def test_pin_and_duplicate(column: Column) -> None:
     assert chosen == ["z"]
 
 
-@pytest.mark.parametrize(("name", "kind"), [("x.json", "json"), ("x.md", "md")])
-async def test_export_by_ending(column: Column, tmp_path: Path, name: str, kind: str) -> None:
-    await column.sidebar.deeds.export_to("a", tmp_path / name)
+@pytest.mark.parametrize(
+    ("name", "kind", "begins"),
+    [("x.json", "json", b"{}"), ("x.md", "md", b"{}"), ("x.HTML", "md", b"<!DOCTYPE"), ("x.docx", "md", b"PK"), ("x.pdf", "md", b"%PDF-")],
+)
+async def test_export_by_ending(column: Column, tmp_path: Path, name: str, kind: str, begins: bytes) -> None:
+    await column.sidebar.deeds.export_to("a", tmp_path / name, "A title")
     assert column.engine.calls("workflows.export") == [(("a", kind), {})]
-    assert (tmp_path / name).read_text() == "{}"
+    assert (tmp_path / name).read_bytes().startswith(begins)
 
 
 async def test_copies_tell_which_reports_were_changed(column: Column, tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ from PySide6.QtGui import QAction, QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QMenu, QTextBrowser
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.chat.markdown.parser import parse
 from atelier_desk.desktop.chat.transcript.blocks import ProseBlock
 from atelier_desk.desktop.questions.markdown_view import MarkdownView
+from atelier_desk.markdown.parser import parse
 
 
 @pytest.fixture

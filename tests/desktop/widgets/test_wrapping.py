@@ -11,12 +11,12 @@ from PySide6.QtWidgets import QPlainTextEdit, QTextEdit
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.compose.field import MessageField
-from atelier_desk.desktop.chat.markdown.parser import parse
 from atelier_desk.desktop.chat.transcript.blocks import ProseBlock
 from atelier_desk.desktop.questions.answer_field import AnswerField
 from atelier_desk.desktop.questions.arguments_view import ArgumentsView
 from atelier_desk.desktop.questions.markdown_view import MarkdownView
 from atelier_desk.desktop.widgets.wrapping import TextField
+from atelier_desk.markdown.parser import parse
 
 Shown = QPlainTextEdit | QTextEdit
 

@@ -40,6 +40,8 @@ WORDS = [
         ("a.bin", b"%PDF-1.7", "pdf"),
         ("a.docx", b"PK\3\4", "docx"),
         ("a.docx", b"no", None),
+        ("a.xls", b"\xd0\xcf\x11\xe0", "ole"),
+        ("a.eml", b"From: a", "eml"),
         ("a\\b.go", b"", "go"),
         ("notes.md", b"# A", "markdown"),
         ("a.ipynb", b"{}", "notebook"),

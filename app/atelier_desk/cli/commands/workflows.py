@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 from argparse import Namespace
+from pathlib import Path
 from typing import Any
 
 from atelier_desk.cli.agent_options import chosen_model, grant
-from atelier_desk.cli.files import read_text, workspace
+from atelier_desk.cli.files import path_of, read_text, workspace, write_new
 from atelier_desk.cli.output import Output, first, moment
 from atelier_desk.cli.parser import FAILED, OK
 from atelier_desk.cli.progress import noted_when_slow
 from atelier_desk.cli.result import Note, Result, Table, bytes_left
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import Choices
-from atelier_desk.domain.errors import NotFoundError
+from atelier_desk.domain.errors import NotFoundError, UsageError
 from atelier_desk.domain.text import shorten
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.atelier import Atelier
+from atelier_desk.engine.export.formats import exported
 from atelier_desk.engine.services.common import checks
 from atelier_desk.i18n import N_, _
 from atelier_desk.profile_words import mode_of
@@ -99,8 +102,12 @@ async def stop(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 async def export(atelier: Atelier, arguments: Namespace, out: Output) -> Result | int:
     """Status 1 also when rows of the workflow are damaged: all else is written."""
-    text = await atelier.workflows.export(arguments.id, arguments.format)
-    if arguments.format == "json":
+    format = arguments.format or Path(arguments.output).suffix.lower().lstrip(".") or "json"
+    if format == "docx" and not arguments.output:
+        raise UsageError(N_("A Word document is no text: name a file with --output."))
+    text = await atelier.workflows.export(arguments.id, "json" if format == "json" else "md")
+    data = text.encode("utf-8", "surrogatepass")
+    if format == "json":
         for name in await atelier.workflows.exporting.changed_reports(arguments.id):
             out.note(
                 _(
@@ -117,8 +124,16 @@ async def export(atelier: Atelier, arguments: Namespace, out: Output) -> Result 
     if damaged:
         out.note(_(LEFT_OUT), "warn")
     status = FAILED if damaged else OK
-    if arguments.format == "md":
-        return Result({"format": "md", "content": text}, text, status=status)
+    if format != "json":
+        name = (await atelier.workflows.get(arguments.id)).name
+        data = await asyncio.to_thread(exported, text, name, format)
+    if arguments.output:
+        path = path_of(out, arguments.output)
+        await write_new(path, data)
+        return Result({"format": format, "path": str(path)}, str(path), status=status)
+    if format != "json":
+        text = data.decode("utf-8")
+        return Result({"format": format, "content": text}, text, status=status)
     out.write(text if text.endswith("\n") else text + "\n")
     return status
 

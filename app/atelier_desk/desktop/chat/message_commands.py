@@ -55,6 +55,10 @@ def _said(entry: Entry) -> bool:
     return bool(entry.content) and entry.kind != "notice"
 
 
+def _replied(entry: Entry) -> bool:
+    return _said(entry) and entry.kind != "user" and not entry.live
+
+
 def _kept(entry: Entry) -> bool:
     return _said(entry) and bool(entry.run_id) and not entry.live and not entry.pending
 
@@ -68,10 +72,12 @@ def _answer(entry: Entry) -> bool:
 
 
 COMMANDS = (
-    MessageAction("copy", N_("Copy as text"), N_("Copy message as text"), "copy", "copy_text", _said, own=False),
-    MessageAction("copy-markdown", N_("Copy as Markdown"), N_("Copy message as Markdown"), "file-text", "copy_markdown", _said, own=False),
+    MessageAction("copy", N_("Copy"), N_("Copy message"), "copy", "copy", _said, own=False),
+    MessageAction("copy-text", N_("Copy as plain text"), N_("Copy message as plain text"), "file-text", "copy_text", _said, own=False),
     MessageAction("quote", N_("Quote"), N_("Quote message"), "quote", "", _said, own=False),
     MessageAction("read-aloud", N_("Read aloud"), N_("Read message aloud, or stop"), "volume-2", "read_aloud", _said, own=False),
+    MessageAction("export", N_("Export…"), N_("Export message…"), "download", "export", _replied, own=False),
+    MessageAction("print", N_("Print…"), N_("Print message…"), "printer", "print_", _replied, own=False),
     MessageAction("edit", N_("Edit and resend"), N_("Edit and resend your last message"), "pencil", "edit", _asked),
     MessageAction("regenerate", N_("Regenerate"), N_("Regenerate"), "refresh-cw", "regenerate", _answer),
     MessageAction("regenerate-with", N_("Regenerate with…"), N_("Regenerate with another model"), "cpu", "choose_model", _answer),
@@ -210,13 +216,32 @@ class MessageCommands(QObject):
         return next((entry for entry in reversed(answers) if entry.kind == "assistant"), answers[-1] if answers else None)
 
     # -- what they do -----------------------------------------------------------------------------------------------------------
+    def copy(self, entry: Entry, selected: str = "") -> None:
+        """With its form and tables for text processors, as Markdown for the others."""
+        self._host.copy(selected or entry.content, formatted=not selected and entry.kind != "user")
+
     def copy_text(self, entry: Entry, selected: str = "") -> None:
         from atelier_desk.desktop.chat.markdown.plain import plain_text
 
         self._host.copy(selected or (entry.content if entry.kind == "user" else plain_text(entry.content)))
 
-    def copy_markdown(self, entry: Entry) -> None:
-        self._host.copy(entry.content)
+    def export(self, entry: Entry) -> None:
+        from atelier_desk.desktop.exporting import ask_export
+        from atelier_desk.desktop.panes.base import toasts_of
+
+        async def text() -> str:
+            return entry.content
+
+        ask_export(self._view, self._bridge.jobs, toasts_of(self._view), self._title(entry), text)
+
+    def print_(self, entry: Entry) -> None:
+        from atelier_desk.desktop.exporting import ask_print
+
+        ask_print(self._view.window(), self._title(entry), entry.content)
+
+    def _title(self, entry: Entry) -> str:
+        workflow = self._pages.workflow
+        return workflow.name if workflow is not None else brief(entry.content)
 
     def read_aloud(self, entry: Entry, selected: str = "") -> None:
         """Read it, or stop when it is being read; where nothing can, say so."""

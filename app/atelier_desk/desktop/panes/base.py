@@ -28,15 +28,15 @@ RELOAD_MS = 120
 
 def toast(widget: QWidget, text: str, action: str = "", on_action: Callable[[], object] | None = None) -> Toast:
     """A short message over the widget's window."""
-    return _host(widget).show(text, action, on_action)
+    return toasts_of(widget).show(text, action, on_action)
 
 
 def offer_undo(widget: QWidget, text: str, undo: Callable[[], object]) -> Toast:
     """Say over the widget's window that something was deleted; its button and the undo key bring it back."""
-    return _host(widget).offer_undo(text, undo)
+    return toasts_of(widget).offer_undo(text, undo)
 
 
-def _host(widget: QWidget) -> ToastHost:
+def toasts_of(widget: QWidget) -> ToastHost:
     """One a window, shared by everything in it."""
     window = widget.window()
     host = getattr(window, "toasts", None)

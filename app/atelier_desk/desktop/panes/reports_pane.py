@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QListWidget, QPushButton, QStackedWidget, QWidget
 
-from atelier_desk.desktop.panes.base import Pane, offer_undo, toast
+from atelier_desk.desktop.exporting import ask_export, ask_print, copy
+from atelier_desk.desktop.panes.base import Pane, offer_undo, toast, toasts_of
 from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
 from atelier_desk.desktop.panes.wording import ago, number, size
 from atelier_desk.desktop.questions.markdown_view import MarkdownView
-from atelier_desk.desktop.settings.files import ask_save
 from atelier_desk.desktop.widgets import Card, ElidedLabel, EmptyState, IconButton, bind, control, fill, label, say
 from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.domain import limits
@@ -79,9 +78,11 @@ class ReportsPane(Pane):
         self._back = control(IconButton("chevron-left", parent=self), tip=N_("Back to the list"), on=self.close_report)
         self._name = control(ElidedLabel("", self), look="strong")
         self._edit = control(IconButton("pencil", parent=self), tip=N_("Edit"), on=self.edit)
-        self._export = control(IconButton("download", parent=self), tip=N_("Save as a file…"), on=self.export)
+        self._export = control(IconButton("download", parent=self), "report-export", tip=N_("Export…"), on=self.export)
+        self._print = control(IconButton("printer", parent=self), "report-print", tip=N_("Print…"), on=self.print_)
+        self._copy = control(IconButton("copy", parent=self), "report-copy", tip=N_("Copy"), on=self.copy)
         self._delete = control(IconButton("trash-2", parent=self), tip=N_("Delete"), on=lambda: self.delete(self._open))
-        top = fill(QHBoxLayout(), self._back, (self._name, 1), self._edit, self._export, self._delete, spacing=0)
+        top = fill(QHBoxLayout(), self._back, (self._name, 1), self._copy, self._edit, self._export, self._print, self._delete, spacing=0)
         self.view = MarkdownView(self)
         self.view.setObjectName("report-view")
         self.editor = control(TextField(self), "report-editor", look="mono", name=N_("Text of the report"))
@@ -197,7 +198,7 @@ class ReportsPane(Pane):
         self._pages.setCurrentWidget(self.editor if on else self.view)
         for button in (self._save, self._cancel):
             button.setVisible(on)
-        for tool in (self._edit, self._export, self._delete):
+        for tool in (self._copy, self._edit, self._export, self._print, self._delete):
             tool.setEnabled(not on)
         self._error.hide()
 
@@ -242,13 +243,17 @@ class ReportsPane(Pane):
 
     def export(self) -> None:
         """Ask for a file and write the open report into it."""
-        ask_save(self.window(), _("Save the report"), f"{self._open}.md", _("Markdown (*.md)"), self.export_to)
+        text = self._text
 
-    def export_to(self, path: Path) -> None:
-        """Write the open report's text into ``path``."""
-        try:
-            path.write_text(self._text, encoding="utf-8")
-        except OSError as error:
-            self.show_error(_("The file could not be written: {reason}", reason=error.strerror or str(error)))
-        else:
-            toast(self, _("Saved as {name}", name=path.name))
+        async def given() -> str:
+            return text
+
+        ask_export(self.window(), self.jobs, toasts_of(self), self._open, given)
+
+    def print_(self) -> None:
+        """Print the open report."""
+        ask_print(self.window(), self._open, self._text)
+
+    def copy(self) -> None:
+        """Put the open report into the clipboard, with its form."""
+        copy(self._text)

@@ -12,6 +12,7 @@ from PySide6.QtCore import QObject, QPoint, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QLineEdit, QMenu, QWidget
 
+from atelier_desk.desktop.exporting import KINDS, ask_print, say_saved, write
 from atelier_desk.desktop.panes.form_dialog import FormDialog
 from atelier_desk.desktop.settings.files import ask_folder, ask_save, write_text
 from atelier_desk.desktop.sidebar.file_names import file_name, free_path
@@ -274,26 +275,39 @@ class Deeds(QObject):
         return [*await self._changed_reports(workflow_id), *left_out]
 
     def export(self, ids: Ids) -> None:
-        """Ask where to, then write JSON or Markdown by the file's ending; of several, JSON files in a folder."""
+        """Ask where to, then write in the format of the file's ending; of several, JSON files in a folder."""
         found = self.find(ids)
         if len(found) > 1:
             start = self._bridge.jobs.start
             ask_folder(self._widget, _("Export to a folder"), lambda folder: start(self.export_all(found, folder)))
         elif found:
             [workflow] = found
-            kinds = "Atelier (*.json);;Markdown (*.md)"
+            own = _("Atelier, can be imported")
+            kinds = f"{KINDS};;{own} (*.json)"
 
             def then(path: Path) -> None:
-                self._bridge.jobs.start(self.export_to(workflow.id, path))
+                self._bridge.jobs.start(self.export_to(workflow.id, path, workflow.name))
 
-            ask_save(self._widget, _("Export workflow"), f"{file_name(workflow.name)}.json", kinds, then)
+            ask_save(self._widget, _("Export workflow"), f"{file_name(workflow.name)}.docx", kinds, then)
 
-    async def export_to(self, workflow_id: str, path: Path) -> None:
-        """Write the export; ``.md`` gives Markdown to read, anything else JSON that can be imported."""
-        kind = "md" if path.suffix.lower() == ".md" else "json"
-        await write_text(path, await self._bridge.engine.workflows.export(workflow_id, kind))
-        warnings = await self._warnings(workflow_id) if kind == "json" else []
-        self._toasts.show("\n".join([_("Exported to {path}", path=str(path)), *warnings]))
+    async def export_to(self, workflow_id: str, path: Path, title: str = "") -> None:
+        """Write the export: JSON that can be imported for ``.json``, else a document to read (see ``exporting.write``)."""
+        warnings: list[str] = []
+        if path.suffix.lower() == ".json":
+            await write_text(path, await self._bridge.engine.workflows.export(workflow_id, "json"))
+            warnings = await self._warnings(workflow_id)
+        else:
+            await write(path, title, await self._bridge.engine.workflows.export(workflow_id, "md"))
+        say_saved(self._toasts, path, *warnings)
+
+    def print_(self, workflow_id: str) -> None:
+        """Print the branch in view."""
+        self._bridge.jobs.once(("print", workflow_id), lambda: self._print(workflow_id))
+
+    async def _print(self, workflow_id: str) -> None:
+        workflows = self._bridge.engine.workflows
+        text = await workflows.export(workflow_id, "md")
+        ask_print(self._widget.window(), (await workflows.get(workflow_id)).name, text)
 
     async def export_all(self, workflows: list[Workflow], folder: Path) -> None:
         """Write each to a file of its own, over none that is there."""
@@ -349,6 +363,8 @@ class Deeds(QObject):
         if one:
             menu.addAction(look.icon("copy"), _("Duplicate"), lambda: self.duplicate(one))
         menu.addAction(look.icon("download"), _("Export…"), lambda: self.export(ids))
+        if len(ids) == 1:
+            menu.addAction(look.icon("printer"), _("Print…"), lambda: self.print_(next(iter(ids))))
         menu.addSeparator()
         menu.addAction(look.icon("archive"), _("Unarchive") if archived else _("Archive"), lambda: self.archive(ids))
         menu.addAction(look.icon("trash-2", "err"), _("Delete"), lambda: self.delete(ids))

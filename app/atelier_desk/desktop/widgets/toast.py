@@ -32,7 +32,14 @@ class Toast(QFrame):
     gone = Signal()
 
     def __init__(
-        self, parent: QWidget, text: str, action: str = "", on_action: Callable[[], object] | None = None, *, lasting: bool = False
+        self,
+        parent: QWidget,
+        text: str,
+        action: str = "",
+        on_action: Callable[[], object] | None = None,
+        *,
+        second: tuple[str, Callable[[], object]] | None = None,
+        lasting: bool = False,
     ) -> None:
         super().__init__(parent)
         self.lasting = lasting
@@ -51,6 +58,12 @@ class Toast(QFrame):
             self.button.setObjectName("toast-action")
             self.button.clicked.connect(self._use)
             row.addWidget(self.button)
+        if second is not None:
+            words, also = second
+            other = QPushButton(words, self)
+            other.setObjectName("toast-second")
+            other.clicked.connect(lambda *_: also())  # it stays: both may be wanted
+            row.addWidget(other)
         if lasting:
             close = IconButton("x", N_("Close"), self, role="on_accent")
             close.setObjectName("toast-close")
@@ -135,17 +148,19 @@ class ToastHost(QObject):
         action: str = "",
         on_action: Callable[[], object] | None = None,
         *,
+        second: tuple[str, Callable[[], object]] | None = None,
         expired: Callable[[], object] | None = None,
         duration_ms: int = DEFAULT_MS,
         lasting: bool = False,
     ) -> Toast:
-        """Replace the current toast; ``expired`` runs when this one leaves unused. A ``lasting`` one waits for somebody to see it."""
+        """Replace the current toast; ``second`` is another button, ``expired`` runs when this one leaves unused. A ``lasting`` one waits
+        for somebody to see it."""
         for toast in [each for each in self._toasts if not each.lasting]:
             toast.dismiss()
         for toast in self._toasts:
             toast.timer.stop()
             toast.hide()
-        toast = Toast(self._window, text, action, on_action, lasting=lasting)
+        toast = Toast(self._window, text, action, on_action, second=second, lasting=lasting)
         toast.expired = expired
         toast.timer.setInterval(max(duration_ms, SEEN_MS) if lasting else duration_ms)
         toast.gone.connect(lambda: self._forget(toast))

@@ -18,11 +18,11 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from atelier_desk.domain.documents import ENDINGS
 from atelier_desk.domain.errors import AtelierError, ToolError
 from atelier_desk.domain.project import SECRET
 from atelier_desk.engine.projects.scan import PICTURES
@@ -39,9 +39,7 @@ from atelier_desk.workspace.root import ConfinedRoot
 FILE = 4 * 1024 * 1024
 """Bytes of the largest file that is read; documents and pictures, which say less in more, ``DOCUMENT``."""
 DOCUMENT = 32 * 1024 * 1024
-DOCUMENTS = (".pdf", ".docx", ".ipynb", *PICTURES)
-MEMORY = 2 << 30
-"""Bytes of address space while a Word document is read: the tree of one small file may take any number of gigabytes."""
+DOCUMENTS = (".pdf", ".ipynb", *ENDINGS, *PICTURES)
 LANGUAGES = "fra+eng"
 """Of the text in pictures: those whose data come with the program."""
 LEAST = 32
@@ -120,8 +118,7 @@ class Worker:
         try:
             if not reading.is_read(path, data):
                 return {**about, **_refused(NO_TEXT, {}, skipped=True)}
-            with _bounded() if path.lower().endswith(".docx") else nullcontext():
-                return {**about, "problem": None, "skipped": False, **reading.read(file_key_of(self._key, path), path, data)}
+            return {**about, "problem": None, "skipped": False, **reading.read(file_key_of(self._key, path), path, data)}
         except AtelierError as error:
             return {**about, **_refused(error.template, _values(error.params))}
         except RecursionError:
@@ -142,23 +139,6 @@ class Worker:
             text, problem = "", (PICTURE[NO_OCR], {})
         kept = reading.read_picture(file_key_of(self._key, path), path, text)
         return {**kept, "skipped": problem is not None, "problem": problem}
-
-
-@contextmanager
-def _bounded() -> Iterator[None]:
-    """The system refuses more than ``MEMORY``, where it can; afterwards as before: the process may know all symbols of a large project."""
-    try:
-        import resource
-
-        before = resource.getrlimit(resource.RLIMIT_AS)
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, before[1]))
-    except (ImportError, OSError, ValueError):
-        yield  # Windows has no such limits, and an owner may have set lower ones
-        return
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_AS, before)
 
 
 def _values(params: Mapping[str, object]) -> dict[str, str | int | float]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain import limits
+from atelier_desk.domain.documents import DOCUMENTS
 from atelier_desk.domain.errors import AtelierError, ConflictError, LimitError, NotFoundError, UsageError
 from atelier_desk.domain.project import (
     FOUND_MAX,
@@ -56,8 +57,6 @@ DEPTH_MAX = 5
 TEXT = 50_000
 """Characters of an entity's text in one answer."""
 _SOURCE = 16 * 1024 * 1024
-SPOKEN = frozenset({"pdf", "docx"})
-"""Languages of documents whose file is no text."""
 FILE_KINDS = frozenset({EntityKind.FILE, EntityKind.DOCUMENT, EntityKind.IMAGE, EntityKind.PAGE})
 
 
@@ -317,7 +316,7 @@ class ProjectService:
         return [shown(each, project_id) for each in sorted(found, key=lambda each: each.path)[:limit]]
 
     async def entity(self, entity_id: str) -> Entity:
-        """An entity with its text (of a scope as its file is now, of a PDF or Word document that of its sections; at most ``TEXT``
+        """An entity with its text (of a scope as its file is now, of a PDF or office document that of its sections; at most ``TEXT``
         characters).
 
         Raises:
@@ -333,7 +332,7 @@ class ProjectService:
                 text, first, last = await self.source(entity_id)
                 lines = text.split("\n")[first - 1 : last]
                 return entity.model_copy(update={"text": "\n".join(lines)[:TEXT]})
-        if entity.kind is EntityKind.DOCUMENT and entity.language in SPOKEN:
+        if entity.kind is EntityKind.DOCUMENT and entity.language in DOCUMENTS:
             return entity.model_copy(update={"text": (await self._sections(index, project.id, entity.path))[:TEXT] or entity.text})
         return entity
 

@@ -8,9 +8,10 @@ from operator import attrgetter
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from atelier_desk.domain.documents import DOCUMENTS, ENDINGS, PDF, kind_of
 from atelier_desk.i18n import N_
 from atelier_desk.knowledge.parsing.charset import decode, is_binary
-from atelier_desk.knowledge.parsing.documents import docx, markdown, notebook, pdf, text
+from atelier_desk.knowledge.parsing.documents import markdown, notebook, office, pdf, text
 from atelier_desk.knowledge.parsing.errors import ParseError as ParseError
 from atelier_desk.knowledge.parsing.languages import registry
 from atelier_desk.knowledge.parsing.parsed import Parsed
@@ -19,7 +20,7 @@ from atelier_desk.knowledge.parsing.source import Source
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser, Query, Tree
 
-GRAMMARS_VERSION = "1"
+GRAMMARS_VERSION = "2"
 """Changes whenever the same bytes would give another result, so that files are read again."""
 CODE_LIMIT = 1 << 20
 """Bytes of code that a grammar is asked about: a tree takes some 50 times as much memory, and nobody writes such a file by hand. What is
@@ -42,8 +43,7 @@ _MANIFESTS = {
 }
 """Files that name the package of their folder."""
 _SIGNS = bytes(sign for sign in range(256) if sign not in b"()[]{}")
-_EXTENSIONS = {".md": "markdown", ".markdown": "markdown", ".mdx": "markdown", ".mkd": "markdown", ".pdf": "pdf", ".docx": "docx",
-               ".ipynb": "notebook"}  # fmt: skip
+_EXTENSIONS = {".md": "markdown", ".markdown": "markdown", ".mdx": "markdown", ".mkd": "markdown", ".ipynb": "notebook"}  # fmt: skip
 _TEXTS = frozenset((
     ".txt", ".text", ".rst", ".adoc", ".asciidoc", ".org", ".log", ".csv", ".tsv", ".json", ".json5", ".jsonl", ".ndjson", ".yaml",
     ".yml", ".toml", ".ini", ".cfg", ".conf", ".xml", ".xsd", ".xsl", ".svg", ".tex", ".bib", ".srt", ".vtt", ".po", ".pot",
@@ -51,7 +51,6 @@ _TEXTS = frozenset((
     ".kts", ".swift", ".scala", ".dart", ".r", ".jl", ".pl", ".pm", ".hs", ".ml", ".mli", ".ex", ".exs", ".erl", ".clj", ".lisp",
     ".el", ".vim", ".bat", ".cmd", ".ps1", ".tf", ".hcl", ".nix", ".zig", ".v", ".vhd", ".f90", ".f", ".asm", ".s", ".less", ".sass",
     ".vue", ".svelte", ".astro", ".jinja", ".j2", ".tmpl", ".tpl", ".ejs", ".hbs", ".textile", ".wiki", ".mediawiki", ".ics", ".vcf",
-    ".eml",
 ))  # fmt: skip
 _NAMES = frozenset((
     "readme", "license", "licence", "copying", "authors", "contributors", "changelog", "changes", "news", "todo", "install",
@@ -67,11 +66,9 @@ def language_of(path: str, head: bytes) -> str | None:
     binary files, pictures too, whose text comes by ``parse_image``."""
     name = PurePosixPath(path.replace("\\", "/")).name
     extension = PurePosixPath(name.lower()).suffix
-    if head.startswith(b"%PDF-"):
-        return "pdf"
-    if extension == ".docx":
-        return "docx" if head.startswith(b"PK") else None
-    if extension == ".pdf" or is_binary(head):
+    if kind := kind_of(name, head):
+        return kind
+    if extension in (".pdf", *ENDINGS) or is_binary(head):
         return None
     found = _EXTENSIONS.get(extension) or registry.by_extension().get(extension) or registry.by_name().get(name)
     if found == "c" and extension == ".h" and re.search(rb"^\s*(class|namespace|template|public:|using)\b", head, re.MULTILINE):
@@ -100,14 +97,15 @@ def parse(path: str, data: bytes) -> Parsed:
         raise ParseError(
             N_("The file has {size} MB; at most {most} MB are read."), code="too_large", size=len(data) >> 20, most=TEXT_LIMIT >> 20
         )
-    if language == "pdf":
-        return pdf.read(data)
-    if language == "docx":
-        return docx.read(data)
+    name = PurePosixPath(path).name
+    if language == PDF:
+        return pdf.read(name, data)
+    if language in DOCUMENTS:
+        return office.read(name, language, data)
     written = decode(data)
     if language == "notebook":
         return notebook.read(written, code)
-    manifest = _MANIFESTS.get(PurePosixPath(path).name)
+    manifest = _MANIFESTS.get(name)
     if language == "markdown":
         return markdown.read(written)
     if language == "text":

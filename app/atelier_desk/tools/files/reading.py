@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import itertools
 import os
+import textwrap
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
 from pydantic import Field
 
+from atelier_desk.domain.documents import PDF
+from atelier_desk.domain.documents import kind_of as kind_of_document
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.i18n import N_
 from atelier_desk.media.heads import kind_of
@@ -20,10 +23,9 @@ from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.call import SubjectKind
 from atelier_desk.tools.describe import About
 from atelier_desk.tools.files.base import FilePath, FileTool, near_names, seen
-from atelier_desk.tools.files.pdf import PAGES, is_pdf, pdf_pages, word_text
+from atelier_desk.tools.files.documents import PAGES, document_text, pdf_pages
 from atelier_desk.tools.pictures import UNFIT, ready_picture
 from atelier_desk.workspace.diffs import digest
-from atelier_desk.workspace.documents import is_mail, is_word, mail_text
 from atelier_desk.workspace.places import Place
 from atelier_desk.workspace.root import ConfinedRoot
 from atelier_desk.workspace.text import Text, decode, is_binary
@@ -58,8 +60,8 @@ class ReadFileTool(FileTool):
     rest_hint: ClassVar[str] = "Read on with offset, or search with search_files."
     about: ClassVar[About] = About(
         what=(
-            "Reads a file of the workspace: text with line numbers (a number, a tab, the line), PDF as text by page, Word documents and "
-            "mails as text, pictures as such."
+            "Reads a file of the workspace: text with line numbers (a number, a tab, the line), PDF as text by page, office documents, "
+            "books and mails as Markdown, pictures."
         ),
         when="you need what a file says, and always before you edit it. Several files can be read by several calls at once.",
         when_not="you look for something in many files (search_files), or for files by name (glob_files).",
@@ -87,12 +89,9 @@ class ReadFileTool(FileTool):
             raise self.missing(where, context) if error.code == "not_found" else error from error
         if kind_of(data):
             return _picture(where, data, lambda: context.cancelled)
-        if is_pdf(data):
+        if (kind := kind_of_document(where.shown, data[:1_024])) == PDF:
             return ToolResult(pdf_pages(where, data, input.offset, input.limit, PAGE, lambda: context.cancelled), state=seen(where, data))
-        if is_word(where.shown, data):
-            words = Text(word_text(where, data, lambda: context.cancelled))
-            return ToolResult({**_page(where, words, input), "size": len(data)}, state=seen(where, data))
-        text = Text(mail_text(data)) if is_mail(where.shown) else decode(data)
+        text = Text(_in_lines(document_text(where, kind, data, lambda: context.cancelled))) if kind else decode(data)
         if text is None:
             raise ToolError("{path} is a binary file of {size} bytes: it is not shown.", code="binary", path=where.shown, size=len(data))
         return ToolResult({**_page(where, text, input), "size": len(data)}, state=seen(where, data))
@@ -121,13 +120,20 @@ def _page(where: Place, text: Text, input: ReadInput) -> dict[str, Any]:
     return {"success": True, "path": where.shown, "content": "\n".join(shown), "total_lines": len(lines), **more, **encoding, **empty}
 
 
+def _in_lines(text: str) -> str:
+    """A text whose lines are shown whole: paragraphs of documents have no line ends of their own."""
+    return "\n".join(
+        part for line in text.split("\n") for part in (textwrap.wrap(line, LINE, break_on_hyphens=False) if len(line) > LINE else [line])
+    )
+
+
 def _streamed(root: ConfinedRoot, where: Place, input: ReadInput, size: int) -> ToolResult:
     """A page of a file too large to be read whole: lines are found by going through it."""
     with root.file(where.path) as handle, os.fdopen(os.dup(handle), "rb") as file:
         start = file.read(8_192)
-        if is_pdf(start):
+        if kind_of_document(where.shown, start):
             raise ToolError(
-                "{path} is a PDF of {size} bytes; up to {most} are read.", code="too_large", path=where.shown, size=size, most=WHOLE
+                "{path} is a document of {size} bytes; up to {most} are read.", code="too_large", path=where.shown, size=size, most=WHOLE
             )
         if is_binary(start):
             raise ToolError("{path} is a binary file of {size} bytes: it is not shown.", code="binary", path=where.shown, size=size)

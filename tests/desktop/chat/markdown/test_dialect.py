@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from atelier_desk.desktop.chat.markdown.parser import Block, MarkdownStream, parse
 from atelier_desk.desktop.chat.markdown.plain import plain_text
+from atelier_desk.markdown.parser import Block, MarkdownStream, parse
 
 
 def inline(text: str) -> list[tuple[str, str]]:

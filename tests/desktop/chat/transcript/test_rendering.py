@@ -22,13 +22,13 @@ from atelier_desk.desktop.chat.markdown import drawings, formula
 from atelier_desk.desktop.chat.markdown.draw_process import draw
 from atelier_desk.desktop.chat.markdown.drawings import Drawings
 from atelier_desk.desktop.chat.markdown.formula import drawing_of, formulas
-from atelier_desk.desktop.chat.markdown.parser import parse
 from atelier_desk.desktop.chat.markdown.writer import CHECKED
 from atelier_desk.desktop.chat.transcript.blocks import ProseBlock, TableBlock, _formula_places
 from atelier_desk.desktop.chat.transcript.image_gate import ImageGate
 from atelier_desk.desktop.chat.transcript.reply_body import ReplyBody
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.words import say_again
+from atelier_desk.markdown.parser import parse
 from atelier_desk.support.worker.errors import Ended
 from atelier_desk.support.worker.parent import ask_once
 

@@ -9,7 +9,7 @@ import pytest
 from atelier_desk.knowledge.parsing.documents import pdf
 from atelier_desk.knowledge.parsing.parse import ParseError, parse
 from atelier_desk.support.worker.errors import Ended, Failed, WorkerError
-from tests.tools.files.test_pdf import document
+from tests.tools.files.test_documents import document
 
 
 def test_a_section_a_page() -> None:
@@ -38,13 +38,13 @@ def _answers(monkeypatch: pytest.MonkeyPatch, *answers: dict[str, Any] | WorkerE
 
 def test_pages_are_read_on_until_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = _answers(monkeypatch, {"total": 3, "pages": ["a", "b"], "cut": 0}, {"total": 3, "pages": ["c"], "cut": 0})
-    assert [section.text for section in pdf.read(b"").sections] == ["a", "b", "c"]
+    assert [section.text for section in pdf.read("a.pdf", b"").sections] == ["a", "b", "c"]
     assert asked == [1, 3]
 
 
 def test_what_was_read_before_an_error_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     _answers(monkeypatch, {"total": 3, "pages": ["a"], "cut": 0}, Ended("timeout"))
-    found = pdf.read(b"")
+    found = pdf.read("a.pdf", b"")
     assert [section.text for section in found.sections] == ["a"]
     assert found.error_lines == [2]
 

@@ -45,8 +45,6 @@ class AttachmentDesk(QObject):
         self._row = composer.attachments
         self.workflow_id = ""
         self.popup: Completion | None = None
-        self._reading = 0
-        self._wrong: list[str] = []
         composer.files_given.connect(self.add_files)
         composer.pictures_given.connect(self.add_pictures)
         composer.text_given.connect(self.add_text)
@@ -95,25 +93,19 @@ class AttachmentDesk(QObject):
     def _begin(self, name: str, reading: Coroutine[Any, Any, Prepared]) -> None:
         item = Item(" ".join(name.split()))
         self._row.add(item)
-        if not self._reading:
-            self._wrong.clear()
-        self._reading += 1
         self._bridge.jobs.start(self._read(item, reading))
 
     async def _read(self, item: Item, reading: Coroutine[Any, Any, Prepared]) -> None:
         try:
             what = await reading
             thumbnail = await _thread(opened, what.data, _SIDE) if what.width else None
-        except BaseException as error:
-            self._row.remove(item)
-            if not isinstance(error, Exception):
-                raise
-            # One message takes the place of another: what goes wrong with several things given at once is said in one.
-            self._wrong.append(error_text(error))
-            self._bridge.failed.emit("\n".join(self._wrong[-_NAMED:]))
+        except Exception as error:
+            item.problem = error_text(error)
+            self._row.refresh(item)
             return
-        finally:
-            self._reading -= 1
+        except BaseException:
+            self._row.remove(item)
+            raise
         same = next((each for each in self._row.items if each is not item and _same(each, what)), None)
         if same is not None:
             self._row.remove(item)
@@ -152,6 +144,9 @@ class AttachmentDesk(QObject):
         """Tell before it is sent what the model cannot take, pictures it does not see and more text than its window has room for; and
         what looks like secrets."""
         items, info, told = self._row.items, self._choices.info, list[str]()
+        refused = [item.problem for item in items if item.problem]
+        if refused:
+            told += [*dict.fromkeys(refused[:_NAMED]), _("Remove what cannot be attached, then send the message.")]
         secrets = [item.name for item in items if item.secret]
         if secrets:
             names = ", ".join(secrets)

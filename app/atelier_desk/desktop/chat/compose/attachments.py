@@ -28,6 +28,8 @@ THUMBNAIL = 36
 """Pixels at 100 % of a chip's picture."""
 _NAME = 150
 """Pixels at 100 % of a chip's name, at most."""
+_REASON = 420
+"""The same of one that was refused."""
 ICONS = {"folder": "folder", "agent": "bot", "memory": "brain", "task": "list-todo", "clipboard": "copy"}
 SOURCES = {"folder": N_("Folder"), "agent": N_("Agent"), "memory": N_("Memory"), "task": N_("Task"), "report": N_("Report")}
 
@@ -68,11 +70,13 @@ def encoded(image: QImage) -> bytes:
 
 @dataclass(eq=False)
 class Item:
-    """One thing in the row. ``what`` is None while it is read; ``thumbnail`` is that of a picture."""
+    """One thing in the row. ``what`` is None while it is read, and of one that was refused: ``problem`` says why; ``thumbnail`` is that of
+    a picture."""
 
     name: str
     what: Prepared | Attachment | None = None
     thumbnail: QImage | None = None
+    problem: str = ""
 
     @property
     def source(self) -> str:
@@ -113,7 +117,9 @@ class Item:
         return self.what.characters if hasattr(self.what, "characters") else len(self.what.text or "")
 
     def facts(self) -> str:
-        """What it is and how large, short."""
+        """What it is and how large, short; why it was refused."""
+        if self.problem:
+            return self.problem.removeprefix(self.name).strip()
         if self.what is None:
             return _("reading…")
         if self.source == "folder":
@@ -153,14 +159,15 @@ class Chip(QFrame):
         fill(QHBoxLayout(self), self.shown, (words, 1), (self.remove, 0, Qt.AlignmentFlag.AlignTop), margins=(6, 5, 3, 5), spacing=7)
         say(
             self,
-            name=lambda: _("Attached: {name}, {facts}", name=item.name, facts=item.facts()),
-            tip=lambda: _("{name}\nEnter opens it, Delete removes it", name=item.name),
+            name=lambda: item.problem or _("Attached: {name}, {facts}", name=item.name, facts=item.facts()),
+            tip=lambda: item.problem or _("{name}\nEnter opens it, Delete removes it", name=item.name),
         )
         bind(self.refresh)
 
     def refresh(self) -> None:
         item = self.item
-        mark(self, "card-warn" if item.secret else "card-sunken")
+        alert = item.secret or bool(item.problem)
+        mark(self, "card-warn" if alert else "card-sunken")
         side, ratio = theme().px(THUMBNAIL), self.devicePixelRatioF()
         if item.thumbnail is not None and not item.thumbnail.isNull():
             from PySide6.QtGui import QPixmap
@@ -171,14 +178,14 @@ class Chip(QFrame):
             picture.setDevicePixelRatio(ratio)
             self.shown.setPixmap(picture)
         else:
-            name = "triangle-alert" if item.secret else ICONS.get(item.source, "image" if item.picture else "file-text")
-            icon = theme().icon("loader-circle" if item.what is None else name, "warn" if item.secret else "muted")
+            name = "triangle-alert" if alert else ICONS.get(item.source, "image" if item.picture else "file-text")
+            icon = theme().icon("loader-circle" if item.what is None and not item.problem else name, "warn" if alert else "muted")
             self.shown.setPixmap(icon.pixmap(theme().px(18), theme().px(18)))
         self.name.setText(item.name)
         self.facts.setText(item.facts())
         metrics = max(self.name.fontMetrics().horizontalAdvance(item.name), self.facts.fontMetrics().horizontalAdvance(item.facts()))
         for part in (self.name, self.facts):
-            part.setFixedWidth(min(theme().px(_NAME), metrics + 4))
+            part.setFixedWidth(min(theme().px(_REASON if item.problem else _NAME), metrics + 4))
         say(self)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -231,7 +238,8 @@ class AttachmentRow(QWidget):
         return [item.what for item in self.items if item.what is not None]
 
     @property
-    def reading(self) -> bool:
+    def unready(self) -> bool:
+        """Whether something is being read, or was refused: nothing can be sent then."""
         return any(item.what is None for item in self.items)
 
     def add(self, item: Item) -> None:

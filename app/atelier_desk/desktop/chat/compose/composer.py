@@ -195,7 +195,7 @@ class Composer(QFrame):
         """Send what is written, if there is anything and it may be sent."""
         text = self.field.toPlainText().strip()
         items = self.attachments.items
-        if not self._enabled or not (text or items) or len(text) > MAX_LENGTH or self.attachments.reading:
+        if not self._enabled or not (text or items) or len(text) > MAX_LENGTH or self.attachments.unready:
             return
         self.sent.emit(text, items, self.strategy if self._running else "queue")
         # The stored draft stays until the engine has the message: nothing is announced.
@@ -231,8 +231,8 @@ class Composer(QFrame):
     def _refresh(self) -> None:
         text = self.field.toPlainText()
         too_long = len(text) > MAX_LENGTH
-        reading = self.attachments.reading
-        self.send.setEnabled(self._enabled and bool(text.strip() or self.attachments.items) and not too_long and not reading)
+        unready = self.attachments.unready
+        self.send.setEnabled(self._enabled and bool(text.strip() or self.attachments.items) and not too_long and not unready)
         self.send.setIcon(theme().icon("arrow-up", "on_accent" if self.send.isEnabled() else "muted"))
         names = self._strategy_names()
         self._hint.cut = too_long

@@ -5,7 +5,7 @@ It is asked with ``["formula" | "diagram", source]`` and answers with what was d
 
 from __future__ import annotations
 
-from atelier_desk.desktop.chat.markdown.math import body_of
+from atelier_desk.markdown.math import body_of
 from atelier_desk.support.worker.child import serve
 
 EM = 16.0

@@ -54,7 +54,7 @@ def warm_up() -> None:
     """Load what the first reply needs, beside the window, so that it does not hold up the window."""
 
     def load() -> None:
-        from atelier_desk.desktop.chat.markdown.parser import parse
+        from atelier_desk.markdown.parser import parse
 
         parse("# warm\n\n- up\n")
         lexer_for("python")

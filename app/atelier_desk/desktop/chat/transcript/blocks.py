@@ -44,7 +44,7 @@ from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.chat.markdown.parser import Block
+    from atelier_desk.markdown.parser import Block
 
 MAX_IMAGE_SIDE = 4096
 _SPOKEN_ROWS = 20

@@ -86,8 +86,14 @@ class TranscriptHost(QObject):
         self.commands: MessageMenu | None = None
         self.models: Mapping[tuple[str, str], str] = {}
 
-    def copy(self, text: str) -> None:
-        QGuiApplication.clipboard().setText(text)
+    def copy(self, text: str, *, formatted: bool = False) -> None:
+        """``formatted``: it is Markdown, and goes with its form for what takes one."""
+        if formatted:
+            from atelier_desk.desktop.exporting import copy
+
+            copy(text)
+        else:
+            QGuiApplication.clipboard().setText(text)
 
 
 @dataclass(slots=True)

@@ -26,7 +26,8 @@ class MessageWidget(EntryWidget):
 
     def copy(self) -> None:
         """The selection, or the whole message as it was written."""
-        self.host.copy(self.selected_text() or self.entry.content)
+        selected = self.selected_text()
+        self.host.copy(selected or self.entry.content, formatted=not selected and self.entry.kind != "user")
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         self.open_menu(event.globalPos())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from atelier_desk.i18n import N_
+from atelier_desk.domain.documents import PDF, READER, not_read
 from atelier_desk.knowledge.parsing.errors import ParseError
 from atelier_desk.knowledge.parsing.parsed import Parsed, Section
 from atelier_desk.support.worker.errors import Ended, Failed
@@ -21,10 +21,9 @@ LIMIT_S = 25.0
 """Seconds of one process."""
 TOTAL_S = 120.0
 """Seconds of one file: what was read until then is kept."""
-_MODULE = "atelier_desk.workspace.pdf_text"
 
 
-def read(data: bytes) -> Parsed:
+def read(name: str, data: bytes) -> Parsed:
     """Blocks while its processes read.
 
     Raises:
@@ -38,12 +37,8 @@ def read(data: bytes) -> Parsed:
         except (Ended, Failed) as error:
             if parsed.sections:
                 parsed.error_lines.append(first)
-            elif error.code == "encrypted":
-                raise ParseError(N_("The PDF has a password."), code="encrypted") from None
-            elif error.code == "timeout":
-                raise ParseError(N_("The PDF could not be read within {seconds} seconds."), code="timeout", seconds=int(LIMIT_S)) from None
             elif error.code != "past_end":
-                raise ParseError(N_("The PDF is broken or asks for too much memory."), code="broken") from error
+                raise not_read(ParseError, error.code, name, seconds=int(LIMIT_S)) from error
             break
         total, texts = int(found["total"]), [str(text) for text in found["pages"]]
         for number, text in enumerate(texts, first):
@@ -59,4 +54,4 @@ def _title(text: str) -> str:
 
 
 def _extracted(data: bytes, first: int) -> dict[str, Any]:
-    return dict(ask_in_thread(_MODULE, (first, AT_ONCE, CHARACTERS), data, limit_s=LIMIT_S).value)
+    return dict(ask_in_thread(READER, (PDF, first, AT_ONCE, CHARACTERS), data, limit_s=LIMIT_S).value)

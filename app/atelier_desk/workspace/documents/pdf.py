@@ -1,9 +1,9 @@
-"""The text of a PDF, read by a process of its own, which is asked with ``[first, pages, characters]`` and the file.
+"""The text of a PDF by page.
 
-A PDF is a program of sorts that somebody else wrote: one that takes for ever or unfolds to gigabytes must end this process and not Atelier.
-Its answer is ``{"total", "pages": [text], "cut", "fields": [[name, value]], "files": [name]}``; it refuses with ``encrypted``, ``past_end``
-(and ``total``) or ``broken``. A page without text, or that cannot be read, is an empty text; fields are those of a form that were
-filled in, files are embedded and not read; both come with the first page.
+The answer is ``{"total", "pages": [text], "cut", "fields": [[name, value]], "files": [name]}``; it is refused with ``encrypted``,
+``past_end`` (and ``total``) or ``broken``. A page without text, or that cannot be read, is an empty text; fields are those of a form
+that were filled in, files are embedded and not read; both come with the first page. ``cut`` counts the characters that the last page
+has more.
 """
 
 from __future__ import annotations
@@ -15,17 +15,11 @@ from contextlib import suppress
 from io import BytesIO
 from typing import Any
 
-from atelier_desk.support.worker.child import serve
 from atelier_desk.support.worker.errors import Refused
+from atelier_desk.workspace.documents.lines import ENOUGH_S, clean
 
-MEMORY = 1024 * 1024 * 1024
-"""Bytes of address space."""
-SECONDS = 20
-"""Of a processor: the end of one that nobody waits for any more, because Atelier was killed meanwhile."""
 MOST_FIELDS = 500
 """Fields of a form, and embedded files, that are named."""
-ENOUGH_S = 8.0
-"""After this long no further page is begun: those that were read are given."""
 
 
 def pages(data: bytes, first: int, most: int, characters: int) -> dict[str, Any]:
@@ -68,11 +62,7 @@ def _text(reader: Any, number: int) -> str | None:
     except Exception:  # one broken page leaves the others readable
         return None
     plain = _ARABIC_FORMS.sub(lambda found: unicodedata.normalize("NFKC", found[0]), text)
-    return _clean(plain)
-
-
-def _clean(text: str) -> str:
-    return text.replace("\0", "").encode("utf-8", "replace").decode().strip()
+    return clean(plain).strip()
 
 
 _ARABIC_FORMS = re.compile("[\ufb50-\ufdfb\ufe70-\ufefc]")
@@ -83,16 +73,12 @@ def _fields(reader: Any) -> list[list[str]]:
     with suppress(Exception):
         found = reader.get_fields() or {}
         said = [(str(name), field.get("/V")) for name, field in found.items()]
-        filled = [[_clean(name)[:200], _clean(str(value))[:2_000]] for name, value in said if value not in (None, "", "/Off")]
+        filled = [[clean(name).strip()[:200], clean(str(value)).strip()[:2_000]] for name, value in said if value not in (None, "", "/Off")]
         return filled[:MOST_FIELDS]
     return []
 
 
 def _files(reader: Any) -> list[str]:
     with suppress(Exception):
-        return [_clean(str(name))[:200] for name in list(reader.attachments)[:MOST_FIELDS]]
+        return [clean(str(name)).strip()[:200] for name in list(reader.attachments)[:MOST_FIELDS]]
     return []
-
-
-if __name__ == "__main__":
-    serve(lambda request, data, _tell: pages(data, *request), memory=MEMORY, cpu_s=SECONDS, once=True)

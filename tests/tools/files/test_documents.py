@@ -1,4 +1,4 @@
-"""``read_file`` of a PDF: its text by page, and what cannot be read said."""
+"""``read_file`` of documents: a PDF by page, others as Markdown, and what cannot be read said."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ import zlib
 from io import BytesIO
 from pathlib import Path
 
-import docx
 import psutil
 import pytest
 from pypdf import PdfReader, PdfWriter
 from pypdf.generic import ArrayObject, DictionaryObject, FloatObject, NameObject, TextStringObject
 
+from atelier_desk.domain.documents import COMPOUND, is_pdf
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.support.worker.errors import Ended, Failed, WorkerError
-from atelier_desk.tools.files import pdf
-from atelier_desk.tools.files.pdf import NO_TEXT, is_pdf
-from atelier_desk.workspace import pdf_text
+from atelier_desk.tools.files import documents
+from atelier_desk.tools.files.documents import NO_TEXT
+from atelier_desk.workspace.documents import pdf
 from atelier_desk.workspace.places import Place
+from tests.support.documents import ALL, word
 from tests.tools.conftest import Calls
+from tests.workspace.documents.test_readers import SAID
 
 
 def document(*pages: str, extra: bytes = b"") -> bytes:
@@ -84,7 +85,7 @@ async def test_what_has_no_text_a_password_or_is_broken_is_said(call: Calls, ws:
 
 async def test_one_that_takes_for_ever_is_ended(call: Calls, ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (ws / "slow.pdf").write_bytes(document("end", extra=b"q 1 0 0 1 0 0 cm Q " * 1_000_000))
-    monkeypatch.setattr(pdf, "LIMIT_S", 0.5)
+    monkeypatch.setattr(documents, "LIMIT_S", 0.5)
     slow = await call("read_file", path="slow.pdf")
     assert slow["code"] == "timeout"
     assert "0 seconds" in slow["error"]
@@ -100,16 +101,16 @@ def test_a_stopped_call_ends_its_process_at_once(tmp_path: Path) -> None:
 
     slow = document("end", extra=b"q 1 0 0 1 0 0 cm Q " * 1_000_000)
     with pytest.raises(ToolError):
-        pdf.pdf_pages(Place(tmp_path, "slow.pdf", "slow.pdf"), slow, 1, 1, 100, stopped)
+        documents.pdf_pages(Place(tmp_path, "slow.pdf", "slow.pdf"), slow, 1, 1, 100, stopped)
     assert looked[1] >= 1
     assert psutil.Process().children() == []
 
 
 def test_one_that_unfolds_beyond_its_limit_is_broken_and_no_more() -> None:
     bomb = document("end", extra=b" " * 80_000_000)
-    with pytest.raises(WorkerError) as caught:
-        pdf.extracted(bomb, 1, 1, 100)
-    assert (caught.value.code in ("broken", "memory"), caught.type in (Failed, Ended)) == (True, True)
+    with pytest.raises(ToolError) as caught:
+        documents.extracted(ToolError, "pdf", "a.pdf", bomb, 1, 1, 100)
+    assert caught.value.code == "broken"
 
 
 async def test_a_page_without_text_among_others_is_named(call: Calls, ws: Path) -> None:
@@ -143,17 +144,44 @@ async def test_blank_bytes_before_its_head_do_not_make_it_another_file(call: Cal
 
 
 def test_arabic_is_read_in_the_letters_that_are_written() -> None:
-    assert pdf_text._ARABIC_FORMS.sub(lambda found: unicodedata.normalize("NFKC", found[0]), "ﻣﺮﺣﺒﺎ ½") == "مرحبا ½"
+    assert pdf._ARABIC_FORMS.sub(lambda found: unicodedata.normalize("NFKC", found[0]), "ﻣﺮﺣﺒﺎ ½") == "مرحبا ½"
 
 
-async def test_a_word_document_is_read_as_text(call: Calls, ws: Path) -> None:
-    written = docx.Document()
-    written.add_heading("Plan", 1)
-    written.add_paragraph("Hello é")
-    table = written.add_table(1, 2)
-    table.cell(0, 0).text, table.cell(0, 1).text = "c1", "c2"
-    written.save(str(ws / "a.docx"))
-    read = await call("read_file", path="a.docx")
-    assert read["content"] == "     1\t# Plan\n     2\tHello é\n     3\t| c1 | c2 |"
-    (ws / "b.docx").write_bytes(b"PK\x03\x04 broken")
-    assert (await call("read_file", path="b.docx"))["code"] == "broken"
+@pytest.mark.parametrize("name", ALL)
+async def test_documents_are_read_as_markdown_by_line(call: Calls, ws: Path, name: str) -> None:
+    (ws / name).write_bytes(ALL[name]())
+    read = await call("read_file", path=name)
+    rows = [row.partition("\t")[2] for row in read["content"].split("\n")]
+    assert rows == SAID[name].split("\n")
+    rest = await call("read_file", path=name, offset=2, limit=1)
+    assert rest["content"] == f"     2\t{rows[1]}"
+
+
+async def test_a_paragraph_longer_than_a_line_may_be_is_read_whole(call: Calls, ws: Path) -> None:
+    (ws / "a.docx").write_bytes(word("mot " * 2_000 + "fin"))
+    rows = (await call("read_file", path="a.docx"))["content"].split("\n")
+    assert sum(row.count("mot") for row in rows) == 2_000
+    assert any("fin, voir" in row for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "code", "says"),
+    [
+        ("b.docx", b"PK\x03\x04 broken", "broken", "save it again"),
+        ("b.xlsx", COMPOUND + "EncryptedPackage".encode("utf-16-le"), "encrypted", "Save it without one"),
+        ("b.xls", COMPOUND, "old_format", "Save it as .xlsx"),
+        ("b.msg", COMPOUND, "old_format", "Save it as .eml"),
+    ],
+)
+async def test_what_is_not_read_says_why_and_what_to_do(call: Calls, ws: Path, name: str, data: bytes, code: str, says: str) -> None:
+    (ws / name).write_bytes(data)
+    read = await call("read_file", path=name)
+    assert (read["code"], says in read["error"]) == (code, True)
+
+
+async def test_a_larger_document_than_is_read_is_named_as_such(call: Calls, ws: Path) -> None:
+    with (ws / "huge.xlsx").open("wb") as file:
+        file.write(b"PK\3\4")
+        file.truncate(30 * 1024 * 1024)
+    read = await call("read_file", path="huge.xlsx")
+    assert (read["code"], "document" in read["error"]) == ("too_large", True)

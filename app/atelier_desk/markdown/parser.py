@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
-from atelier_desk.desktop.chat.markdown.math import add_math, open_formula
+from atelier_desk.markdown.math import add_math, open_formula
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -41,7 +41,7 @@ class Block:
 @cache
 def markdown() -> MarkdownIt:
     """The parser: CommonMark with tables, strikethrough, task lists, formulas and what ``dialect`` adds, raw HTML left as text."""
-    from atelier_desk.desktop.chat.markdown import dialect
+    from atelier_desk.markdown import dialect
 
     parser = dialect.parser()
     parser.core.ruler.push("task_lists", _task_lists)

@@ -1,0 +1,125 @@
+"""A reply, a report or a workflow as a file that others open, on paper, and in the clipboard."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QMarginsF, QMimeData, QUrl
+from PySide6.QtGui import QDesktopServices, QGuiApplication
+
+from atelier_desk.desktop.settings.files import ask_save
+from atelier_desk.desktop.sidebar.file_names import file_name
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.i18n import N_, _
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QTextDocument
+    from PySide6.QtWidgets import QFileDialog, QWidget
+
+    from atelier_desk.desktop.jobs import Jobs
+    from atelier_desk.desktop.widgets import ToastHost
+
+KINDS = "Word (*.docx);;PDF (*.pdf);;HTML (*.html);;Markdown (*.md)"
+"""Qt's filter of the formats that people open, the one for most first."""
+_MARGIN_MM = 20.0
+_SEEN_MS = 15_000
+Text = Callable[[], Awaitable[str]]
+"""Gives the Markdown, once it is known where to."""
+
+
+def copy(text: str, html: str | None = None) -> None:
+    """Markdown into the clipboard, for text processors with its form and tables."""
+    from atelier_desk.engine.export.html import part
+
+    data = QMimeData()
+    data.setText(text)
+    data.setHtml(part(text) if html is None else html)
+    data.setData("text/markdown", text.encode("utf-8", "replace"))
+    QGuiApplication.clipboard().setMimeData(data)
+
+
+def ask_export(parent: QWidget, jobs: Jobs, toasts: ToastHost, title: str, text: Text) -> QFileDialog:
+    """Ask where to, write Markdown in the format of the file's ending, and offer to open it."""
+
+    async def then(path: Path) -> None:
+        await write(path, title, await text())
+        say_saved(toasts, path)
+
+    return ask_save(parent, _("Export"), f"{file_name(title)}.docx", KINDS, lambda path: jobs.start(then(path)))
+
+
+async def write(path: Path, title: str, text: str) -> None:
+    """Write Markdown in the format of the file's ending, as Markdown where that is none of ``KINDS``.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    await asyncio.to_thread(_write, path, title, text)
+
+
+def _write(path: Path, title: str, text: str) -> None:
+    from atelier_desk.engine.export.formats import exported
+
+    kind = {".docx": "docx", ".pdf": "pdf", ".html": "html", ".htm": "html"}.get(path.suffix.lower(), "md")
+    try:
+        if kind == "pdf":
+            path.write_bytes(pdf(title, text))
+        else:
+            path.write_bytes(exported(text, title, kind))
+    except OSError as error:
+        raise UsageError(N_("{path} cannot be written: {reason}"), path=path, reason=error.strerror or str(error)) from error
+
+
+def pdf(title: str, text: str) -> bytes:
+    """The bytes of a PDF on A4. Takes a moment: use a thread."""
+    from PySide6.QtCore import QBuffer, QIODevice
+    from PySide6.QtGui import QPageLayout, QPageSize, QPdfWriter
+
+    out = QBuffer()
+    out.open(QIODevice.OpenModeFlag.WriteOnly)
+    writer = QPdfWriter(out)
+    writer.setTitle(title)
+    writer.setCreator("Atelier")
+    writer.setPageSize(QPageSize(QPageSize.PageSizeId.A4))
+    writer.setPageMargins(QMarginsF(_MARGIN_MM, _MARGIN_MM, _MARGIN_MM, _MARGIN_MM), QPageLayout.Unit.Millimeter)
+    _laid_out(title, text).print_(writer)
+    del writer  # the end of the file is written with it
+    return bytes(out.data().data())
+
+
+def _laid_out(title: str, text: str) -> QTextDocument:
+    from PySide6.QtGui import QTextDocument
+
+    from atelier_desk.engine.export.html import page
+
+    made = QTextDocument()
+    made.setHtml(page(text, title))
+    return made
+
+
+def say_saved(toasts: ToastHost, path: Path, *more: str) -> None:
+    """Say where it is, and offer to open it and its folder."""
+    said = "\n".join([_("Exported to {path}", path=str(path)), *more])
+    folder = (_("Show in folder"), lambda: show(path.parent))
+    toasts.show(said, _("Open"), lambda: show(path), second=folder, duration_ms=_SEEN_MS)
+
+
+def show(path: Path) -> bool:
+    """Open it with the program that the system has for it."""
+    return QDesktopServices.openUrl(QUrl.fromLocalFile(str(path)))
+
+
+def ask_print(parent: QWidget, title: str, text: str) -> None:
+    """The system's dialog for printers, then the text on paper."""
+    from PySide6.QtPrintSupport import QPrintDialog, QPrinter
+
+    printer = QPrinter(QPrinter.PrinterMode.HighResolution)
+    printer.setDocName(title)
+    dialog = QPrintDialog(printer, parent)
+    dialog.setObjectName("print-dialog")
+    dialog.accepted.connect(lambda *_: _laid_out(title, text).print_(printer))
+    dialog.finished.connect(dialog.deleteLater)
+    dialog.open()  # type: ignore[call-arg]

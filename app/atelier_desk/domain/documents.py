@@ -1,0 +1,74 @@
+"""Documents whose words are read for people and models: which files they are, who reads them, and why one is not read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, TypeVar
+
+from atelier_desk.domain.errors import AtelierError
+from atelier_desk.i18n import N_
+
+READER: Final = "atelier_desk.workspace.documents.process"
+"""The child process that takes the words out of any of them; its request and answer are described there."""
+
+PDF, MAIL, OLD = "pdf", "eml", "ole"
+_KINDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "docx": (".docx", ".docm", ".dotx", ".dotm"),
+    "xlsx": (".xlsx", ".xlsm", ".xltx", ".xltm"),
+    "pptx": (".pptx", ".pptm", ".ppsx", ".ppsm", ".potx", ".potm"),
+    "odt": (".odt", ".ott"),
+    "ods": (".ods", ".ots"),
+    "odp": (".odp", ".otp"),
+    "epub": (".epub",),
+    "rtf": (".rtf",),
+    MAIL: (".eml",),
+    OLD: (".doc", ".dot", ".xls", ".xlt", ".ppt", ".pps", ".msg"),
+}
+ENDINGS: Final = {ending: kind for kind, endings in _KINDS.items() for ending in endings}
+"""The kind of a document by the ending of its name; a PDF is known by its first bytes."""
+DOCUMENTS: Final = frozenset((PDF, *_KINDS))
+COMPOUND: Final = b"\xd0\xcf\x11\xe0"
+"""How files of older Office programs begin, and newer ones that have a password."""
+_HEADS: Final = {"rtf": (b"{\\rtf",), MAIL: (b"",), OLD: (COMPOUND,)}
+_ARCHIVE: Final = (b"PK", COMPOUND)
+_NEW: Final = {".msg": ".eml", ".x": ".xlsx", ".p": ".pptx"}
+
+NOT_READ: Final = {
+    "encrypted": N_("{name} has a password or copy protection. Save it without one, and use that file."),
+    "old_format": N_("{name} is in an older format that is not read. Save it as {new}, and use that file."),
+    "timeout": N_("{name} could not be read within {seconds} seconds. Split it, or ask for a part of it."),
+    "too_large": N_("{name} unfolds to {size} MB; at most {most} MB are read. Split it into smaller files."),
+    "no_text": N_("{name} has no text: its pages are pictures, as of a scan. Use a picture of each page."),
+    "broken": N_("{name} is broken or asks for too much memory: its text is not read. Open it in its program and save it again."),
+}
+"""By the code of the failure. ``too_large`` has ``size`` and ``most`` in MB."""
+
+Error = TypeVar("Error", bound=AtelierError)
+
+
+def kind_of(name: str, head: bytes) -> str:
+    """The kind of a document by the ending of its name and its first bytes (1 024 are enough), empty for what is none: ``pdf`` whatever
+    its name, one of ``ENDINGS``."""
+    if is_pdf(head):
+        return PDF
+    kind = ENDINGS.get(_ending(name), "")
+    return kind if kind and head.startswith(_HEADS.get(kind, _ARCHIVE)) else ""
+
+
+def is_pdf(data: bytes) -> bool:
+    """Whether it is a PDF, which some programs begin with blank lines or a byte order mark."""
+    return data[:1_024].lstrip(b"\xef\xbb\xbf\0 \t\r\n\f").startswith(b"%PDF-")
+
+
+def not_read(error: type[Error], code: str, name: str, **values: object) -> Error:
+    """The error for people that says why the document ``name`` is not read, and what to do; ``broken`` for an unknown code."""
+    code = code if code in NOT_READ else "broken"
+    ending = _ending(name)
+    new = next((new for start, new in _NEW.items() if ending.startswith(start)), ".docx")
+    params: dict[str, Any] = {"name": name, "new": new, **values}
+    return error(NOT_READ[code], code=code, **params)
+
+
+def _ending(name: str) -> str:
+    dot = name.rfind(".")
+    return name[dot:].lower() if dot >= 0 else ""

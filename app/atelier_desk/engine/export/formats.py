@@ -1,0 +1,40 @@
+"""The formats that a text is exported in, by the endings of their files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.i18n import N_
+
+
+def _word(text: str, title: str) -> bytes:
+    from atelier_desk.engine.export.word import document
+
+    return document(text, title)
+
+
+def _html(text: str, title: str) -> bytes:
+    from atelier_desk.engine.export.html import page
+
+    return page(text, title).encode("utf-8", "replace")
+
+
+_WRITERS: dict[str, Callable[[str, str], bytes]] = {
+    "docx": _word,
+    "html": _html,
+    "md": lambda text, _title: text.encode("utf-8", "replace"),
+}
+
+
+def exported(text: str, title: str, format: str) -> bytes:
+    """Markdown as the bytes of a file. Takes a while for long texts: it belongs into a thread.
+
+    Raises:
+        UsageError: there is no such format; PDF is laid out by the window alone.
+    """
+    if format == "pdf":
+        raise UsageError(N_("PDF can be exported in the window only. Use docx, html or md here."))
+    if format not in _WRITERS:
+        raise UsageError(N_("Unknown format {format}; allowed: docx, html, md."), format=format)
+    return _WRITERS[format](text, title)

@@ -1,0 +1,30 @@
+"""Documents that have no pages (Word, workbooks, slides, books, mails …): the sections of the Markdown that is made of them."""
+
+from __future__ import annotations
+
+from atelier_desk.domain.documents import READER, not_read
+from atelier_desk.knowledge.parsing.documents import markdown
+from atelier_desk.knowledge.parsing.errors import ParseError
+from atelier_desk.knowledge.parsing.parsed import Parsed
+from atelier_desk.support.worker.errors import Ended, Failed
+from atelier_desk.support.worker.parent import ask_in_thread
+
+LIMIT_S = 25.0
+"""Seconds of its process."""
+
+
+def read(name: str, kind: str, data: bytes) -> Parsed:
+    """Lines are those of the Markdown. Blocks while the process reads.
+
+    Raises:
+        ParseError: it cannot be read, see ``NOT_READ``.
+    """
+    try:
+        found = ask_in_thread(READER, (kind, 1, 1, markdown.LIMIT - 1), data, limit_s=LIMIT_S).value
+    except Failed as error:
+        raise not_read(ParseError, error.code, name, **error.params) from error
+    except Ended as error:
+        raise not_read(ParseError, error.code, name, seconds=int(LIMIT_S)) from error
+    parsed = markdown.read(str(found["pages"][0]))
+    parsed.language = kind
+    return parsed

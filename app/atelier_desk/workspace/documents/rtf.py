@@ -1,0 +1,30 @@
+"""RTF: its text without pictures; cells of a row are parted by a bar."""
+
+from __future__ import annotations
+
+import re
+
+from atelier_desk.workspace.documents.lines import Lines
+
+_PICTURE = re.compile(r"[0-9a-fA-F\s]{512,}")
+"""The bytes of a picture, which no word is as long as."""
+_BINARY = re.compile(rb"\\bin(\d{1,9}) ?")
+
+
+def lines(data: bytes) -> Lines:
+    from striprtf.striprtf import rtf_to_text
+
+    yield None
+    text = _PICTURE.sub(" ", _without_binary(data).decode("latin-1"))
+    for line in str(rtf_to_text(text, errors="replace")).split("\n"):  # type: ignore[no-untyped-call]
+        yield ""
+        yield f"| {line.rstrip('|').replace('|', ' | ')} |" if line.endswith("|") else line
+
+
+def _without_binary(data: bytes) -> bytes:
+    parts: list[bytes] = []
+    at = 0
+    while found := _BINARY.search(data, at):
+        parts.append(data[at : found.start()])
+        at = found.end() + int(found[1])
+    return b"".join([*parts, data[at:]])

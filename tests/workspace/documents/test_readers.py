@@ -1,0 +1,206 @@
+"""What is read of documents of each kind, as Markdown."""
+
+from __future__ import annotations
+
+import base64
+import email
+from email.message import EmailMessage
+
+import pytest
+
+from atelier_desk.domain.documents import ENDINGS, kind_of
+from atelier_desk.support.worker.errors import Refused
+from atelier_desk.workspace.documents import lines
+from atelier_desk.workspace.documents.process import READERS, answer
+from tests.support import documents
+from tests.support.documents import ALL
+
+
+def read(name: str, data: bytes, characters: int = 100_000) -> str:
+    kind = kind_of(name, data[:1_024])
+    return str(answer(data, kind, 1, 1, characters)["pages"][0])
+
+
+SAID = {
+    "a.docx": (
+        "# Contrat\n\n# Article premier\n\nLe café est prêt, voir [ici](https://a.example/)\n\n1. first\n2. second\n- point\n\n"
+        "kept [^comment-0]inserted\n\n## Prix\n\n| wide |  | b\\|c |\n| --- | --- | --- |\n| 1 |  |  |\n\n[^comment-0]: à vérifier\n\n"
+        "[Header: Dossier 7]"
+    ),
+    "a.xlsx": (
+        "## Sheet: Ventes\n\n| Mois | Total |\n| --- | --- |\n| mois 1 | 1.5 |\n| somme | =SUM(B2:B9) |\n\n## Sheet: Notes (hidden)\n\n"
+        "|  |  | été |\n| --- | --- | --- |"
+    ),
+    "a.pptx": (
+        "## Slide 1: Bilan\n\n- premier point\n\n### Notes\n\ndire bonjour\n\n## Slide 2\n\n| a | b |\n| --- | --- |\n| c | d |\n\n"
+        "|  | 2026 |\n| --- | --- |\n| Nord | 1.5 |\n| Sud | 2 |"
+    ),
+    "a.odt": "## Titre\n\nLe café [ici](https://a.example/)\n\n- un\n\n| a |\n| --- |",
+    "a.ods": "## Sheet: Ventes\n\n| Mois | x | x |\n| --- | --- | --- |\n| mai |  |  |\n| mai |  |  |",
+    "a.odp": "## Slide 1: Bilan\n\nbonjour\n\n### Notes\n\nlentement",
+    "a.rtf": "Le café est prêt\n\nnext\n\nend",
+    "a.epub": "Title: Un livre\nCreator: Ada\n\n# Été\n\npremier\n\nsecond",
+    "a.eml": "From: Ada <a@example.org>\nSubject: Réunion\n\nlettre été",
+}
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_words_tables_headings_and_links_are_read(name: str) -> None:
+    assert read(name, ALL[name]()) == SAID[name]
+
+
+def test_every_kind_has_a_reader_and_a_document_to_try() -> None:
+    assert set(READERS) == set(ENDINGS.values())
+    assert set(READERS) - {"ole"} == {kind_of(name, make()[:1_024]) for name, make in ALL.items()}
+
+
+@pytest.mark.parametrize(
+    ("name", "head", "kind"),
+    [
+        ("Plan.DOCX", b"PK\3\4", "docx"),
+        ("plan.docx", b"only text", ""),
+        ("plan.zip", b"PK\3\4", ""),
+        ("plan.xlsm", b"\xd0\xcf\x11\xe0", "xlsx"),
+        ("plan.xls", b"\xd0\xcf\x11\xe0", "ole"),
+        ("a.doc", b"{\\rtf1", ""),
+        ("a.EML", b"", "eml"),
+        ("anything", b"\r\n%PDF-1.7", "pdf"),
+        ("The head of a file", b"is %PDF-1.7", ""),
+        ("docx", b"PK", ""),
+    ],
+)
+def test_a_name_and_first_bytes_say_what_it_is(name: str, head: bytes, kind: str) -> None:
+    assert kind_of(name, head) == kind
+
+
+def typed(data: bytes, before: str, after: str) -> bytes:
+    parts = documents.parts_of(data)
+    parts["[Content_Types].xml"] = parts["[Content_Types].xml"].replace(before.encode(), after.encode())
+    return documents.archived(parts)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "says"),
+    [
+        (
+            "a.docm",
+            lambda: typed(
+                documents.word(),
+                "vnd.openxmlformats-officedocument.wordprocessingml.document.main",
+                "vnd.ms-word.document.macroEnabled.main",
+            ),
+            "Contrat",
+        ),
+        ("a.ppsx", lambda: typed(documents.slides(), "presentation.main", "slideshow.main"), "Bilan"),
+        ("a.potx", lambda: typed(documents.slides(), "presentation.main", "template.main"), "Bilan"),
+        ("a.xltx", lambda: typed(documents.sheets(), "sheet.main", "template.main"), "Ventes"),
+    ],
+)
+def test_templates_and_documents_with_macros_are_read_like_others(name: str, data: object, says: str) -> None:
+    assert says in read(name, data())  # type: ignore[operator]
+
+
+def test_numbers_of_clauses_that_are_written_nowhere_are_counted() -> None:
+    from docx import Document
+    from docx.oxml import parse_xml
+    from docx.oxml.ns import nsdecls
+
+    document = Document()
+    levels = "".join(
+        f'<w:lvl w:ilvl="{at}"><w:start w:val="1"/><w:numFmt w:val="{form}"/><w:lvlText w:val="{text}"/></w:lvl>'
+        for at, (form, text) in enumerate([("decimal", "%1."), ("decimal", "%1.%2"), ("lowerLetter", "%3)"), ("upperRoman", "%4")])
+    )
+    root = document.part.numbering_part.element
+    root.insert(0, parse_xml(f'<w:abstractNum {nsdecls("w")} w:abstractNumId="90">{levels}</w:abstractNum>'))
+    root.append(parse_xml(f'<w:num {nsdecls("w")} w:numId="90"><w:abstractNumId w:val="90"/></w:num>'))
+    for level, text in [(0, "Objet"), (1, "Prix"), (2, "net"), (2, "brut"), (1, "Durée"), (2, "fin"), (0, "Droit"), (1, "Lieu"), (3, "x")]:
+        numbered = parse_xml(f'<w:numPr {nsdecls("w")}><w:ilvl w:val="{level}"/><w:numId w:val="90"/></w:numPr>')
+        document.add_paragraph(text)._p.get_or_add_pPr().append(numbered)
+    assert read("a.docx", documents.saved(document)).split("\n") == [
+        "1. Objet", "1.1 Prix", "a) net", "b) brut", "1.2 Durée", "a) fin", "2. Droit", "2.1 Lieu", "I x",
+    ]  # fmt: skip
+
+
+HEAD = b"From: Ada <a@example.org>\r\nSubject: =?utf-8?q?R=C3=A9union?=\r\nMIME-Version: 1.0\r\n"
+
+
+def encoded(kind: str, encoding: str, body: bytes) -> bytes:
+    return HEAD + f"Content-Type: {kind}\r\nContent-Transfer-Encoding: {encoding}\r\n\r\n".encode() + body
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        encoded("text/plain; charset=utf-8", "base64", base64.b64encode("lettre été".encode())),
+        encoded("text/plain; charset=utf-8", "quoted-printable", b"lettre =C3=A9t=C3=A9"),
+        encoded("text/plain; charset=iso-8859-1", "8bit", "lettre été".encode("latin-1")),
+        encoded("text/plain; charset=no-such-thing", "8bit", "lettre été".encode()),
+        documents.mail(html="<style>p{}</style><p>lettre été</p><script>x</script>").as_bytes(),
+    ],
+)
+def test_headers_and_text_of_mails_are_decoded(data: bytes) -> None:
+    assert read("a.eml", data) == "From: Ada <a@example.org>\nSubject: Réunion\n\nlettre été"
+
+
+def test_what_is_attached_to_a_mail_is_named_and_a_forwarded_mail_is_read() -> None:
+    message = documents.mail("see there")
+    message.add_attachment(b"x", maintype="application", subtype="pdf", filename="plan.pdf")
+    message.add_attachment(documents.mail("the first letter"))
+    text = read("a.eml", message.as_bytes())
+    assert "see there\n\n--- Attached mail ---\nFrom: Ada" in text
+    assert text.endswith("the first letter\n\n[Attached and not read: plan.pdf]")
+
+
+def test_mails_within_mails_end_somewhere() -> None:
+    message = documents.mail("innermost")
+    for _ in range(40):
+        outer = EmailMessage()
+        outer.set_content("outer")
+        outer.add_attachment(email.message_from_bytes(message.as_bytes(), policy=email.policy.default))
+        message = outer
+    text = read("a.eml", message.as_bytes())
+    assert "innermost" not in text
+    assert text.count("--- Attached mail ---") == 5
+
+
+@pytest.mark.parametrize("data", [b"", b"\0\xff\xfe", b"no headers at all", HEAD + b"Content-Type: multipart/mixed\r\n\r\nno parts"])
+def test_nothing_breaks_the_reader_of_mails(data: bytes) -> None:
+    assert isinstance(read("a.eml", data), str)
+
+
+def test_only_so_many_characters_are_taken_and_that_there_was_more_is_said() -> None:
+    found = answer(documents.sheets(5_000), "xlsx", 1, 1, 500)
+    assert (len(found["pages"][0]) <= 501, found["cut"]) == (True, True)
+    whole = answer(documents.sheets(50), "xlsx", 1, 1, 100_000)
+    assert (whole["cut"], whole["pages"][0].count("\n| mois")) == (False, 49)
+
+
+def test_after_its_time_what_was_read_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "ENOUGH_S", -1.0)
+    assert answer(documents.sheets(50), "xlsx", 1, 1, 100_000) == {"total": 1, "pages": [""], "cut": True}
+
+
+@pytest.mark.parametrize("name", ["a.docx", "a.xlsx", "a.pptx"])
+def test_what_has_a_password_or_is_of_an_older_program_is_refused_with_what_to_do(name: str) -> None:
+    kind = name.removeprefix("a.")
+    for data, code in ((b"\xd0\xcf\x11\xe0" + "EncryptedPackage".encode("utf-16-le"), "encrypted"), (b"\xd0\xcf\x11\xe0", "old_format")):
+        with pytest.raises(Refused) as caught:
+            answer(data, kind, 1, 1, 100)
+        assert caught.value.code == code
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("a.odt", lambda: documents.open_document("<office:text/>", **{"META-INF/manifest.xml": "<m><encryption-data/></m>"})),
+        ("a.epub", lambda: documents.book("http://www.w3.org/2001/04/xmlenc#aes128-cbc")),
+    ],
+)
+def test_what_is_encrypted_inside_is_refused(name: str, data: object) -> None:
+    with pytest.raises(Refused) as caught:
+        read(name, data())  # type: ignore[operator]
+    assert caught.value.code == "encrypted"
+
+
+def test_a_book_whose_fonts_alone_are_hidden_is_read() -> None:
+    assert "premier" in read("a.epub", documents.book("http://www.idpf.org/2008/embedding"))
