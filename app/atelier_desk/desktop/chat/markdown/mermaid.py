@@ -57,7 +57,8 @@ def diagram_png(source: str, *, dark: bool) -> bytes:
     scale = min(SCALE, _SIDE / max(width, height), math.sqrt(_AREA / (width * height)))
     if scale < _LEAST:
         raise ValueError("too large")
-    return document.render_to_bitmap(round(width * scale), round(height * scale), novasvg.Color(_PAPER[theme])).to_png()
+    png: bytes = document.render_to_bitmap(round(width * scale), round(height * scale), novasvg.Color(_PAPER[theme])).to_png()
+    return png
 
 
 def _drawable(source: str) -> tuple[str, str]:
