@@ -31,6 +31,48 @@ TYPEWRITER = re.compile(r"(?<=\w)'(?=\w)")
 """An apostrophe as a typewriter has it; quotation marks around a word of code stay."""
 
 
+BANNED = {
+    "en": {
+        r"\boutside of\b": "outside",
+        r"\bat the right\b": "on the right",
+        r"\bfor ?ever\b": "never finishes",
+        r"\bin the very\b": "at that moment",
+        r"\bdear\b": "expensive",
+        r"\bdeeds?\b": "actions",
+        r"\b[Hh]a(?:d|ve) agents\b": "run agents",
+        r"\bTear\b": "Open in a window",
+        r"\bBring back\b": "Restore",
+        r"\b[Nn]eeds you$": "has a question",
+        r"\bas the profile says\b": "Use profile",
+        r"\bput away\b": "archived",
+        r"\bits person\b": "the user",
+        r"\bstrangers?\b": "untrusted sources",
+        r"\bYours, and here\b": "Private and local",
+        r"\bcorpus\b": "project",
+    },
+    "fr": {
+        r"\bserviable": "utile",
+        r"\bSans confiance\b": "Consignes du dossier ignorées",
+        r"\bnuire\b": "dangereux",
+        r"\b[Cc]lés? (?:d’)?API\b": "clé d’accès",
+        r"\bRanger\b": "Déplacer",
+        r"\bvers une corbeille\b": "dans la corbeille",
+        r"\bqui voit\b": "de vision",
+        r"\bSilence le plus long\b": "Délai d’inactivité",
+        r"\bA listé \.": "A parcouru le dossier",
+        r"\bRecalculer les vecteurs\b": "Réindexer",
+    },
+}
+"""Words that a reader of a message had to learn, and the ones everybody knows, by language; patterns of regular expressions."""
+
+
+def banned_words(language: str, text: str) -> Iterator[str]:
+    """What a text says that it should say in other words."""
+    for pattern, better in BANNED.get(language, {}).items():
+        if found := re.search(pattern, text):
+            yield f"{found[0]!r}: write {better!r}"
+
+
 def read_catalogue(path: Path) -> Catalog:
     with path.open("rb") as file:
         return read_po(file, locale=path.parent.parent.name, domain="atelier")
@@ -99,7 +141,10 @@ def problems(catalogue: Catalog, template: Catalog) -> Iterator[str]:
         if translated is None:
             yield f"{where}: missing: {texts(message.id)[0]!r}"
         else:
-            yield from (f"{where}: {problem}: {texts(message.id)[0]!r}" for problem in translation_problems(translated))
+            found = [*translation_problems(translated)]
+            for language, said in (("en", message.id), (str(catalogue.locale), translated.string)):
+                found += [problem for text in texts(said) for problem in banned_words(language, text)]
+            yield from (f"{where}: {problem}: {texts(message.id)[0]!r}" for problem in found)
     for message in catalogue:
         if message.id and template.get(message.id, message.context) is None:
             yield f"no longer in the code: {texts(message.id)[0]!r}"

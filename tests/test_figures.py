@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
 
 import pytest
 
 from atelier_desk import figures
+from atelier_desk.desktop.widgets import format
 from atelier_desk.i18n import set_language
 
 
@@ -49,3 +52,34 @@ def test_sizes_are_in_the_reader_s_language() -> None:
     assert shown() == ["0 bytes", "1 byte", "2 bytes", "1023 bytes", "1 kB", "1.5 kB", "1 MB", "12 MB", "5 GB", "3,000 TB"]
     set_language("fr")
     assert shown() == ["0 octet", "1 octet", "2 octets", "1023 octets", "1 ko", "1,5 ko", "1 Mo", "12 Mo", "5 Go", "3 000 To"]
+
+
+@pytest.mark.parametrize(("language", "written"), [("en", "2026-11-26 22:33|2026-11-26"), ("fr", "26/11/2026 à 22:33|26/11/2026")])
+def test_dates_have_one_form_in_the_window_and_the_terminal(language: str, written: str) -> None:
+    set_language(language)
+    at = datetime(2026, 11, 26, 22, 33).astimezone()
+    assert [figures.moment(at), figures.day(at)] == written.split("|")
+    assert format.moment is figures.moment
+
+
+def test_another_language_is_a_catalogue_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = {
+        "1,234.5": "1'234.5",
+        "{year}-{month}-{day}": "{day}.{month}.{year}",
+        "{day} {time}": "{day}, {time}",
+        "${amount}": "USD {amount}",
+    }
+    monkeypatch.setattr(figures, "_", lambda text, **values: said.get(text, text).format(**values))
+    at = datetime(2026, 11, 26, 22, 33).astimezone()
+    assert [figures.number(1234567.25, 2), figures.moment(at), figures.cost(1234.5)] == [
+        "1'234'567.25",
+        "26.11.2026, 22:33",
+        "USD 1'234.50",
+    ]
+
+
+def test_nothing_a_person_reads_asks_whether_it_is_french() -> None:
+    """What small models are asked in has rules of its own, elsewhere."""
+    root = Path(figures.__file__).parent
+    read = [*root.glob("*.py"), *(each for name in ("desktop", "cli", "tools", "engine") for each in (root / name).rglob("*.py"))]
+    assert [path.name for path in read if re.search(r"""[!=]= ["']fr["']""", path.read_text("utf-8"))] == []

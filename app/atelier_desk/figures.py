@@ -1,19 +1,19 @@
-"""Numbers, durations and amounts for people: rounded, and as the reader's language writes them. For the window and the terminal alike.
+"""Numbers, dates, durations and amounts for people: rounded, and as the reader's language writes them. For window and terminal alike.
 
-By hand, with neither Babel, whose import takes longer than many a listing, nor Qt: the program has two languages.
+How a language writes them is in its catalogue, so that another language is a catalogue and nothing else. Neither Babel, whose import takes
+longer than many a listing, nor Qt.
 """
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date, datetime
 
-from atelier_desk.i18n import N_, _, language, ngettext
+from atelier_desk.i18n import N_, _, ngettext
 
 NARROW = "\u202f"
 """Narrow no-break space between a number and its unit, and in French between thousands."""
 SIZES = (N_("kB"), N_("MB"), N_("GB"), N_("TB"))
 """Each 1 024 times the one before it; the first is 1 024 bytes."""
-_FRENCH = str.maketrans({",": NARROW, ".": ","})
 
 
 def number(value: float, decimals: int = 0, *, trim: bool = False) -> str:
@@ -21,7 +21,8 @@ def number(value: float, decimals: int = 0, *, trim: bool = False) -> str:
     text = f"{value:,.{decimals}f}"
     if trim and decimals:
         text = text.rstrip("0").rstrip(".")
-    return text.translate(_FRENCH) if language() == "fr" else text
+    example = _("1,234.5")  # what stands between its digits is what this language writes between thousands and before decimals
+    return text.translate({ord(","): example[1:-5], ord("."): example[-2]})
 
 
 def duration(milliseconds: float) -> str:
@@ -38,9 +39,15 @@ def duration(milliseconds: float) -> str:
     return f"{hours}{NARROW}h {minutes:02d}{NARROW}min" if hours else f"{minutes}{NARROW}min {rest:02d}{NARROW}s"
 
 
+def day(value: date) -> str:
+    """``2026-11-28``, ``28/11/2026``."""
+    return _("{year}-{month}-{day}", year=f"{value.year:04d}", month=f"{value.month:02d}", day=f"{value.day:02d}")
+
+
 def moment(at: datetime) -> str:
     """Day and time in the reader's zone: ``2026-11-28 09:30``, ``28/11/2026 à 09:30``; ``at`` is aware."""
-    return at.astimezone().strftime("%d/%m/%Y à %H:%M" if language() == "fr" else "%Y-%m-%d %H:%M")
+    local = at.astimezone()
+    return _("{day} {time}", day=day(local), time=f"{local:%H:%M}")
 
 
 def tokens(count: int) -> str:
@@ -64,8 +71,7 @@ def size(count: int) -> str:
 
 def cost(dollars: float) -> str:
     """US dollars, ``$1.25`` or ``1,25 $``: two decimals, four below one cent."""
-    text = number(dollars, 2 if dollars >= 0.01 or not dollars else 4)
-    return f"{text}{NARROW}$" if language() == "fr" else f"${text}"
+    return _("${amount}", amount=number(dollars, 2 if dollars >= 0.01 or not dollars else 4))
 
 
 def percent(share: float) -> str:

@@ -41,11 +41,11 @@ REASONS = {
     "opaque": N_("It starts other programs or a script, and nobody can say beforehand what these do."),
     "installs": N_("It installs a package, whose scripts run here."),
     "altered": N_("Its server changed what it says of this tool since you approved it. See Settings, MCP servers."),
-    "unconfined": N_("It would run outside of the sandbox, or with the network."),
+    "unconfined": N_("It would run outside the sandbox, or with the network."),
     "repository": N_("Settings of this git repository may run programs or use files elsewhere. A yes holds until they change."),
     "denied": N_("It could reach what a rule denies, and nothing can hide that from it here."),
     "tainted": N_("It sends data out or writes outside the workspace, after the team read from untrusted sources."),
-    "outside": N_("It lies outside of the granted folders, where this tool never gets, whoever allows it."),
+    "outside": N_("It is outside the granted folders, where this tool never works, whoever allows it."),
 }
 """Why a call is asked about or refused, by ``Verdict.reason``, but for what the profile says."""
 

@@ -17,9 +17,9 @@ def saved_words(total: UsageSum) -> str:
 
 
 def cost_words(total: UsageSum, *, short: bool = False) -> str:
-    """``$1.25``, ``unknown``, or ``$1.25 + unknown`` where some of it has no known price; ``short`` is ``$1.25 + ?``."""
+    """``$1.25``, ``unknown``, or ``at least $1.25`` where some of it has no known price; ``short`` is ``≥ $1.25``."""
     if total.cost is None:
         return _("unknown")
     if short and total.usage.tokens_unpriced:
-        return f"{cost(total.cost)} + ?"
-    return _("{cost} + unknown", cost=cost(total.cost)) if total.usage.tokens_unpriced else cost(total.cost)
+        return f"≥ {cost(total.cost)}"
+    return _("at least {cost}", cost=cost(total.cost)) if total.usage.tokens_unpriced else cost(total.cost)

@@ -271,7 +271,7 @@ def test_the_test_box_forbids_what_the_call_itself_is_refused(cli: Cli, tmp_path
     outside = {"path": str(tmp_path / "a.txt"), "content": "x"}
     argv = ("permissions", "test", "write_file", json.dumps(outside), "--workspace", "ws", "--profile", "free")
     assert (cli(*argv, "--json").json["action"], cli(*argv, "--json").json["reason"]) == ("deny", "outside")
-    assert cli(*argv).out.startswith("Forbid: It lies outside of the granted folders")
+    assert cli(*argv).out.startswith("Forbid: It is outside the granted folders")
     call = ToolCall(id="c", name="write_file", arguments=outside)
     made = cli("run", "go", "--json", "--workspace", "ws", "--profile", "ask", steps=[[call], "done"])
     assert (made.status, made.of("validation_required")) == (0, []), "nobody is asked about what cannot be done"

@@ -45,12 +45,23 @@ def test_a_complete_catalogue_has_no_problems(script: ModuleType, template: Cata
         ({"hello": "Bonjour {name"}, "braces"),
         ({"save": "L'enregistrer"}, "write ’"),
         ({"one": "{m} fichier"}, "placeholders differ: ['m']"),
+        ({"save": "Clé API"}, "write 'clé d’accès'"),
+        ({"one": "un fichier serviable"}, "write 'utile'"),
     ],
 )
 def test_bad_translations_are_named(script: ModuleType, template: Catalog, changes: dict[str, str], problem: str) -> None:
     (found,) = script.problems(french(**changes), template)
     assert problem in found
     assert found.startswith("app/atelier_desk/x.py:1: ")
+
+
+def test_words_nobody_knows_are_named_in_english_too(script: ModuleType, template: Catalog) -> None:
+    template.add("It lies outside of {path}.", None, [("app/atelier_desk/x.py", 2)])
+    catalogue = french()
+    catalogue.add("It lies outside of {path}.", "Hors de {path}.")
+    assert list(script.problems(catalogue, template)) == [
+        "app/atelier_desk/x.py:2: 'outside of': write 'outside': 'It lies outside of {path}.'"
+    ]
 
 
 def test_missing_fuzzy_and_obsolete_messages_are_named(script: ModuleType, template: Catalog) -> None:

@@ -113,7 +113,7 @@ class CommandPalette(QDialog):
         return [*found, *self._extra()]
 
     def _filter(self, needle: str) -> None:
-        self.list.fill([("", map(_line, self._best(needle)))] if needle.strip() else self._all())
+        self.list.fill([("", (_line(each, needle) for each in self._best(needle)))] if needle.strip() else self._all())
         self._fit()
 
     def _fit(self) -> None:
@@ -152,5 +152,5 @@ class CommandPalette(QDialog):
         command.run()
 
 
-def _line(command: Command) -> tuple[ListRow, Command]:
-    return ListRow(command.text, end=command.hint, icon=command.icon), command
+def _line(command: Command, needle: str = "") -> tuple[ListRow, Command]:
+    return ListRow(command.text, end=command.hint, icon=command.icon, needle=needle), command

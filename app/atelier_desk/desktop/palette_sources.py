@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from atelier_desk.desktop.chat.compose.choices import describe, key_of
 from atelier_desk.desktop.palette import Command
 from atelier_desk.desktop.palette_words import found_by
+from atelier_desk.desktop.widgets.format import short_moment
 from atelier_desk.domain.text import shorten
 from atelier_desk.i18n import _, in_every_language
 
@@ -46,6 +47,7 @@ def _workflows(window: WindowParts, archived: Iterable[Workflow]) -> Iterator[Co
         run = partial(window.chat.open_workflow, each.id)
         hint, icon = (_("Archived"), "archive") if each.archived else (_("Workflow"), "message-square")
         also = in_every_language("Archived" if each.archived else "Workflow")
+        hint = f"{hint} · {short_moment(each.updated_at)}"
         yield Command(each.name, run, hint, icon, also, f"workflow:{each.id}", _("Workflows"))
 
 

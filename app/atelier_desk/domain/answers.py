@@ -76,7 +76,8 @@ def check(schema: Mapping[str, Any]) -> None:
         type(validator).check_schema(schema, format_checker=type(validator).FORMAT_CHECKER)
         if _has_patterns(schema):
             said = N_(
-                'The schema may not use "pattern" or "patternProperties": some take for ever to be checked. Describe the form in words.'
+                'The schema may not use "pattern" or "patternProperties": some patterns would never finish being checked. '
+                "Describe the form in words."
             )
             raise UsageError(said, code="schema")
         # A reference to itself for ever shows only when it is followed.

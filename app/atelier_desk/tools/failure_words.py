@@ -71,7 +71,7 @@ _BY_CODE: dict[str, str] = {
     FailureCode.NOT_UNIQUE: N_("The text to replace is there more than once."),
     FailureCode.OWN_NETWORK: N_("The address is on this machine or its network. A rule with its port can allow it."),
     FailureCode.OTHER_DISK: N_("The two places are on different disks."),
-    FailureCode.OUTSIDE: N_("This lies outside of the folders that were granted."),
+    FailureCode.OUTSIDE: N_("This is outside the folders that were granted."),
     FailureCode.OVERFLOW: N_("The result is too large a number."),
     FailureCode.PACKED: N_("The server packs the page in a way that is not read."),
     FailureCode.PROXY: N_("The proxy does not connect to this server."),

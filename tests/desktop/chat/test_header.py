@@ -40,7 +40,7 @@ def test_the_profile_and_the_usage_fold_before_title_and_names_are_cut(qtbot: Qt
     chip = ProfileChip(header)
     header.add(chip, fold=chip)
     header.set_agents([PickerItem("a", "Assistant")], "a")
-    header.set_models([PickerItem("p/m", "SmolLM2 135M (starter)")], "p/m", "SmolLM2 135M (starter)")
+    header.set_models([PickerItem("p/m", "SmolLM2 135M")], "p/m", "SmolLM2 135M")
     header.set_title("Isolate the execution")
     header.resize(1200, 46)
     header.show()

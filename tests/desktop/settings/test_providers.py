@@ -298,7 +298,7 @@ async def test_models_are_searched_and_favourites_stand_first(page: Any, find: F
 async def test_the_list_of_hosted_models_is_refreshed_and_can_be_stopped(page: Any, find: Find, atelier: Engine) -> None:
     await choose(page, "Ollama")
     assert "models.dev" in find("model-list-day").text()
-    assert "7/2/26" in find("model-list-day").text()
+    assert "2026-07-02" in find("model-list-day").text()
     assert "days old" not in find("model-list-day").text()
     page._tell_day(ListState(date(2026, 7, 2), 531, 12, 149))
     assert "The list is 149 days old" in find("model-list-day").text()
@@ -315,7 +315,7 @@ async def test_the_list_of_hosted_models_is_refreshed_and_can_be_stopped(page: A
     find("model-refresh").click()
     await settle()
     assert page.refreshing.text.text() == "Up to date: 600 models."
-    assert "11/22/26" in find("model-list-day").text()
+    assert "2026-11-22" in find("model-list-day").text()
     atelier.set("models", "refresh_list", UsageError("What it sent is no list."))
     find("model-refresh").click()
     await settle()

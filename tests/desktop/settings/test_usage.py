@@ -71,10 +71,10 @@ async def test_every_day_of_the_period_has_a_bar_and_the_table_has_the_figures(p
         ["2", "300", "150", "30", "unknown", "1.5 s"],
         ["2", "20,000", "10,000", "2,000", "$2.00", "1.5 s"],
         ["2", "1,000", "500", "100", "$0.50", "1.5 s"],
-        ["6", "21,300", "10,650", "2,130", "$2.50 + unknown", "4.5 s"],
+        ["6", "21,300", "10,650", "2,130", "at least $2.50", "4.5 s"],
     ]
-    assert [find("usage-table").item(3, column).text().replace(NARROW, " ") for column in (2, 5)] == ["21.3 k", "$2.50 + ?"]
-    assert find("usage-summary").text().replace(NARROW, " ") == "23,430 tokens · $2.50 + unknown · 4.5 s of generation"
+    assert [find("usage-table").item(3, column).text().replace(NARROW, " ") for column in (2, 5)] == ["21.3 k", "≥ $2.50"]
+    assert find("usage-summary").text().replace(NARROW, " ") == "23,430 tokens · at least $2.50 · 4.5 s of generation"
     assert "330 tokens have no known price" in page.note.text()
     assert not chart.grab().isNull()
 
@@ -148,7 +148,7 @@ async def test_the_figures_are_exported(page: Any, tmp_path: Path) -> None:
 async def test_it_follows_the_language(page: Any, find: Find) -> None:
     switch_language("fr")
     await settle()
-    assert cells(find)[-1][5] == "2,50 $ + inconnu"
+    assert cells(find)[-1][5] == "au moins 2,50 $"
     switch_language("en")
 
 

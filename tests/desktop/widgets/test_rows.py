@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QColor, QImage
+from PySide6.QtGui import QColor, QFont, QImage, QTextLayout
 from PySide6.QtWidgets import QListWidget, QListWidgetItem
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import row_paint
+from atelier_desk.desktop.widgets.matching import found_places
 from atelier_desk.desktop.widgets.rows import ListRow, RowAction, RowDelegate, RowRole, show_row
 
 Make = Callable[..., QListWidget]
@@ -152,3 +155,47 @@ def test_a_screen_reader_gets_all_of_it_or_what_is_said_of_it(listed: Make) -> N
     row = ListRow("Title", beside="what it is", facts="facts", end="Ctrl+N")
     view = listed(row, ListRow("Title", facts="facts", said="Said"))
     assert [view.item(at).data(Qt.ItemDataRole.AccessibleTextRole) for at in (0, 1)] == ["Title, what it is, facts, Ctrl+N", "Said"]
+
+
+@pytest.mark.parametrize(
+    ("needle", "text", "bold"),
+    [
+        ("tas", "Show tasks", ["tas"]),
+        ("tasks show", "Show tasks", ["Show", "tasks"]),
+        ("memoire", "Afficher la Mémoire", ["Mémoire"]),
+        ("ss s", "Straße, so", ["S", "ß", "s"]),
+        ("abc bcd", "xabcdx", ["abcd"]),
+        ("xyz", "Show tasks", []),
+        ("", "Show tasks", []),
+    ],
+)
+def test_which_letters_of_a_title_were_searched_for(needle: str, text: str, bold: list[str]) -> None:
+    assert [text[start:end] for start, end in found_places(needle, text)] == bold
+
+
+@pytest.mark.parametrize(
+    ("row", "needle", "bold"),
+    [
+        pytest.param(ListRow("Show tasks"), "tasks", ["tasks"], id="title"),
+        pytest.param(ListRow("Title", lines=("some words",)), "words", ["words"], id="excerpt"),
+        pytest.param(ListRow("Title", lines=("so war es: der große Brief",)), "große brief", ["große", "Brief"], id="several words"),
+        pytest.param(ListRow("Title", lines=("\U0001f600 some words",)), "words", ["words"], id="after a letter of two units"),
+    ],
+)
+def test_what_was_searched_for_is_in_bold(
+    listed: Make, monkeypatch: pytest.MonkeyPatch, row: ListRow, needle: str, bold: list[str]
+) -> None:
+    found: list[str] = []
+
+    class Layout(QTextLayout):
+        def setFormats(self, formats: Sequence[QTextLayout.FormatRange]) -> None:
+            units = self.text().encode("utf-16-le")
+            for each in formats:
+                if each.format.fontWeight() == QFont.Weight.Bold:
+                    found.append(units[2 * each.start : 2 * (each.start + each.length)].decode("utf-16-le"))
+            super().setFormats(formats)
+
+    monkeypatch.setattr(row_paint, "QTextLayout", Layout)
+    Layout.FormatRange = QTextLayout.FormatRange
+    picture(listed(replace(row, needle=needle)), 0)
+    assert found == bold

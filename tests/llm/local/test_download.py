@@ -90,8 +90,7 @@ def entry(files):
         licence_url="https://example.org",
         ram_gb=1,
         tools=True,
-        summary_en="",
-        summary_fr="",
+        summary="",
     )
 
 

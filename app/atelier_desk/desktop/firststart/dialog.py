@@ -65,7 +65,7 @@ class FirstStart(QDialog):
     def _build_buttons(self) -> QHBoxLayout:
         row = QHBoxLayout()
         row.setSpacing(8)
-        self.skip = control(QPushButton(self), "", N_("Skip"), look="quiet", on=self.reject)
+        self.skip = control(QPushButton(self), "", N_("Skip for now"), look="quiet", on=self.reject)
         self.back = control(QPushButton(self), "", N_("Back"), on=lambda: self._go(self.stack.currentIndex() - 1))
         self.next = control(QPushButton(self), look="primary", on=lambda: self.jobs.once("next", self._next))
         self.place = label("", "small", self)

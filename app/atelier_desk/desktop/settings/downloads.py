@@ -13,7 +13,7 @@ from atelier_desk.desktop.panes.wording import duration, number, size
 from atelier_desk.desktop.settings.files import confirm
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets import Card, FlowLayout, Pill, fill, label
-from atelier_desk.i18n import _, language
+from atelier_desk.i18n import _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -58,7 +58,7 @@ class DownloadCard(Card):
         """``state`` is None for an entry that was never begun."""
         self.state = state
         entry, status = self.entry, str(state.status) if state is not None else ""
-        self._summary.setText(entry.summary_fr if language() == "fr" else entry.summary_en)
+        self._summary.setText(_(entry.summary))
         tools = _("calls tools") if entry.tools else _("guided requests only")
         ram = _("needs {gb} GB of memory", gb=number(entry.ram_gb))
         self._facts.setText(" · ".join((size(entry.size_bytes), ram, tools, _("licence {name}", name=entry.licence))))

@@ -42,6 +42,11 @@ class Tokens:
         return self.sunken if self.dark else blend(self.sunken, self.surface, 0.6)
 
     @property
+    def inline_code(self) -> str:
+        """Ground of code within a line: told apart from the transcript's own ground in both themes."""
+        return self.raised if self.dark else self.sunken
+
+    @property
     def ok_soft(self) -> str:
         return blend(self.ok, self.surface, 0.14)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QWidget
@@ -37,6 +39,8 @@ class FindBar(QFrame):
         self.setObjectName(name)
         mark(self, "side")
         self._places, self._at, self._more, self._enter = 0, -1, False, -1 if newest_last else 1
+        self.when: Callable[[int], str] = lambda _number: ""
+        """When what stands at a place was said, where that is known."""
         self.field = control(QLineEdit(self), f"{name}-field", hint=hint)
         self.field.setClearButtonEnabled(True)
         self.count = say(label("", "small", self), self._told, name=self._found)
@@ -94,7 +98,8 @@ class FindBar(QFrame):
     def _told(self) -> str:
         """The place that is shown and how many there are, or that there is none."""
         if self._places:
-            return f"{number(self._at + 1)} / {number(self._places)}" + ("+" if self._more else "")
+            count = f"{number(self._at + 1)} / {number(self._places)}" + ("+" if self._more else "")
+            return " · ".join(filter(None, (count, self.when(self._at))))
         return _("No results") if self.needle.strip() else ""
 
     def _found(self) -> str:

@@ -1,4 +1,4 @@
-"""Dates as Qt writes them in the reader's language; numbers, sizes and durations are in ``atelier_desk.figures``."""
+"""Long dates as Qt writes them in the reader's language; all else is in ``atelier_desk.figures``."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from datetime import date, datetime
 
 from PySide6.QtCore import QLocale
 
+from atelier_desk.figures import moment
 from atelier_desk.i18n import language
+
+__all__ = ["day", "locale", "moment", "short_moment"]
 
 
 def locale() -> QLocale:
     """Qt's locale of the program's language."""
-    return QLocale(QLocale.Language.French if language() == "fr" else QLocale.Language.English)
+    return QLocale(language())
 
 
 def day(value: date) -> str:
@@ -25,11 +28,3 @@ def short_moment(value: datetime) -> str:
     """The time of today, else the date with it."""
     local = value.astimezone()
     return local.strftime("%H:%M") if local.date() == datetime.now().astimezone().date() else moment(value)
-
-
-def moment(value: datetime) -> str:
-    """Date and time in the local time zone, short."""
-    from PySide6.QtCore import QDateTime
-
-    stamp = QDateTime.fromSecsSinceEpoch(int(value.timestamp()))
-    return locale().toString(stamp, QLocale.FormatType.ShortFormat)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 
@@ -14,6 +15,21 @@ def fits(needle: str, text: str) -> bool:
     """Whether a text has every word of what is searched, without regard to case and accents."""
     searched = plain(text)
     return all(word in searched for word in plain(needle).split())
+
+
+def found_places(needle: str, text: str) -> list[tuple[int, int]]:
+    """Where the words of what is searched stand in a text, without regard to case and accents: first character and last + 1, in order."""
+    letters = [plain(each) for each in text]
+    searched = "".join(letters)
+    origin = [number for number, each in enumerate(letters) for _letter in each]
+    found = (match.span() for word in set(plain(needle).split()) for match in re.finditer(re.escape(word), searched))
+    places: list[tuple[int, int]] = []
+    for start, end in sorted((origin[start], origin[end - 1] + 1) for start, end in found):
+        if places and start <= places[-1][1]:
+            places[-1] = places[-1][0], max(end, places[-1][1])
+        else:
+            places.append((start, end))
+    return places
 
 
 def rank(needle: str, title: str, also: str = "") -> int | None:

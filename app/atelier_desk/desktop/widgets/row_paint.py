@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -44,7 +45,7 @@ def quiet(marked: bool) -> str:
 
 
 def draw_marked(painter: QPainter, line: QRect, text: str, needle: str, shape: Face) -> None:
-    """One line of text, from a little before the first word of ``needle`` on, with those words marked."""
+    """One line of text, from a little before the first word of ``needle`` on, with those words marked and in bold."""
     look, text = theme(), visible(" ".join(text.split()))
     metrics = shape.metrics
     found = word_places(text, needle)
@@ -55,19 +56,33 @@ def draw_marked(painter: QPainter, line: QRect, text: str, needle: str, shape: F
     form = QTextCharFormat()
     form.setBackground(look.colour("warn_soft"))
     form.setForeground(look.colour("text"))
-    form.setFontUnderline(True)
+    form.setFontWeight(QFont.Weight.Bold)
+    _draw_formed(painter, line, shown, shape, [place for place in found if place[1] < len(shown) or shown == text], form, "text")
+
+
+def draw_bold(painter: QPainter, line: QRect, text: str, found: Sequence[tuple[int, int]], shape: Face, role: str) -> None:
+    """One line of text with what stands at the places in bold, with an ellipsis where it does not fit."""
+    form = QTextCharFormat()
+    form.setFontWeight(QFont.Weight.Bold)
+    shown = shape.metrics.elidedText(text, Qt.TextElideMode.ElideRight, line.width())
+    top = line.adjusted(0, max(0, (line.height() - shape.height) // 2), 0, 0)
+    _draw_formed(painter, top, shown, shape, [place for place in found if place[1] < len(shown) or shown == text], form, role)
+
+
+def _draw_formed(
+    painter: QPainter, line: QRect, shown: str, shape: Face, found: Sequence[tuple[int, int]], form: QTextCharFormat, role: str
+) -> None:
     marks = []
     for start, end in found:
-        if end < len(shown) or shown == text:
-            mark = QTextLayout.FormatRange()
-            mark.start, mark.length, mark.format = _units(shown[:start]), _units(shown[start:end]), form
-            marks.append(mark)
+        mark = QTextLayout.FormatRange()
+        mark.start, mark.length, mark.format = _units(shown[:start]), _units(shown[start:end]), form
+        marks.append(mark)
     layout = QTextLayout(shown, shape.font)
     layout.setFormats(marks)
     layout.beginLayout()
     layout.createLine().setLineWidth(line.width() + 100)
     layout.endLayout()
-    painter.setPen(look.colour("text"))
+    painter.setPen(theme().colour(role))
     layout.draw(painter, QPointF(line.topLeft()))
 
 

@@ -20,7 +20,19 @@ from PySide6.QtWidgets import (
 )
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets.row_paint import RIGHT, Face, draw_marked, face, paint_dot, paint_ground, paint_symbol, paint_text, quiet
+from atelier_desk.desktop.widgets.matching import found_places
+from atelier_desk.desktop.widgets.row_paint import (
+    RIGHT,
+    Face,
+    draw_bold,
+    draw_marked,
+    face,
+    paint_dot,
+    paint_ground,
+    paint_symbol,
+    paint_text,
+    quiet,
+)
 from atelier_desk.desktop.widgets.words import Text, control
 from atelier_desk.domain.text import visible
 
@@ -57,7 +69,8 @@ class ListRow:
         beside: quietly behind the title.
         end: quietly at the right; it is cut at its beginning.
         facts: quietly beneath the title.
-        lines: an excerpt beneath the title, with the words of ``needle`` marked; ``code``: in the font of code.
+        lines: an excerpt beneath the title; ``code``: in the font of code.
+        needle: what is searched for: its words are in bold in title and lines.
         note: in the accent colour beneath all.
         heading: over the row.
         icon: None leaves no place for one, an empty name leaves it free.
@@ -337,7 +350,10 @@ class RowDelegate(QStyledItemDelegate):
             first = first.adjusted(0, 0, -room - gap, 0)
         mode = Qt.TextElideMode.ElideMiddle if beside else Qt.TextElideMode.ElideRight
         shown = names.elidedText(title, mode, round(first.width() * (TITLE_SHARE if beside else 1)))
-        paint_text(painter, first, shown, font, colour)
+        if row.needle and (found := found_places(row.needle, shown)):
+            draw_bold(painter, first, shown, found, font, colour)
+        else:
+            paint_text(painter, first, shown, font, colour)
         if beside and (left := names.horizontalAdvance(shown) + gap) < first.width() - theme().px(24):
             paint_text(painter, first.adjusted(left, 0, 0, 0), beside, small, muted)
 

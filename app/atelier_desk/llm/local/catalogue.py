@@ -9,6 +9,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from atelier_desk.domain.base import Model
+from atelier_desk.i18n import N_
 
 HUB = "https://huggingface.co"
 
@@ -20,6 +21,7 @@ class CatalogueEntry(Model):
         id: stable name of the entry; ``file`` without its ending is the model's name once it is there.
         ram_gb: memory it needs with the default window, rounded up.
         tools: it can call tools natively.
+        summary: what it is good for, as a message to translate.
     """
 
     id: str
@@ -32,8 +34,7 @@ class CatalogueEntry(Model):
     licence_url: str
     ram_gb: int
     tools: bool
-    summary_en: str
-    summary_fr: str
+    summary: str
 
 
 def _hub(repository: str, file: str, revision: str = "main") -> str:
@@ -52,8 +53,7 @@ CATALOGUE = (
         licence_url=f"{HUB}/Qwen/Qwen3-0.6B/blob/main/LICENSE",
         ram_gb=2,
         tools=True,
-        summary_en="The smallest that can call tools; quick on any computer.",
-        summary_fr="Le plus petit qui sache appeler des outils ; rapide partout.",
+        summary=N_("The smallest that can call tools; quick on any computer."),
     ),
     CatalogueEntry(
         id="qwen3-1.7b",
@@ -66,8 +66,7 @@ CATALOGUE = (
         licence_url=f"{HUB}/Qwen/Qwen3-1.7B/blob/main/LICENSE",
         ram_gb=4,
         tools=True,
-        summary_en="A good first choice: tools, reasoning, many languages.",
-        summary_fr="Un bon premier choix : outils, raisonnement, nombreuses langues.",
+        summary=N_("A good first choice: tools, reasoning, many languages."),
     ),
     CatalogueEntry(
         id="qwen3-4b",
@@ -80,8 +79,7 @@ CATALOGUE = (
         licence_url=f"{HUB}/Qwen/Qwen3-4B/blob/main/LICENSE",
         ram_gb=5,
         tools=True,
-        summary_en="The best of the list for agents; slow without a recent processor.",
-        summary_fr="Le meilleur de la liste pour les agents ; lent sans processeur récent.",
+        summary=N_("The best of the list for agents; slow without a recent processor."),
     ),
     CatalogueEntry(
         id="ministral-3-3b",
@@ -98,8 +96,7 @@ CATALOGUE = (
         licence_url=f"{HUB}/mistralai/Ministral-3-3B-Instruct-2512-GGUF",
         ram_gb=4,
         tools=True,
-        summary_en="Mistral AI's small model: good French, tools.",
-        summary_fr="Le petit modèle de Mistral AI : bon français, outils.",
+        summary=N_("Mistral AI's small model: good French, tools."),
     ),
     CatalogueEntry(
         id="llama-3.2-3b",
@@ -112,8 +109,7 @@ CATALOGUE = (
         licence_url="https://www.llama.com/llama3_2/license/",
         ram_gb=4,
         tools=True,
-        summary_en="Meta's small model: plain, reliable writing.",
-        summary_fr="Le petit modèle de Meta : une écriture simple et sûre.",
+        summary=N_("Meta's small model: plain, reliable writing."),
     ),
     CatalogueEntry(
         id="gemma-3-4b",
@@ -126,7 +122,6 @@ CATALOGUE = (
         licence_url="https://ai.google.dev/gemma/terms",
         ram_gb=5,
         tools=False,
-        summary_en="Google's small model: good conversation in many languages; no native tools.",
-        summary_fr="Le petit modèle de Google : bonne conversation en de nombreuses langues ; pas d’outils natifs.",
+        summary=N_("Google's small model: good conversation in many languages; no native tools."),
     ),
 )

@@ -126,7 +126,7 @@ class ModelStore:
             label, context = head.name, head.context_length
             tools = "tools" in head.chat_template
         if model.starter:
-            label, context, tools = "SmolLM2 135M (starter)", STARTER_CONTEXT, False
+            label, context, tools = "SmolLM2 135M", STARTER_CONTEXT, False
         return ModelInfo(
             provider=provider,
             name=model.name,

@@ -123,7 +123,7 @@ def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, folder: Path) -> 
     name = PurePosixPath(member.filename.replace("\\", "/"))
     kind = stat.S_IFMT(member.external_attr >> 16)
     if name.is_absolute() or ".." in name.parts or ":" in (name.parts or ("",))[0] or kind == stat.S_IFLNK:
-        raise UsageError(N_("The bundle has a file that would lie outside of its folder: {name}"), name=member.filename[:200])
+        raise UsageError(N_("The bundle has a file that would be outside its folder: {name}"), name=member.filename[:200])
     target = folder.joinpath(*name.parts)
     if member.is_dir():
         target.mkdir(parents=True, exist_ok=True)

@@ -40,10 +40,10 @@ class ParallelTasksTool(TeamTool):
     title: ClassVar[str] = N_("Parallel agents")
     purpose: ClassVar[str] = N_("Runs several of your agents in parallel")
     summaries: ClassVar[Mapping[str, str]] = {
-        "execute_batch": N_("Have agents work side by side"),
+        "execute_batch": N_("Run agents in parallel"),
         "join": N_("Wait for the reports"),
     }
-    done: ClassVar[Mapping[str, str]] = {"execute_batch": N_("Had agents work side by side"), "join": N_("Waited for the reports")}
+    done: ClassVar[Mapping[str, str]] = {"execute_batch": N_("Ran agents in parallel"), "join": N_("Waited for the reports")}
     risk: ClassVar[Risk] = Risk.HIGH
     input: ClassVar[Any] = ParallelInput
     starting: ClassVar[tuple[str, ...]] = ("execute_batch",)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
-from PySide6.QtGui import QDrag, QGuiApplication, QMouseEvent, QPixmap
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtGui import QDrag, QGuiApplication, QMouseEvent, QPixmap, QWheelEvent
+from PySide6.QtWidgets import QLabel, QPushButton, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.cards.picture_view import PictureDialog, PictureLabel, file_name
@@ -36,6 +36,37 @@ def test_it_opens_large_and_is_copied_by_the_keyboard(label: PictureLabel, qtbot
     dialog.close()
     label.copy()
     assert QGuiApplication.clipboard().pixmap().width() == 120
+
+
+def test_a_large_picture_is_zoomed_by_buttons_keys_and_the_wheel(label: PictureLabel, qtbot: QtBot) -> None:
+    label.open_large()
+    dialog = label.window().findChild(PictureDialog)
+    assert isinstance(dialog, PictureDialog)
+    shown, percent = dialog.findChild(QLabel, "picture-large"), dialog.findChild(QPushButton, "picture-zoom-whole")
+    larger, smaller = (dialog.findChild(QToolButton, f"picture-zoom-{each}") for each in ("in", "out"))
+    assert shown is not None
+    assert percent is not None
+    assert (shown.width(), percent.text()) == (120, "100 %")
+    qtbot.mouseClick(larger, Qt.MouseButton.LeftButton)
+    qtbot.keyClick(dialog, Qt.Key.Key_Plus)
+    assert (shown.width(), shown.height(), percent.text()) == (188, 125, "156 %")
+    qtbot.mouseClick(smaller, Qt.MouseButton.LeftButton)
+    qtbot.keyClick(dialog, Qt.Key.Key_Minus)
+    qtbot.keyClick(dialog, Qt.Key.Key_Minus)
+    assert shown.width() == 96
+    qtbot.mouseClick(percent, Qt.MouseButton.LeftButton)
+    assert shown.width() == 120
+    viewport = shown.parentWidget()
+    for turn in (120, 120, 0, -120, -120):
+        wheel = QWheelEvent(
+            QPointF(5, 5), QPointF(5, 5), QPoint(), QPoint(0, turn), Qt.MouseButton.NoButton, Qt.KeyboardModifier.ControlModifier,
+            Qt.ScrollPhase.NoScrollPhase, False,
+        )  # fmt: skip
+        QGuiApplication.sendEvent(viewport, wheel)
+    assert shown.width() == 120
+    for factor, side in ((1e9, 960), (1e-9, 12)):
+        dialog.zoom(factor)
+        assert shown.width() == side, "within what can be read and painted"
 
 
 def test_a_click_opens_it_once_and_a_drag_does_not(label: PictureLabel, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from atelier_desk.desktop.chat.cards.tool_card import ToolCard
 from atelier_desk.desktop.chat.search.hits import hits
 from atelier_desk.desktop.chat.transcript.blocks import ProseBlock
 from atelier_desk.desktop.chat.transcript.entries import Asked, Call, Entry
+from atelier_desk.desktop.widgets.format import short_moment
 from atelier_desk.desktop.widgets.words import say_again
 from atelier_desk.domain.workflow import Message, MessageRole, ToolExecution
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
@@ -52,7 +53,7 @@ async def find(desk: Desk, needle: str) -> None:
 
 
 def count(desk: Desk) -> str:
-    return desk.panel.find_bar.count.text()
+    return desk.panel.find_bar.count.text().partition(" · ")[0]
 
 
 def card(desk: Desk) -> ToolCard:
@@ -76,6 +77,15 @@ async def test_a_place_inside_a_closed_card_opens_it_and_is_in_view(qtbot: QtBot
     selections = fields[1].extraSelections()
     at = fields[1].viewport().mapTo(view, fields[1].cursorRect(selections[0].cursor).center())
     assert view.rect().contains(QPoint(10, at.y())), "it is brought into view"
+
+
+async def test_a_place_that_was_found_has_the_time_it_was_said(qtbot: QtBot) -> None:
+    desk = long_desk(qtbot)
+    await desk.open()
+    await find(desk, "needle")
+    said = desk.panel.view.entries[2].time
+    assert said is not None
+    assert desk.panel.find_bar.count.text() == f"6 / 6 · {short_moment(said)}"
 
 
 async def test_previous_goes_through_text_and_thoughts(qtbot: QtBot) -> None:

@@ -215,5 +215,5 @@ async def test_question_cards_follow_the_language(shown: Callable[[QWidget], Any
     i18n.set_language("fr")
     say_again()
     assert inbox.find("inbox-skip-q4") is button
-    assert button.text() == "Passer"
+    assert button.text() == "Ne pas répondre"
     inbox.window.deleteLater()

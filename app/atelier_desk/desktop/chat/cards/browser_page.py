@@ -30,15 +30,18 @@ _LINKS = re.compile(r"<link\b[^>]*>", re.IGNORECASE)
 _STYLE = (
     "body{margin:0;font:14px system-ui,sans-serif;display:flex;flex-direction:column;height:100vh}"
     "header{padding:8px 16px;background:#f0f0ed;color:#1f2023;border-bottom:1px solid #e3e3de}"
+    "main{flex:1;overflow:auto}img{display:block;margin:16px;max-width:calc(100% - 32px)}"
     "iframe{flex:1;border:0;background:#fff}pre{margin:16px;font:13px monospace;white-space:pre;overflow:auto}"
 )
 
 
 def page(code: str, kind: str, drawing: str = "") -> str:
-    """The page that shows the code: HTML and SVG in a frame without any rights, a Mermaid diagram as it was drawn above its source."""
+    """The page that shows the code: HTML and SVG in a frame without any rights, a Mermaid diagram (PNG in base64) above its
+    source."""
     if kind == "mermaid":
-        words = _("This diagram is drawn as text: Mermaid is not bundled, and nothing is loaded from the network.")
-        body = "".join(f"<pre>{html.escape(each)}</pre>" for each in (drawing, code) if each)
+        words = _("The diagram, and its source below. Nothing is loaded from the network.")
+        picture = f'<img alt="" src="data:image/png;base64,{html.escape(drawing)}">' if drawing else ""
+        body = f"<main>{picture}<pre>{html.escape(code)}</pre></main>"
     else:
         words = _("Scripts and network access are disabled on this page.")
         title = html.escape(_("Page"))

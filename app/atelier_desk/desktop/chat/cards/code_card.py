@@ -9,7 +9,7 @@ from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QFont, QGuiApplication, QTextCursor, QTextLayout, QTextOption
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QPushButton, QToolTip, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.chat.cards.diagram import Diagram
+from atelier_desk.desktop.chat.cards.diagram import Diagram, DiagramPicture
 from atelier_desk.desktop.chat.markdown.ansi import Span
 from atelier_desk.desktop.chat.search.highlight import Highlighter
 from atelier_desk.desktop.chat.search.marks import places
@@ -56,7 +56,7 @@ class CodeCard(QFrame):
         self._source = IconButton("terminal", N_("Show the source"), self, size=14)
         self._source.setObjectName("code-source")
         self._source.setCheckable(True)
-        self._source.toggled.connect(lambda *_: self._show_text())
+        self._source.toggled.connect(lambda *_: self._show_picture())
         self._source.hide()
         self._browser = control(
             IconButton("external-link", N_("Open in the browser"), self, size=14), "code-browser", on=self.open_in_browser
@@ -64,6 +64,7 @@ class CodeCard(QFrame):
         self._browser.hide()
         self._drawing = ""
         self._diagram: Diagram | None = None
+        self._picture: DiagramPicture | None = None
         self._needle = ""
         self._copy = control(QPushButton(self), "code-copy", lambda: " " + _("Copy"), name=N_("Copy code"), look="quiet", on=self.copy)
         self._text = CodeText(self, scrolls=False)
@@ -80,7 +81,7 @@ class CodeCard(QFrame):
             margins=(14, 6, 8, 2),
             spacing=4,
         )
-        fill(QVBoxLayout(self), head, self._text, margins=(1, 1, 1, 1), spacing=0)
+        self._column = fill(QVBoxLayout(self), head, self._text, margins=(1, 1, 1, 1), spacing=0)
         self._highlighter = Highlighter(self._text.document())
         bind(self._on_theme, on="look")
         self._wrap.setChecked(wrap)
@@ -133,9 +134,9 @@ class CodeCard(QFrame):
         return self.language.lower()
 
     @property
-    def shown(self) -> str:
-        """What the card shows: the code, or the diagram it makes."""
-        return self._drawing if self._drawing and not self._source.isChecked() else self._seen
+    def _pictured(self) -> bool:
+        """Whether the diagram is shown: not while its source is asked for, or has a text that is searched for."""
+        return bool(self._drawing) and not self._source.isChecked() and not (self._needle and self._needle.lower() in self._seen.lower())
 
     def open_in_browser(self) -> None:
         """As a page of its own, in which nothing runs and nothing is loaded."""
@@ -150,15 +151,25 @@ class CodeCard(QFrame):
             QToolTip.showText(at, _("Could not open a browser"), self._browser)  # at once: nothing else tells that the click did nothing
 
     def _on_drawn(self, source: str, drawing: str) -> None:
-        if source == self._code:
-            self._drawing = drawing
-            self._source.setVisible(bool(drawing))
-            self._show_text()
+        if source != self._code:
+            return
+        if drawing and self._picture is None:
+            self._picture = DiagramPicture(self)
+            self._column.addWidget(self._picture, 0, Qt.AlignmentFlag.AlignHCenter)
+        self._drawing = drawing if self._picture is not None and drawing and self._picture.show_picture(drawing) else ""
+        self._source.setVisible(bool(self._drawing))
+        self._show_picture()
+
+    def _show_picture(self) -> None:
+        """The diagram where there is one, else the code."""
+        self._text.setHidden(self._pictured)
+        self._wrap.setHidden(self._pictured)
+        if self._picture is not None:
+            self._picture.setVisible(self._pictured)
+        self.height_changed.emit()
 
     def _show_text(self) -> None:
-        """The code or its diagram, coloured as what it is."""
-        self._text.setPlainText(self.shown)
-        self._highlighter.start(self._seen, self.language if self.shown == self._seen else "")
+        self._text.setPlainText(self._seen)
         self.highlight(self._needle)
         self.height_changed.emit()
 
@@ -177,12 +188,14 @@ class CodeCard(QFrame):
         self.setFixedWidth(width)
         look = theme()
         head = self._copy.sizeHint().height() + 8
+        if self._picture is not None and self._pictured:
+            return head + self._picture.fit(width - 2 - look.px(28)) + look.px(14) + 2
         inner = width - 2 - self._text.contentsMargins().left() - self._text.contentsMargins().right()
         line = self._text.line_height()
         lines = self._text.document().blockCount()
         extra = 0
         if self._wrap.isChecked():
-            lines = self._wrapped_lines(inner - look.px(28), self.shown)
+            lines = self._wrapped_lines(inner - look.px(28), self._seen)
         elif self._text.fontMetrics().horizontalAdvance("m") * self._longest() > inner - look.px(28):
             extra = self._text.horizontalScrollBar().sizeHint().height()
         body = math.ceil(lines * line) + look.px(16) + extra
@@ -195,7 +208,9 @@ class CodeCard(QFrame):
 
     def highlight(self, needle: str) -> int:
         """Mark every place of ``needle`` (no case); an empty one clears. Returns how many there are."""
-        self._needle = needle
+        pictured, self._needle = self._pictured, needle
+        if pictured != self._pictured:
+            self._show_picture()
         marks = places(self._text.document(), needle)
         self._text.setExtraSelections(marks)
         return len(marks)
@@ -208,7 +223,7 @@ class CodeCard(QFrame):
             return 0
         above = marks[min(number, len(marks) - 1)].cursor.blockNumber()
         if self._wrap.isChecked():
-            text = "\n".join(self.shown.split("\n")[:above])
+            text = "\n".join(self._seen.split("\n")[:above])
             above = self._wrapped_lines(self._text.viewport().width(), text) if above else 0
         # Counted, not asked for: a card that was opened just now is not laid out yet.
         return self._text.y() + round(above * self._text.line_height())
@@ -226,7 +241,9 @@ class CodeCard(QFrame):
         self._copy.setIcon(look.icon("copy"))
         self._copy.setIconSize(QSize(look.px(13), look.px(13)))
         if self._frozen:
-            self._highlighter.start(self._seen, self.language if self.shown == self._seen else "", self._spans)
+            self._highlighter.start(self._seen, self.language, self._spans)
+        if self._diagram is not None:
+            self._diagram.start(self._code)
 
     def _on_wrap(self, on: bool) -> None:
         self._text.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth if on else QPlainTextEdit.LineWrapMode.NoWrap)
@@ -236,7 +253,7 @@ class CodeCard(QFrame):
         self.height_changed.emit()
 
     def _longest(self) -> int:
-        return max((len(line) for line in self.shown.split("\n")), default=0)
+        return max((len(line) for line in self._seen.split("\n")), default=0)
 
     def _wrapped_lines(self, width: int, text: str) -> int:
         if self._mode is QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere:

@@ -8,21 +8,25 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QMimeData, QPoint, Qt, QUrl
-from PySide6.QtGui import QContextMenuEvent, QDrag, QGuiApplication, QKeyEvent, QKeySequence, QMouseEvent, QPixmap
+from PySide6.QtCore import QEvent, QMimeData, QObject, QPoint, QSize, Qt, QUrl
+from PySide6.QtGui import QContextMenuEvent, QDrag, QGuiApplication, QKeyEvent, QKeySequence, QMouseEvent, QPixmap, QWheelEvent
 from PySide6.QtWidgets import QApplication, QDialog, QHBoxLayout, QLabel, QMenu, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.settings.files import ask_save
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import control, fill
+from atelier_desk.desktop.widgets import IconButton, control, fill
 from atelier_desk.domain.chat import ImagePart
 from atelier_desk.domain.text import visible
+from atelier_desk.figures import percent
 from atelier_desk.i18n import N_, _
 
 ENDINGS = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
 _THUMBNAIL = 96
 _FILLS = 0.8
 """Share of the screen that a large picture takes at most."""
+_STEP = 1.25
+_LEAST_ZOOM, _MOST_ZOOM, _LONGEST_SIDE = 0.1, 8.0, 32_000
+"""Bounds of the zoom, and of the pixels of its longest side that Qt lays out."""
 
 
 def file_name(title: str, media_type: str) -> str:
@@ -54,6 +58,8 @@ class PictureLabel(QLabel):
         self._title, self._image, self._whole = title, image, whole
         self._pressed: QPoint | None = None
         self._dragged: tempfile.TemporaryDirectory[str] | None = None
+        self.ratio = 1.0
+        """Pixels of the picture for a pixel of the screen at 100 %."""
 
     @property
     def data(self) -> bytes:
@@ -125,27 +131,59 @@ class PictureLabel(QLabel):
 
 
 class PictureDialog(QDialog):
-    """``picture-dialog``: the whole picture, scrolled where the screen is smaller."""
+    """``picture-dialog``: the whole picture, zoomed by its buttons, + − 0, or the wheel with Ctrl; scrolled where the screen is smaller."""
 
     def __init__(self, title: str, picture: QPixmap, label: PictureLabel) -> None:
         super().__init__(label.window())
         self.setObjectName("picture-dialog")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(visible(title or _("Picture")))
-        shown = QLabel(self)
-        shown.setPixmap(picture)
-        shown.setAccessibleName(visible(title or _("Picture")))
-        area = QScrollArea(self)
-        area.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        area.setWidget(shown)
+        self._picture, self._ratio, self._zoom = picture, label.ratio, 1.0
+        self._shown = QLabel(self)
+        self._shown.setObjectName("picture-large")
+        self._shown.setScaledContents(True)
+        self._shown.setPixmap(picture)
+        self._shown.setAccessibleName(visible(title or _("Picture")))
+        self._area = QScrollArea(self)
+        self._area.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._area.setWidget(self._shown)
+        self._area.viewport().installEventFilter(self)
+        smaller = control(IconButton("zoom-out", N_("Zoom out"), self), "picture-zoom-out", on=lambda: self.zoom(self._zoom / _STEP))
+        self._percent = control(QPushButton(self), "picture-zoom-whole", tip=N_("Actual size"), look="quiet", on=lambda: self.zoom(1.0))
+        larger = control(IconButton("zoom-in", N_("Zoom in"), self), "picture-zoom-in", on=lambda: self.zoom(self._zoom * _STEP))
         save = control(QPushButton(self), "picture-save", N_("Save…"), on=label.save)
         copy = control(QPushButton(self), "picture-copy", N_("Copy image"), on=label.copy)
         close = control(QPushButton(self), "picture-close", N_("Close"), look="primary", on=self.close)
-        fill(QVBoxLayout(self), (area, 1), fill(QHBoxLayout(), 1, save, copy, close, spacing=8), margins=(12, 12, 12, 12), spacing=12)
+        row = fill(QHBoxLayout(), smaller, self._percent, larger, 1, save, copy, close, spacing=8)
+        fill(QVBoxLayout(self), (self._area, 1), row, margins=(12, 12, 12, 12), spacing=12)
         screen = self.screen().availableSize()
         room = theme().px(32)
+        self.zoom(1.0)
         self.resize(
-            min(round(screen.width() * _FILLS), picture.width() + room),
-            min(round(screen.height() * _FILLS), picture.height() + room + save.sizeHint().height() + 24),
+            max(row.sizeHint().width() + room, min(round(screen.width() * _FILLS), self._shown.width() + room)),
+            min(round(screen.height() * _FILLS), self._shown.height() + room + save.sizeHint().height() + 24),
         )
         close.setFocus()
+
+    def zoom(self, factor: float) -> None:
+        """Show it ``factor`` times as large as it is, within the bounds of what can be read and painted."""
+        longest = max(1, self._picture.width(), self._picture.height()) / self._ratio
+        self._zoom = max(min(_LEAST_ZOOM, 1.0), min(factor, _MOST_ZOOM, _LONGEST_SIDE / longest))
+        self._shown.resize((self._picture.size() / self._ratio * self._zoom).expandedTo(QSize(1, 1)))
+        self._percent.setText(percent(self._zoom))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Plus, Qt.Key.Key_Equal):
+            self.zoom(self._zoom * _STEP)
+        elif event.key() == Qt.Key.Key_Minus:
+            self.zoom(self._zoom / _STEP)
+        elif event.key() == Qt.Key.Key_0:
+            self.zoom(1.0)
+        else:
+            super().keyPressEvent(event)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if isinstance(event, QWheelEvent) and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+            self.zoom(self._zoom * _STEP ** (event.angleDelta().y() / 120))
+            return True
+        return super().eventFilter(watched, event)

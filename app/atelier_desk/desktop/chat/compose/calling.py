@@ -49,7 +49,7 @@ class ArgumentsDialog(FormDialog):
         self._column.addSpacing(6)
         self.named = bool(said.names)
         self.fields: list[QLineEdit] = []
-        for number, name in enumerate(said.names or (_("Arguments"),)):
+        for number, name in enumerate(said.names or (_("Argument"),)):
             field = control(QLineEdit(self), f"argument-{number}")
             if not self.named:
                 field.setPlaceholderText(said.hint)

@@ -1,16 +1,19 @@
-"""The process that draws formulas and diagrams: both are pure Python and would hold up the window's thread from any other thread of it.
+"""The process that draws formulas and diagrams: what untrusted sources make of the libraries cannot hold up or end the window.
 
-It is asked with ``["formula" | "diagram", source]`` and answers with what was drawn, null when it is broken. No Qt.
+It is asked with ``["formula" | "diagram" | "dark diagram", source]`` and answers with what was drawn (SVG; PNG in base64), null when it is
+broken. No Qt.
 """
 
 from __future__ import annotations
+
+import base64
 
 from atelier_desk.markdown.math import body_of
 from atelier_desk.support.worker.child import serve
 
 EM = 16.0
 """Pixels of the letter size that formulas are made in; they are scaled when they are shown."""
-LONGEST = {"formula": 2_000, "diagram": 5_000}
+LONGEST = {"formula": 2_000, "diagram": 10_000, "dark diagram": 10_000}
 """Characters; what is longer is shown as its source."""
 
 CPU_S = 10
@@ -30,11 +33,11 @@ def formula(source: str) -> str:
     return str(ziamath.Latex(body, size=EM, inline=not display).svg())
 
 
-def diagram(source: str) -> str:
-    """A Mermaid diagram drawn with the letters of boxes and lines; empty for a kind that cannot be drawn so."""
-    import termaid
+def diagram(source: str, *, dark: bool = False) -> str:
+    """PNG of a Mermaid diagram, in base64."""
+    from atelier_desk.desktop.chat.markdown.mermaid import diagram_png
 
-    return str(termaid.render(source)).strip("\n")
+    return base64.b64encode(diagram_png(source, dark=dark)).decode()
 
 
 def draw(kind: str, source: str) -> str | None:
@@ -42,7 +45,7 @@ def draw(kind: str, source: str) -> str | None:
     if len(source) > LONGEST[kind]:
         return None
     try:
-        drawn = (formula if kind == "formula" else diagram)(source)
+        drawn = formula(source) if kind == "formula" else diagram(source, dark=kind == "dark diagram")
         return drawn if 0 < len(drawn) <= LONGEST_ANSWER else None
     except Exception:  # whatever a broken source makes of a library that expects whole ones
         return None

@@ -335,7 +335,7 @@ class Writer:
         form.setBorder(1)
         form.setBorderBrush(QBrush(QColor(self._theme.tokens.border)))
         form.setBorderStyle(QTextFrameFormat.BorderStyle.BorderStyle_Solid)
-        form.setCellPadding(self._theme.px(7))
+        form.setCellPadding(self._theme.px(8))
         form.setCellSpacing(0)
         form.setHeaderRowCount(header_rows)
         return form
@@ -392,6 +392,7 @@ class Writer:
         elif token.type == "code_inline":
             mono = self._theme.font(13, 600 if form.fontWeight() >= QFont.Weight.DemiBold else 400, mono=True)
             form.setFont(mono, QTextCharFormat.FontPropertiesInheritanceBehavior.FontPropertiesSpecifiedOnly)
+            form.setBackground(QColor(self._theme.tokens.inline_code))
             self._isolate("\u2066")
             self._cursor.insertText(visible(token.content), form)
             self._isolate("\u2069")

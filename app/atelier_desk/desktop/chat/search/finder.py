@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
+from atelier_desk.desktop.widgets.format import short_moment
+
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
     from atelier_desk.desktop.chat.search.hits import Hit
@@ -33,6 +35,7 @@ class Finder(QObject):
         self._hits: Sequence[Hit] = ()
         bar.needle_changed.connect(self._on_needle)
         bar.reached.connect(self._reach)
+        bar.when = self._when
 
     def _on_needle(self, needle: str) -> None:
         needle = needle.strip()
@@ -52,6 +55,10 @@ class Finder(QObject):
 
     def _reach(self, number: int) -> None:
         self._view.reach(self._hits[number].entry, self._hits[number].place)
+
+    def _when(self, number: int) -> str:
+        said = self._hits[number].entry.time if 0 <= number < len(self._hits) else None
+        return short_moment(said) if said else ""
 
     def reveal(self, row_id: str) -> None:
         """Bring a message into view."""

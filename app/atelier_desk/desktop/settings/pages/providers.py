@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
-from PySide6.QtCore import QDate, QLocale, QUrl
+from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QLineEdit, QListWidget, QPushButton, QWidget
 from shiboken6 import isValid
@@ -13,7 +13,6 @@ from shiboken6 import isValid
 from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.base import offer_undo
 from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
-from atelier_desk.desktop.panes.wording import locale
 from atelier_desk.desktop.settings.busy import Busy
 from atelier_desk.desktop.settings.downloads import DownloadsView
 from atelier_desk.desktop.settings.files import confirm
@@ -29,6 +28,7 @@ from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets import control, fill, label, say
 from atelier_desk.domain.from_elsewhere import HeldKind
 from atelier_desk.domain.provider import KeyState, ModelInfo, ProviderConfig, ProviderDraft, ProviderHealth
+from atelier_desk.figures import day as day_words
 from atelier_desk.i18n import N_, _, ngettext
 from atelier_desk.key_words import MISSING, key_words
 from atelier_desk.llm.registry import find
@@ -270,7 +270,7 @@ class ProvidersPage(SettingsPage):
         """What stands in the table where nobody entered anything and the server says nothing."""
         if self._list is None:
             return ""
-        day = locale().toString(QDate(self._list.day.year, self._list.day.month, self._list.day.day), QLocale.FormatType.ShortFormat)
+        day = day_words(self._list.day)
         figures = _("Context in tokens, prices in $ per million tokens.")
         source = _("Missing values come from models.dev ({day}). Your own values take precedence.", day=day)
         if not self._list.old:

@@ -7,7 +7,7 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QDate, Qt
+from PySide6.QtCore import QDate
 from PySide6.QtWidgets import QComboBox, QPushButton, QWidget
 
 from atelier_desk.desktop.panes.base import toast
@@ -22,6 +22,7 @@ from atelier_desk.desktop.widgets.flow import FlowLayout
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.domain.base import utc_now
 from atelier_desk.domain.usage import UsageBy, UsageGroup, UsageRow, UsageSum, as_csv, grouped, summed
+from atelier_desk.figures import day as day_words
 from atelier_desk.figures import duration, number, tokens
 from atelier_desk.i18n import N_, _, ngettext
 from atelier_desk.usage_words import cost_words, saved_words
@@ -157,7 +158,7 @@ class UsagePage(SettingsPage):
 
     def _named(self, group: UsageGroup) -> str:
         if UsageBy(self.by.currentData()) is UsageBy.DAY:
-            return locale().toString(QDate.fromString(group.key, Qt.DateFormat.ISODate), locale().FormatType.ShortFormat)
+            return day_words(date.fromisoformat(group.key))
         return group.name or _("unknown")
 
     # doing --------------------------------------------------------------------------------------------------------------------------

@@ -1,0 +1,100 @@
+"""Mermaid diagrams as PNG: laid out by mmdr, painted by novasvg. No browser, script or network; the source names no file. No Qt."""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+import unicodedata
+from functools import cache
+from pathlib import Path
+
+SCALE = 2.0
+"""Pixels of the picture for a pixel of the drawing, whose letters are 16 pixels high: sharp at 200 %."""
+_LEAST = 0.5
+"""A drawing that fits only below this scale could not be read."""
+_SIDE, _AREA = 16_000, 12_000_000
+"""Pixels of the longest side and of the area of a picture."""
+_PAPER = {"default": "#ffffff", "dark": "#1e1f24"}
+"""Ground by theme: the surface colours of the window."""
+_COLOURS = re.compile(r"\b(?:fill|color|background)\s*:", re.IGNORECASE)
+_FACE, _WIDE_FACE = "trebuchet ms", "atelier wide"
+_STACK = f'"{_FACE}", verdana, arial, sans-serif'
+"""What the drawings ask for."""
+_FOLDERS = {
+    "win32": ("C:/Windows/Fonts",),
+    "darwin": ("/System/Library/Fonts", "/System/Library/Fonts/Supplemental", "/Library/Fonts"),
+}
+_LINUX = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.local/share/fonts", "~/.fonts")
+_WIDE = re.compile(
+    r"cjk.*regular|sourcehan.*regular|notosans(?:sc|tc|jp|kr)\b|wqy|droidsansfallback|nanumgothic\.|ipa(?:ex)?g|unifont"
+    r"|msyh\.|msjh\.|yugothm|malgun\.|simsun|hiragino sans gb|applesdgothicneo|stheiti light|pingfang|arial unicode",
+    re.IGNORECASE,
+)
+"""File names of fonts with Chinese, Japanese or Korean letters: of Linux distributions, Windows and macOS."""
+
+
+def diagram_png(source: str, *, dark: bool) -> bytes:
+    """The picture of a diagram on the ground of the theme.
+
+    A diagram that names colours of its own is drawn on white: it was written for that, and light letters on them could not be read.
+
+    Raises:
+        ValueError: it is broken, larger than a picture should be, or has letters that no font here can draw.
+        ImportError: there is no mmdr for this system.
+    """
+    import mmdr
+    import novasvg
+
+    theme = "dark" if dark and not _COLOURS.search(source) else "default"
+    source, family = _drawable(source)
+    # The last directive wins, whatever theme the source asks for: its own one may not be readable on this ground.
+    svg = mmdr.render(f'{source}\n%%{{init: {{"theme": "{theme}"}}}}%%').svg()
+    document = novasvg.Document.load_from_data(svg.replace(_FACE, family))
+    if document is None or not (document.width >= 1 and document.height >= 1):
+        raise ValueError("not a drawing")
+    width, height = document.width, document.height
+    scale = min(SCALE, _SIDE / max(width, height), math.sqrt(_AREA / (width * height)))
+    if scale < _LEAST:
+        raise ValueError("too large")
+    png: bytes = document.render_to_bitmap(round(width * scale), round(height * scale), novasvg.Color(_PAPER[theme])).to_png()
+    return png
+
+
+def _drawable(source: str) -> tuple[str, str]:
+    """The source without the signs (emoji) that the fonts here do not have, and the font family that has all of its letters."""
+    if any(unicodedata.bidirectional(each) in {"R", "AL"} for each in source):
+        raise ValueError("letters from right to left")  # they would be drawn unjoined and in the wrong order
+    missing = {each for each in set(source) if not each.isspace() and each not in _letters()}
+    letters = {each for each in missing if unicodedata.category(each)[0] in "LMN" and not "\ufe00" <= each <= "\ufe0f"}
+    if letters and not letters <= _wide_letters():
+        raise ValueError("letters that no font here has")
+    if missing - letters:
+        source = "".join(each for each in source if each not in missing - letters)
+    return source, _WIDE_FACE if letters else _FACE
+
+
+@cache
+def _letters() -> frozenset[str]:
+    from novasvg import fonts
+
+    face = fonts.get_font_face_for_family_stack(_STACK)
+    return frozenset() if face.is_null() else frozenset(map(chr, face.codepoints()))
+
+
+@cache
+def _wide_letters() -> frozenset[str]:
+    """The letters of the first font with Chinese, Japanese or Korean ones that is found; nothing without one."""
+    from novasvg import fonts
+
+    for path in wide_fonts():
+        if fonts.add_font_face_from_file(_WIDE_FACE, False, False, str(path)):
+            fonts.add_font_face_from_file(_WIDE_FACE, True, False, str(path))
+            return frozenset(map(chr, fonts.get_font_face(_WIDE_FACE).codepoints()))
+    return frozenset()
+
+
+def wide_fonts() -> list[Path]:
+    """Files of fonts with Chinese, Japanese or Korean letters on this system."""
+    folders = (Path(each).expanduser() for each in _FOLDERS.get(sys.platform, _LINUX))
+    return sorted(path for folder in folders if folder.is_dir() for path in folder.rglob("*.[to]t[fc]") if _WIDE.search(path.name))
