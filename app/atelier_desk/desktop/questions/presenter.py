@@ -130,7 +130,7 @@ class QuestionPresenter(QObject):
             self.workflow_wanted.emit(question.workflow_id)
         else:
             self._put_away()
-            self._present(question)
+            self._present(question, chosen=True)
 
     def put_off(self) -> None:
         """As ``Later`` does, for what is to be seen under the dialog; nothing when none is open."""
@@ -262,7 +262,7 @@ class QuestionPresenter(QObject):
             here = wanted is not None and wanted.workflow_id == self._workflow_id
             question = wanted if here else self.queue.next_for(self._workflow_id)
             if question is not None:
-                self._present(question)
+                self._present(question, chosen=here)
 
     def _show_oldest(self) -> None:
         """A notification was clicked that is for no one thing."""
@@ -293,7 +293,8 @@ class QuestionPresenter(QObject):
         self._to_front()
         self.workflow_wanted.emit(workflow_id)
 
-    def _present(self, question: UserQuestion) -> None:
+    def _present(self, question: UserQuestion, *, chosen: bool) -> None:
+        """Open the dialog of a question; of one that a person chose it has the keyboard at once."""
         if self._scrim is None:
             return
         dialog = QuestionDialog(question, self.queue.place(question.id), self.queue.draft(question.id), self._scrim)
@@ -304,6 +305,8 @@ class QuestionPresenter(QObject):
         self.pending_changed.emit(self._waiting())
         dialog.set_remaining(self._remaining(question))
         self._scrim.hold(dialog)
+        if chosen:
+            self._scrim.give_keyboard()
         self._clock.look()
         self._clock.start()
 

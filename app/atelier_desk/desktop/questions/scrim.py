@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject, QPoint, QRectF, Qt
-from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QWheelEvent
+from PySide6.QtCore import QEvent, QObject, QPoint, QRectF, Qt, QTimer
+from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QWheelEvent
 from PySide6.QtWidgets import QApplication, QWidget
+from shiboken6 import isValid
 
 from atelier_desk.desktop.questions.dialog import QuestionDialog
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.words import bind
 
 _SHADOW = 14
+PAUSE_MS = 500
+"""A dialog gets the keyboard when no key was pressed for so long: who types when it opens writes on, and answers nothing."""
 
 
 class Scrim(QWidget):
@@ -21,6 +24,11 @@ class Scrim(QWidget):
         self.setObjectName("question-scrim")
         self._host = host
         self.dialog: QuestionDialog | None = None
+        self._typed_in: QWidget | None = None
+        """What has the keyboard until the pause."""
+        self._pause = QTimer(self)
+        self._pause.setSingleShot(True)
+        self._pause.timeout.connect(self.give_keyboard)
         host.installEventFilter(self)
         bind(self.refit)
         application = QApplication.instance()
@@ -36,13 +44,42 @@ class Scrim(QWidget):
         if dialog is not None:
             self.raise_()
             dialog.setParent(self)
+            typed_in = QApplication.focusWidget()
             dialog.open()
-            dialog.focus_first()
+            self._await_pause(typed_in)
+        else:
+            self._end_wait()
+
+    def _await_pause(self, typed_in: QWidget | None) -> None:
+        """Leave the keyboard where somebody writes, else take it: keys that were meant for what is gone do nothing."""
+        self._end_wait()
+        writes = typed_in is not None and typed_in.isVisible() and not self.isAncestorOf(typed_in)
+        if typed_in is None or not writes or not typed_in.testAttribute(Qt.WidgetAttribute.WA_InputMethodEnabled):
+            typed_in = self
+        self._typed_in = typed_in
+        typed_in.setFocus(Qt.FocusReason.OtherFocusReason)
+        if typed_in is not self:
+            typed_in.installEventFilter(self)
+        self._pause.start(PAUSE_MS)
+
+    def _end_wait(self) -> None:
+        self._pause.stop()
+        if self._typed_in is not None and self._typed_in is not self and isValid(self._typed_in):
+            self._typed_in.removeEventFilter(self)
+        self._typed_in = None
+
+    def give_keyboard(self) -> None:
+        """The dialog takes keys from now on."""
+        self._end_wait()
+        if self.dialog is not None:
+            self.dialog.focus_first()
 
     def _keep_focus(self, _old: QWidget | None, new: QWidget | None) -> None:
         """What lies under the shade must not get the keyboard: whatever takes it there gives it back to the dialog."""
-        if self.dialog is None or new is None or not self.dialog.isVisible():
+        if self.dialog is None or new is None or not self.dialog.isVisible() or new is self._typed_in:
             return
+        if self._typed_in is not None and self.isAncestorOf(new):
+            self._end_wait()  # a click into the dialog, or Tab
         if self._host.isAncestorOf(new) and not self.isAncestorOf(new):
             self.dialog.focus_again()
 
@@ -59,7 +96,10 @@ class Scrim(QWidget):
         self.update()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if watched is self._host and event.type() == QEvent.Type.Resize:
+        if watched is self._typed_in:
+            if event.type() in (QEvent.Type.KeyPress, QEvent.Type.InputMethod):
+                self._pause.start(PAUSE_MS)
+        elif watched is self._host and event.type() == QEvent.Type.Resize:
             self.refit()
         elif watched is self._host and event.type() == QEvent.Type.ChildAdded and self.isVisible():
             self.raise_()
@@ -68,7 +108,13 @@ class Scrim(QWidget):
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """A click beside the dialog does nothing but give it the keyboard back."""
         if self.dialog is not None:
+            self._end_wait()
             self.dialog.focus_again()
+        event.accept()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Before the pause nobody has pressed a key for the dialog."""
+        self._pause.start(PAUSE_MS)
         event.accept()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
