@@ -29,6 +29,7 @@ from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.closing import ClosingQuestion
     from atelier_desk.desktop.startup_error import StartupErrorPage
     from atelier_desk.domain.settings import Settings
     from atelier_desk.domain.workflow import Workflow
@@ -79,6 +80,8 @@ class MainWindow(WindowActions):
         self.settings = SettingSubscribers()
         self.settings.subscribe(self.set_shortcuts, "shortcuts")
         self._error_page: StartupErrorPage | None = None
+        self._asks = True
+        self._closing_question: ClosingQuestion | None = None
         self._connect()
         self.resize(QSize(1360, 860).boundedTo(self.screen().availableSize()))
         self._size_columns()
@@ -339,7 +342,24 @@ class MainWindow(WindowActions):
             return onward()  # nobody pressed Tab: what had the keyboard is hidden, and the composer will take it
         return step(self, onward)
 
+    def end(self) -> None:
+        """Close without asking whether agents that work are to stop: that was answered, or nobody is there to answer."""
+        self._asks = False
+        self.close()
+
+    def _agents_may_work(self) -> bool:
+        """As far as the window knows; the engine is asked then. A team that waits for a person may have others at work."""
+        listed = any(each.status.value in ("running", "waiting") for each in self.sidebar.model.workflows)
+        return self.bridge.ready and self.presenter is not None and (listed or self.chat.sending.running)
+
     def closeEvent(self, event: QCloseEvent) -> None:
+        if self._asks and self._agents_may_work():
+            from atelier_desk.desktop.closing import ClosingQuestion
+
+            event.ignore()
+            self._closing_question = self._closing_question or ClosingQuestion(self, self.end)
+            self._closing_question.ask()
+            return
         event.accept()
         self.chat.keep_draft()
         self.closing.emit()

@@ -15,9 +15,9 @@ from atelier_desk.desktop.chat.compose.focus import ComposerFocus
 from atelier_desk.desktop.questions.dialog import QuestionDialog
 from atelier_desk.desktop.questions.digit_keys import digit_of
 from atelier_desk.desktop.questions.queue import Place
-from atelier_desk.desktop.questions.scrim import Scrim
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ElidedLabel
+from atelier_desk.desktop.widgets.scrim import Scrim
 from atelier_desk.domain import limits
 from atelier_desk.domain.question import QuestionAnswer, UserQuestion
 from atelier_desk.i18n import set_language

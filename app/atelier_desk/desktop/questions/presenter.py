@@ -25,11 +25,11 @@ from atelier_desk.desktop.questions.dialog import QuestionDialog
 from atelier_desk.desktop.questions.parent_questions import ParentQuestion, ParentQuestions
 from atelier_desk.desktop.questions.queue import QuestionQueue
 from atelier_desk.desktop.questions.reminder import Reminder
-from atelier_desk.desktop.questions.scrim import Scrim
 from atelier_desk.desktop.questions.visible_time import VisibleTime
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.system.answers import approval_notice, plain, question_notice
 from atelier_desk.desktop.system.notice import Notice, Notifier
+from atelier_desk.desktop.widgets.scrim import Scrim
 from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.question import ACCEPT, QuestionAnswer, QuestionStatus, UserQuestion
 from atelier_desk.domain.stream.event import StreamEvent, Topic

@@ -1,13 +1,14 @@
-"""The shade over one workflow's view while its question is open."""
+"""The shade over a view, or a whole window, while something in front of it is to be answered."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject, QPoint, QRectF, Qt, QTimer
+from typing import Protocol
+
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QRectF, Qt, QTimer
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QWheelEvent
 from PySide6.QtWidgets import QApplication, QWidget
 from shiboken6 import isValid
 
-from atelier_desk.desktop.questions.dialog import QuestionDialog
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.words import bind
 
@@ -16,14 +17,33 @@ PAUSE_MS = 500
 """A dialog gets the keyboard when no key was pressed for so long: who types when it opens writes on, and answers nothing."""
 
 
-class Scrim(QWidget):
-    """Covers ``host``, follows its size, keeps clicks from it and holds the dialog in its middle."""
+class InFront(Protocol):
+    """The dialog in front of a shade."""
 
-    def __init__(self, host: QWidget) -> None:
+    def open(self) -> None: ...
+    def setParent(self, parent: QWidget) -> None: ...
+    def isVisible(self) -> bool: ...
+    def geometry(self) -> QRect: ...
+    def isAncestorOf(self, child: QWidget) -> bool: ...
+
+    def fit(self) -> None:
+        """Take size and place within the shade, its parent."""
+
+    def focus_first(self) -> None:
+        """Take the keyboard where the answer begins."""
+
+    def focus_again(self) -> None:
+        """Take the keyboard where it was in the dialog."""
+
+
+class Scrim(QWidget):
+    """``<name>``. Covers ``host``, follows its size, keeps clicks from it and holds the dialog in its middle."""
+
+    def __init__(self, host: QWidget, name: str = "question-scrim") -> None:
         super().__init__(host)
-        self.setObjectName("question-scrim")
+        self.setObjectName(name)
         self._host = host
-        self.dialog: QuestionDialog | None = None
+        self.dialog: InFront | None = None
         self._typed_in: QWidget | None = None
         """What has the keyboard until the pause."""
         self._pause = QTimer(self)
@@ -37,7 +57,7 @@ class Scrim(QWidget):
         self.setGeometry(host.rect())
         self.hide()
 
-    def hold(self, dialog: QuestionDialog | None) -> None:
+    def hold(self, dialog: InFront | None) -> None:
         """Show this dialog, or nothing."""
         self.dialog = dialog
         self.setVisible(dialog is not None)
