@@ -140,6 +140,7 @@ class MainWindow(WindowActions):
         self.presenter.workflow_wanted.connect(self.chat.open_workflow)
         self.presenter.notice.connect(self.toasts.show)
         self.chat.question_requested.connect(self.presenter.open)
+        self.presenter.inbox_wanted.connect(lambda: self.rail.show_pane("questions"))
         self.rail.fill(self.presenter)
         self.bridge.stream_event.connect(self.rail.on_stream)
         self.conductor = Conductor(self)

@@ -51,12 +51,13 @@ class QuestionPresenter(QObject):
 
     Signals: ``pending_changed(total)`` of everything that waits, also when a question is opened or put away, ``workflow_wanted(id)`` when
     the person chose to see a question of another workflow, ``notice(sentence)`` for something worth a short message (the time ran out,
-    the question could not be read).
+    the question could not be read), ``inbox_wanted`` when a person wants to see all that waits.
     """
 
     pending_changed = Signal(int)
     workflow_wanted = Signal(str)
     notice = Signal(object)
+    inbox_wanted = Signal()
 
     def __init__(self, bridge: Bridge, window: QWidget, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         super().__init__(window)
@@ -265,9 +266,12 @@ class QuestionPresenter(QObject):
                 self._present(question, chosen=here)
 
     def _show_oldest(self) -> None:
-        """A notification was clicked that is for no one thing."""
+        """A notification was clicked that is for no one thing: of several, the inbox is the list."""
         self._to_front()
         if self.dialog is not None:
+            return
+        if self._waiting() > 1:
+            self.inbox_wanted.emit()
             return
         waiting = self.queue.pending()
         others: list[ApprovalRequest | ParentQuestion] = [*self.approvals.pending(), *self.parents.pending()]
