@@ -6,7 +6,7 @@ import ast
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QApplication, QLabel, QMessageBox, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
@@ -142,3 +142,19 @@ def test_a_window_that_is_too_small_for_it_has_it_beside(qtbot: QtBot) -> None:
     assert asked.isWindow()
     assert asked.isVisible()
     asked.close()
+
+
+@pytest.mark.parametrize("width", [700, 1400])
+def test_the_words_of_the_buttons_are_never_cut(qtbot: QtBot, width: int) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    window.resize(width, 700)
+    window.show()
+    asked = MessageBox(window, "test-box")
+    asked.setText("Agents are still working")
+    for number in range(4):
+        asked.add(f"Continue all of this at the next start {number}", f"b{number}", QMessageBox.ButtonRole.AcceptRole)
+    asked.open()
+    for button in asked.buttons():
+        assert button.width() >= button.sizeHint().width()
+        assert window.rect().contains(QRect(button.mapTo(window, QPoint()), button.size()))

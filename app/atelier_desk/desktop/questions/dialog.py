@@ -177,7 +177,7 @@ class QuestionDialog(QDialog):
         words = {QuestionType.FORM: N_("Send"), QuestionType.URL: N_("Open the page"), QuestionType.SAMPLING: N_("Allow")}
         submit = words.get(self.question.spec.question_type, N_("Answer"))
         self._submit = control(QPushButton(self), "question-submit", submit, look="primary", on=self._press_submit)
-        if not served or self.request.focusable():  # else Enter presses the button that has the keyboard
+        if self.request is None or self.request.focusable():  # else Enter presses the button that has the keyboard
             show_enter(self._submit)
         for button in (self._skip, self._decline, self._later, self._submit):
             button.setAutoDefault(False)

@@ -7,7 +7,7 @@ import unicodedata
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QApplication, QMessageBox, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QDialogButtonBox, QMessageBox, QPushButton, QWidget
 from shiboken6 import isValid
 
 from atelier_desk.desktop.theme import mark, theme
@@ -19,6 +19,8 @@ MOST = 1500
 LINES = 20
 EDGE = 16
 """Pixels that stay free around a sheet."""
+QT_WIDTH, QT_MARGIN = 1000, 480
+"""Most pixels of a message box's width, and what it leaves of the screen's: ``QMessageBoxPrivate::updateSize``."""
 _BREAK = "\u200b"
 """A line may be broken here; ``visible`` writes those of the text itself out."""
 _LONG = re.compile("[\\S\xa0\u2007\u202f]{41,}")
@@ -58,6 +60,8 @@ class MessageBox(QMessageBox):
         """Ask. What had the keyboard has it again afterwards."""
         asking = self.parentWidget()
         host = asking.window() if asking is not None else None
+        if host is not None:
+            self._stack_buttons(host)
         if self._shade is not None or asking is None or host is None or not host.isVisible() or not self._fits(host):
             super().open()
             return
@@ -70,6 +74,14 @@ class MessageBox(QMessageBox):
         asking.destroyed.connect(shade.deleteLater)
         self.finished.connect(lambda _code: _take_away(shade, before))
         shade.hold(self)
+
+    def _stack_buttons(self, host: QWidget) -> None:
+        """One above the other where they do not fit in a row: Qt makes a message box no wider than this, and cuts their words."""
+        row = self.findChild(QDialogButtonBox)
+        most = min(QT_WIDTH, self.screen().availableSize().width() - QT_MARGIN, host.width() - 2 * EDGE)
+        wide = sum(each.sizeHint().width() + theme().px(8) for each in self.buttons()) + theme().px(40)
+        if row is not None and wide > most:
+            row.setOrientation(Qt.Orientation.Vertical)
 
     def _fits(self, host: QWidget) -> bool:
         self.ensurePolished()
