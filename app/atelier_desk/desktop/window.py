@@ -39,12 +39,12 @@ _PORTABLE = QKeySequence.SequenceFormat.PortableText
 
 
 def first_view(workflows: Sequence[Workflow], last: str) -> str:
-    """The workflow to show at a start: one whose run a kill cut off, else the one last in view, else one that waits; empty for none."""
+    """The workflow to show at a start: one at work, else the one last in view, else one that was cut off or waits; empty for none."""
     from atelier_desk.domain.workflow import WorkflowStatus  # not needed for the first paint, and dear
 
     newest = {workflow.status: workflow.id for workflow in sorted(workflows, key=lambda each: each.updated_at)}
     known = {workflow.id for workflow in workflows}
-    waiting = newest.get(WorkflowStatus.WAITING, "")
+    waiting = newest.get(WorkflowStatus.INTERRUPTED) or newest.get(WorkflowStatus.WAITING, "")
     return newest.get(WorkflowStatus.RUNNING) or (last if last in known else waiting)
 
 
