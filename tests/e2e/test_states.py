@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
+
+from PySide6.QtWidgets import QWidget
 
 from tests.e2e.conftest import OpenDesk
 from tests.e2e.harness import in_red, rendered
@@ -12,6 +15,10 @@ from tests.e2e.wire import ModelServer, calls, held, spawn
 
 def head(card: str) -> list[str]:
     return card.splitlines()[:3]
+
+
+def says(card: QWidget, state: str) -> bool:
+    return head(rendered(card))[-1] == state
 
 
 def test_a_sub_agent_stopped_by_its_person_has_not_failed(open_desk: OpenDesk, server: ModelServer) -> None:
@@ -28,7 +35,7 @@ def test_a_sub_agent_stopped_by_its_person_has_not_failed(open_desk: OpenDesk, s
             desk = open_desk(None)
             desk.last_reply("Nothing was checked.")
         card = desk.find("team-card")
-        desk.until(lambda card=card: head(rendered(card))[-1] == "stopped", "the card says that it was stopped")
+        desk.until(partial(says, card, "stopped"), "the card says that it was stopped")
         assert in_red(card) == []
 
 

@@ -59,7 +59,9 @@ class NewsCard(Card):
         )
         say(self, name=lambda: ", ".join((self.workflow.name, state_words(self.workflow))))
         self.setFocusProxy(self._open)
-        buttons = fill(FlowLayout(None, 4), self._pill, self._open, self._dismiss)
+        buttons = FlowLayout(None, 4)
+        for each in (self._pill, self._open, self._dismiss):
+            buttons.addWidget(each)
         fill(self.body, name, self._when, buttons)
         self.show_workflow(workflow)
 
