@@ -267,7 +267,14 @@ def test_while_it_opens_nothing_is_said_to_be_empty_or_ready(qtbot: QtBot, tmp_p
     drive(monkeypatch, then)
     assert desktop.main(tmp_path, [], opener=opener) == 0
     assert seen["opening"] == seen["reading"] == {"Opening…"}
-    assert seen["read"] == {"Ready", "No tasks yet", "No open questions", "Nothing has run yet", "No memories yet", "No reports yet"}
+    assert seen["read"] == {
+        "Ready",
+        "No tasks yet",
+        "Nothing is waiting for you",
+        "Nothing has run yet",
+        "No memories yet",
+        "No reports yet",
+    }
 
 
 def test_crash_reports_hide_keys_and_are_few(tmp_path: Path) -> None:

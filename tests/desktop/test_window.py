@@ -245,7 +245,7 @@ def test_closing_tells_once_and_keeps_the_draft(program: Program) -> None:
     assert told == [1]
 
 
-def test_the_first_view_is_what_was_cut_off_then_what_was_seen_last_then_what_waits() -> None:
+def test_the_first_view_is_what_works_then_what_was_seen_last_then_what_was_cut_off_or_waits() -> None:
     start = datetime(2026, 1, 1, tzinfo=UTC)
     rows = [
         Workflow(id=name, name=name, status=status, updated_at=start + timedelta(hours=hour))
@@ -256,8 +256,11 @@ def test_the_first_view_is_what_was_cut_off_then_what_was_seen_last_then_what_wa
     assert first_view([], "gone") == ""
     assert first_view(rows, "") == "asks"
     assert first_view(rows, "done") == "done"
-    cut_off = Workflow(id="cut", name="cut", status=WorkflowStatus.RUNNING, updated_at=start)
-    assert first_view([*rows, cut_off], "done") == "cut"
+    works = Workflow(id="works", name="works", status=WorkflowStatus.RUNNING, updated_at=start)
+    assert first_view([*rows, works], "done") == "works"
+    cut_off = Workflow(id="cut", name="cut", status=WorkflowStatus.INTERRUPTED, updated_at=start)
+    assert first_view([*rows, cut_off], "") == "cut"
+    assert first_view([*rows, cut_off], "done") == "done"
 
 
 async def test_a_message_covers_neither_the_composer_nor_the_step_bar_which_is_as_wide_as_it(program: Program, qtbot: QtBot) -> None:

@@ -149,13 +149,17 @@ class Desk:
         self.until(lambda: self.idle, "the window is idle")
 
     def close(self) -> None:
-        """Close the window the way a person does, and wait for the orderly end of the program."""
+        """Close the window, of agents that work without a question, and wait for the orderly end of the program."""
         if self._closed:
             return
+        self.window.end()
+        self.until_closed()
+
+    def until_closed(self) -> None:
+        """Wait for the end of the program, whose window was closed."""
         self._closed = True
         closed = self.program._closed
         assert closed is not None
-        self.window.close()
         self.until(closed.is_set, "the engine closed")
         assert self.bridge.wait_closed(10), "the engine's thread did not end"
         self.until(lambda: not [task for task in asyncio.all_tasks(self._loop) if not task.done()], "no task is left")

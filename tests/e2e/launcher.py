@@ -1,10 +1,11 @@
 """The program as a process of its own, with a scripted model in the place of a language model.
 
-    python -m tests.e2e.launcher DATA_DIR [--hold-at N] [--send TEXT]
+    python -m tests.e2e.launcher DATA_DIR [--hold-at N] [--send TEXT] [--press NAME]
 
 Everything but the model is real: ``atelier_desk.__main__``, the window, the engine's thread, the database, the local socket. The model
 makes three tasks, one a reply, and then answers; it decides by the number of results it has seen, so that a resumed run goes on where
-it was. With ``--hold-at N`` reply number N begins and never ends. With ``--send`` the text is typed into the window once it can be sent.
+it was. With ``--hold-at N`` reply number N begins and never ends. With ``--send`` the text is typed into the window once it can be sent,
+with ``--press`` the button of this name is pressed once it is there.
 
 What happens is told on standard output, a line each: ``open``, ``ack CHUNK_TYPE`` for each committed event, ``holding``, ``raised``.
 """
@@ -21,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QEvent, QObject, QTimer
-from PySide6.QtWidgets import QApplication, QPlainTextEdit, QToolButton, QWidget
+from PySide6.QtWidgets import QApplication, QPlainTextEdit, QPushButton, QToolButton, QWidget
 
 from atelier_desk.domain.chat import ChatDelta, ChatReply, ChatRequest, Role, TextDelta
 from atelier_desk.domain.stream.event import StreamEvent
@@ -80,11 +81,11 @@ def acknowledge(event: StreamEvent) -> None:
 
 
 class Hand(QObject):
-    """Sends one message by the widgets' names as soon as the window takes it, and tells when the window is raised."""
+    """Sends one message, and presses one button, by the widgets' names as soon as the window takes it; tells when the window is raised."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, press: str) -> None:
         super().__init__()
-        self._text = text
+        self._text, self._press = text, press
         self._window: QWidget | None = None
         self._timer = QTimer(self)
         self._timer.timeout.connect(self._look)
@@ -104,7 +105,11 @@ class Hand(QObject):
             if send.isEnabled():
                 self._text = ""
                 send.click()
-        if not self._text:
+        button = self._window.findChild(QPushButton, self._press) if self._press else None
+        if button is not None and button.isVisible():
+            self._press = ""
+            button.click()
+        if not self._text and not self._press:
             self._timer.stop()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -118,13 +123,14 @@ def main() -> int:
     parser.add_argument("data", type=Path)
     parser.add_argument("--hold-at", type=int)
     parser.add_argument("--send", default="")
+    parser.add_argument("--press", default="")
     parser.add_argument("--minimized", action="store_true")
     arguments = parser.parse_args()
     use_model(Carpenter(arguments.hold_at))
     from atelier_desk.__main__ import main as program
 
     qt = QApplication([sys.argv[0]])
-    hand = Hand(arguments.send)
+    hand = Hand(arguments.send, arguments.press)
     if arguments.minimized:
         QTimer.singleShot(0, hand, minimise)
     status = program(["--data-dir", str(arguments.data)])

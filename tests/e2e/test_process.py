@@ -96,7 +96,7 @@ def test_a_killed_program_goes_on_where_it_was(start: Callable[..., Program], op
     first.until("holding")
     assert first.said.count("ack tool_end") == 2
     assert first.end(signal.SIGKILL) == -signal.SIGKILL
-    second = start()
+    second = start("--press", "notice-resume")
     second.until("ack workflow_complete completed")
     assert second.said.count("ack tool_end") == 1
     assert second.end() == 0
@@ -119,7 +119,7 @@ def test_a_program_that_is_asked_to_end_does_and_the_next_start_goes_on(start: C
     assert first.end(number) == 0
     # Two seconds, and what a busy machine takes to look at its processes.
     assert time.monotonic() - began < 2 + 3
-    second = start()
+    second = start("--press", "notice-resume")
     second.until("ack workflow_complete completed")
     assert second.said.count("ack tool_end") == 1
     assert second.end() == 0

@@ -81,6 +81,7 @@ _DEFAULTS: dict[str, Any] = {
     "memories.reembed_state": {"state": "whole", "left": 0, "embedder": "", "searched": ""},
     "prompts.list": [],
     "stepping.waiting": (),
+    "runs.at_work": {},
     "teams.at_work": {},
     "teams.turns": [],
     "teams.replay": ("", []),

@@ -108,6 +108,7 @@ class Program(QObject):
         self._crashed.connect(self._show_crash)
         self._upgrading.connect(lambda step: self.window.opening.show_step(upgrade_words(step)))
         self.window.closing.connect(self._on_closing)
+        self._qt.commitDataRequest.connect(lambda _session: self.window.end())  # the desktop's session ends
         self.window.language_wanted.connect(self._on_language)
         self.bridge.engine_opened.connect(lambda: self.bridge.jobs.start(self._on_opened()))
         self.bridge.engine_failed.connect(self._on_failed)
@@ -177,7 +178,7 @@ class Program(QObject):
     def _on_signal(self, _number: int, _frame: object) -> None:
         if self._watch is not None:
             self._watch.start()
-        QTimer.singleShot(0, self.window, self.window.close)
+        QTimer.singleShot(0, self.window, self.window.end)
 
     @asynccontextmanager
     async def _open(self, data_dir: Path | None) -> AsyncIterator[Any]:

@@ -29,6 +29,7 @@ from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.closing import ClosingQuestion
     from atelier_desk.desktop.startup_error import StartupErrorPage
     from atelier_desk.domain.settings import Settings
     from atelier_desk.domain.workflow import Workflow
@@ -38,12 +39,12 @@ _PORTABLE = QKeySequence.SequenceFormat.PortableText
 
 
 def first_view(workflows: Sequence[Workflow], last: str) -> str:
-    """The workflow to show at a start: one whose run a kill cut off, else the one last in view, else one that waits; empty for none."""
+    """The workflow to show at a start: one at work, else the one last in view, else one that was cut off or waits; empty for none."""
     from atelier_desk.domain.workflow import WorkflowStatus  # not needed for the first paint, and dear
 
     newest = {workflow.status: workflow.id for workflow in sorted(workflows, key=lambda each: each.updated_at)}
     known = {workflow.id for workflow in workflows}
-    waiting = newest.get(WorkflowStatus.WAITING, "")
+    waiting = newest.get(WorkflowStatus.INTERRUPTED) or newest.get(WorkflowStatus.WAITING, "")
     return newest.get(WorkflowStatus.RUNNING) or (last if last in known else waiting)
 
 
@@ -79,6 +80,8 @@ class MainWindow(WindowActions):
         self.settings = SettingSubscribers()
         self.settings.subscribe(self.set_shortcuts, "shortcuts")
         self._error_page: StartupErrorPage | None = None
+        self._asks = True
+        self._closing_question: ClosingQuestion | None = None
         self._connect()
         self.resize(QSize(1360, 860).boundedTo(self.screen().availableSize()))
         self._size_columns()
@@ -137,6 +140,7 @@ class MainWindow(WindowActions):
         self.presenter.workflow_wanted.connect(self.chat.open_workflow)
         self.presenter.notice.connect(self.toasts.show)
         self.chat.question_requested.connect(self.presenter.open)
+        self.presenter.inbox_wanted.connect(lambda: self.rail.show_pane("questions"))
         self.rail.fill(self.presenter)
         self.bridge.stream_event.connect(self.rail.on_stream)
         self.conductor = Conductor(self)
@@ -339,7 +343,24 @@ class MainWindow(WindowActions):
             return onward()  # nobody pressed Tab: what had the keyboard is hidden, and the composer will take it
         return step(self, onward)
 
+    def end(self) -> None:
+        """Close without asking whether agents that work are to stop: that was answered, or nobody is there to answer."""
+        self._asks = False
+        self.close()
+
+    def _agents_may_work(self) -> bool:
+        """As far as the window knows; the engine is asked then. A team that waits for a person may have others at work."""
+        listed = any(each.status.value in ("running", "waiting") for each in self.sidebar.model.workflows)
+        return self.bridge.ready and self.presenter is not None and (listed or self.chat.sending.running)
+
     def closeEvent(self, event: QCloseEvent) -> None:
+        if self._asks and self._agents_may_work():
+            from atelier_desk.desktop.closing import ClosingQuestion
+
+            event.ignore()
+            self._closing_question = self._closing_question or ClosingQuestion(self, self.end)
+            self._closing_question.ask()
+            return
         event.accept()
         self.chat.keep_draft()
         self.closing.emit()

@@ -360,14 +360,15 @@ class Atelier(Services):
         return stored.config, stored.id
 
     async def go_on(self) -> None:
-        """Take up what an earlier process left undone: runs a kill cut off, memories without vectors or past their time, deleted workflows
-        past their undo. From now on the model names workflows after their first answer, and is asked what to remember.
+        """Take up what an earlier process left undone: runs that their person wants continued at this start, memories without vectors or
+        past their time, deleted workflows past their undo. From now on the model names workflows after their first answer, and is asked
+        what to remember.
 
         The memory search is loaded in the background, so that the first search does not wait for it.
         """
         self.runs.titles.watch()
         self.runs.remembering.watch()
-        await self.runs.recovery.resume_all()
+        await self.runs.recovery.resume_all(chosen=True)
         self._goes_on = True
         await self._finish_vectors()
         self.background.start("loading of the memory search", self._warm())

@@ -115,6 +115,11 @@ def stopped_by_user(result: Any) -> bool:
     return isinstance(result, dict) and result.get("ended_by") == "user"
 
 
+def stopped(result: Any) -> bool:
+    """Whether a call's result says that it, or the sub-agent it started, was stopped: no failure of anybody."""
+    return stopped_by_user(result) or (isinstance(result, dict) and result.get("code") == FailureCode.CANCELLED)
+
+
 def denied_by(result: Any) -> str:
     """The rule of the user's own that forbade a call; empty for a call that was not refused so."""
     return str(result.get("rule", "")) if isinstance(result, dict) and result.get("code") == "denied" else ""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
-from PySide6.QtCore import QRect
+from PySide6.QtCore import QCoreApplication, QEvent, QRect, Qt
+from PySide6.QtGui import QKeyEvent, QTextCursor
 from PySide6.QtWidgets import QLineEdit
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.panes.form_dialog import FormDialog
+from atelier_desk.desktop.widgets.wrapping import TextField
 
 
 class Form(FormDialog):
@@ -33,3 +37,52 @@ def test_the_buttons_are_in_view(qtbot: QtBot, fields: int) -> None:
         assert form.rect().contains(place), widget.objectName()
     scrolls = form.area.verticalScrollBar().maximum() > 0
     assert scrolls == (fields > 2)
+
+
+class Sent(FormDialog):
+    sent = 0
+
+    def problem(self) -> str:
+        return ""
+
+    def submit(self) -> None:
+        self.sent += 1
+
+
+@pytest.fixture
+def filled(qtbot: QtBot) -> Sent:
+    form = Sent("Note")
+    form.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    qtbot.addWidget(form)
+    form.note = TextField("one", form)  # type: ignore[attr-defined]
+    form.add_field("Note", form.note)  # type: ignore[attr-defined]
+    form.finish("Save")
+    form.show()
+    form.activateWindow()
+    return form
+
+
+def test_enter_sends_from_a_text_of_several_lines_and_shift_breaks_it(filled: Any, qtbot: QtBot) -> None:
+    filled.note.moveCursor(QTextCursor.MoveOperation.End)
+    qtbot.keyClick(filled.note, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+    qtbot.keyClicks(filled.note, "two")
+    assert (filled.note.toPlainText(), filled.sent) == ("one\ntwo", 0)
+    qtbot.keyClick(filled.note, Qt.Key.Key_Return)
+    assert (filled.note.toPlainText(), filled.sent) == ("one\ntwo", 1)
+
+
+def test_a_key_that_is_held_sends_nothing_and_enter_on_cancel_cancels(filled: Any, qtbot: QtBot) -> None:
+    """Enter on Cancel saved the form."""
+    held = QKeyEvent(QEvent.Type.KeyPress, Qt.Key.Key_Return, Qt.KeyboardModifier.NoModifier, "\r", True)
+    QCoreApplication.sendEvent(filled.note, held)
+    assert (filled.note.toPlainText(), filled.sent) == ("one", 0)
+    qtbot.waitUntil(filled.isActiveWindow)
+    filled._cancel.setFocus()
+    with qtbot.waitSignal(filled.rejected):
+        qtbot.keyClick(filled._cancel, Qt.Key.Key_Return)
+    assert filled.sent == 0
+
+
+def test_the_key_stands_on_the_button(filled: Any) -> None:
+    assert not filled._ok.icon().isNull()
+    assert filled._ok.layoutDirection() == Qt.LayoutDirection.RightToLeft, "after its words"

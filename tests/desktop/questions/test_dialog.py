@@ -6,17 +6,18 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QPoint, Qt
-from PySide6.QtGui import QTextDocument
-from PySide6.QtWidgets import QDialog, QLineEdit, QWidget
+from PySide6.QtCore import QCoreApplication, QEvent, QPoint, Qt
+from PySide6.QtGui import QKeyEvent, QTextDocument
+from PySide6.QtWidgets import QApplication, QDialog, QLineEdit, QPlainTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.compose.focus import ComposerFocus
 from atelier_desk.desktop.questions.dialog import QuestionDialog
+from atelier_desk.desktop.questions.digit_keys import digit_of
 from atelier_desk.desktop.questions.queue import Place
-from atelier_desk.desktop.questions.scrim import Scrim
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ElidedLabel
+from atelier_desk.desktop.widgets.scrim import Scrim
 from atelier_desk.domain import limits
 from atelier_desk.domain.question import QuestionAnswer, UserQuestion
 from atelier_desk.i18n import set_language
@@ -144,8 +145,9 @@ def test_context_renders_no_html_and_loads_nothing(opened: Callable[..., Questio
     assert view.loadResource(kind, "http://127.0.0.1:9/x.png") is None
 
 
-def test_digits_toggle_control_enter_submits_and_the_whole_row_is_a_button(
-    opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot
+@pytest.mark.parametrize("held", [Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ControlModifier])
+def test_digits_toggle_enter_submits_and_the_whole_row_is_a_button(
+    opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot, held: Qt.KeyboardModifier
 ) -> None:
     dialog = opened(ask(kind="checkbox"))
     answers: list[QuestionAnswer] = []
@@ -157,9 +159,9 @@ def test_digits_toggle_control_enter_submits_and_the_whole_row_is_a_button(
     qtbot.mouseClick(card, Qt.MouseButton.LeftButton, pos=QPoint(card.width() - 5, card.height() - 5))
     qtbot.keyClick(dialog, Qt.Key.Key_1)
     assert answers == []
-    qtbot.keyClick(dialog, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    qtbot.keyClick(card, Qt.Key.Key_Return, held)
     assert answers == [QuestionAnswer(selected_options=("o2", "o3"))]
-    qtbot.keyClick(dialog, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    qtbot.keyClick(dialog, Qt.Key.Key_Return, held)
     assert len(answers) == 1
 
 
@@ -172,10 +174,114 @@ def test_digits_typed_into_the_answer_are_text_and_alt_digits_toggle(
     qtbot.keyClicks(field, "12")
     qtbot.keyClick(field, Qt.Key.Key_2, Qt.KeyboardModifier.AltModifier)
     assert dialog.entered() == QuestionAnswer(selected_options=("o2",), text_response="12")
-    qtbot.keyClick(field, Qt.Key.Key_Return)
+    qtbot.keyClick(field, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
     assert field.toPlainText() == "12\n"
     with qtbot.waitSignal(dialog.submitted):
-        qtbot.keyClick(field, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+        qtbot.keyClick(field, Qt.Key.Key_Return)
+
+
+def test_enter_says_what_is_missing_and_space_toggles(opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot) -> None:
+    dialog = opened(ask(kind="checkbox"))
+    hint = next(each for each in dialog.findChildren(ElidedLabel) if each.text() == "Choose at least one option")
+    option = child("question-option-o1")
+    qtbot.keyClick(option, Qt.Key.Key_Return)
+    assert not option.isChecked()
+    assert hint.property("variant") == "error"
+    qtbot.keyClick(option, Qt.Key.Key_Space)
+    assert option.isChecked()
+    assert hint.property("variant") == "muted"
+
+
+def test_enter_on_a_button_presses_that_one(opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot, host: QWidget) -> None:
+    host.activateWindow()
+    dialog = opened(ask(kind="checkbox"))
+    sent: list[Any] = []
+    dialog.submitted.connect(sent.append)
+    child("question-option-o1").click()
+    child("question-later").setFocus()
+    with qtbot.waitSignal(dialog.postponed):
+        qtbot.keyClick(child("question-later"), Qt.Key.Key_Return)
+    assert sent == []
+
+
+def _event(key: Qt.Key, scan: int, virtual: int, text: str = "", native: int = 0) -> QKeyEvent:
+    return QKeyEvent(QEvent.Type.KeyPress, key, Qt.KeyboardModifier.NoModifier, scan, virtual, native, text)
+
+
+@pytest.mark.parametrize(
+    ("platform", "event", "digit"),
+    [
+        ("xcb", _event(Qt.Key.Key_Ampersand, 10, 0x26, "&"), 1),  # AZERTY, the key 1 without Shift
+        ("xcb", _event(Qt.Key.Key_Eacute, 11, 0xE9, "é"), 2),
+        ("wayland", _event(Qt.Key.Key_Ccedilla, 18, 0xE7, "ç"), 9),
+        ("xcb", _event(Qt.Key.Key_Agrave, 19, 0xE0, "à"), 0),  # the key 0
+        ("xcb", _event(Qt.Key.Key_AsciiTilde, 11, 0x7E, "~", 0x80), 0),  # AltGr writes
+        ("xcb", _event(Qt.Key.Key_3, 12, 0x33, "3"), 3),  # QWERTY
+        ("xcb", _event(Qt.Key.Key_3, 89, 0xFFB3, "3"), 3),  # the keypad
+        ("xcb", _event(Qt.Key.Key_A, 24, 0x61, "a"), 0),
+        ("windows", _event(Qt.Key.Key_QuoteDbl, 4, 0x33, '"'), 3),
+        ("windows", _event(Qt.Key.Key_Ampersand, 2, 0x31, "&"), 1),
+        ("windows", _event(Qt.Key.Key_A, 16, 0x41, "a"), 0),
+        ("windows", _event(Qt.Key.Key_End, 79, 0x23), 0),  # the keypad without its lock
+        ("cocoa", _event(Qt.Key.Key_ParenLeft, 1, 0x17, "("), 5),
+        ("cocoa", _event(Qt.Key.Key_unknown, 1, 0x16, "§"), 6),
+        ("cocoa", _event(Qt.Key.Key_Q, 1, 0x0C, "q"), 0),
+    ],
+)
+def test_a_digit_is_known_by_its_key_on_every_layout(platform: str, event: QKeyEvent, digit: int) -> None:
+    assert digit_of(event, platform) == digit
+
+
+def test_on_azerty_the_upper_row_chooses_and_enter_submits(
+    opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("PySide6.QtGui.QGuiApplication.platformName", lambda: "xcb")
+    dialog = opened(ask(kind="mixed"))
+    QCoreApplication.sendEvent(child("question-option-o1"), _event(Qt.Key.Key_Eacute, 11, 0xE9, "é"))
+    assert dialog.entered() == QuestionAnswer(selected_options=("o2",)), "nothing was written into the answer"
+    with qtbot.waitSignal(dialog.submitted):
+        qtbot.keyClick(child("question-option-o1"), Qt.Key.Key_Return)
+
+
+def test_what_is_typed_while_it_opens_stays_where_it_was_typed(
+    opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot, host: QWidget
+) -> None:
+    """The next digit of a message ticked an option, and its Enter answered."""
+    composer = host.findChild(QPlainTextEdit)
+    assert composer is not None
+    host.activateWindow()
+    composer.setFocus()
+    composer.clear()
+    dialog = opened(ask(kind="mixed"))
+    focused = QApplication.focusWidget()
+    assert focused is composer
+    qtbot.keyClicks(focused, "1 or 2")
+    assert composer.toPlainText() == "1 or 2"
+    assert dialog.entered() == QuestionAnswer()
+    qtbot.waitUntil(lambda: dialog.isAncestorOf(QApplication.focusWidget()))
+
+
+def test_keys_for_the_last_question_do_not_answer_the_next(
+    opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot, host: QWidget
+) -> None:
+    host.activateWindow()
+    first = opened(ask(kind="checkbox"))
+    scrim = first.parentWidget()
+    assert isinstance(scrim, Scrim)
+    scrim.give_keyboard()
+    first.close_quietly()
+    first.deleteLater()
+    scrim.hold(None)
+    dialog = QuestionDialog(ask("q2", kind="checkbox"), Place(2, 2), QuestionAnswer(), scrim)
+    scrim.hold(dialog)
+    focused = QApplication.focusWidget()
+    assert focused is not None
+    assert not dialog.isAncestorOf(focused)
+    qtbot.keyClick(scrim, Qt.Key.Key_1)
+    assert dialog.entered() == QuestionAnswer()
+    qtbot.waitUntil(lambda: dialog.isAncestorOf(QApplication.focusWidget()))
+    qtbot.keyClick(dialog, Qt.Key.Key_1)
+    assert dialog.entered() == QuestionAnswer(selected_options=("o1",))
 
 
 def test_words_typed_on_an_option_go_into_the_answer_and_never_under_the_shade(

@@ -345,9 +345,10 @@ async def test_approvals_and_agents_that_ask_call_for_attention_too(stage: Stage
     assert s.window.windowTitle() == "(3) Atelier"
     wanted: list[str] = []
     s.presenter.workflow_wanted.connect(wanted.append)
+    s.presenter.inbox_wanted.connect(lambda: wanted.append("inbox"))
     s.presenter.dialog.reject()  # type: ignore[union-attr]
     s.presenter.attention.activated.emit()
-    assert wanted == ["w2"]
+    assert wanted == ["inbox"], "of several things the inbox is the list"
 
 
 async def test_a_card_under_an_open_question_is_covered(stage: StageMaker) -> None:

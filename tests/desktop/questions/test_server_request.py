@@ -15,8 +15,8 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.questions.dialog import QuestionDialog
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
 from atelier_desk.desktop.questions.queue import Place
-from atelier_desk.desktop.questions.scrim import Scrim
 from atelier_desk.desktop.system.answers import question_notice
+from atelier_desk.desktop.widgets.scrim import Scrim
 from atelier_desk.domain.question import QuestionAnswer, QuestionSpec, UserQuestion, values_of
 from atelier_desk.i18n import set_language
 from atelier_desk.mcp import asking

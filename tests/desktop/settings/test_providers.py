@@ -81,7 +81,7 @@ async def test_without_a_keyring_it_says_so_before_the_key_is_typed_and_offers_t
     assert "until Atelier closes" in page.busy.text.text()
     for on, said in ((True, "unencrypted in /data/keys.json"), (False, "No system keyring")):
         find("provider-key-file").click()
-        box = page.key_note.findChild(QMessageBox)
+        box = page.window().findChild(QMessageBox)
         assert "/data/keys.json" in box.text() + box.informativeText()
         box.findChild(QPushButton, "confirm-yes").click()
         await settle()

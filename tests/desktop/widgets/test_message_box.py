@@ -6,8 +6,9 @@ import ast
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QFontMetrics
-from PySide6.QtWidgets import QApplication, QLabel, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QMessageBox, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 import atelier_desk.desktop
@@ -86,3 +87,74 @@ def test_every_message_box_is_one_of_these() -> None:
             if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("QMessageBox") and "Button" not in ast.unparse(node.func):
                 made.append(f"{file.name}: {ast.unparse(node)}")
     assert made == []
+
+
+def shown(qtbot: QtBot, size: tuple[int, int]) -> tuple[QWidget, QPushButton, MessageBox]:
+    """A window with a button that had the keyboard when the box opened."""
+    window = QWidget()
+    qtbot.addWidget(window)
+    button = QPushButton("Delete", window)
+    inner = QWidget(window)
+    window.resize(*size)
+    window.show()
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    button.setFocus()
+    asked = MessageBox(inner, "test-box")
+    asked.setText("Delete the report?")
+    asked.add("Delete", "yes", QMessageBox.ButtonRole.DestructiveRole, "danger")
+    no = asked.add("Keep", "no", QMessageBox.ButtonRole.RejectRole)
+    asked.setDefaultButton(no)
+    asked.setEscapeButton(no)
+    asked.open()
+    return window, button, asked
+
+
+def test_it_is_a_sheet_of_the_window_that_keeps_the_keyboard_and_gives_it_back(qtbot: QtBot) -> None:
+    window, button, asked = shown(qtbot, (800, 600))
+    assert not asked.isWindow()
+    assert window.rect().contains(asked.geometry())
+    no, yes = asked.findChild(QPushButton, "no"), asked.findChild(QPushButton, "yes")
+    qtbot.waitUntil(no.hasFocus)
+    seen = set()
+    for _tab in range(3):
+        qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Tab)
+        seen.add(QApplication.focusWidget())
+    assert seen == {no, yes}
+    button.setFocus()
+    assert asked.isAncestorOf(QApplication.focusWidget()), "what lies under it has no keyboard"
+    with qtbot.waitSignal(asked.finished):
+        qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Escape)
+    assert button.hasFocus()
+    assert [each for each in window.findChildren(QWidget, "sheet-shade") if each.isVisible()] == []
+
+
+def test_a_key_for_what_was_before_it_answers_nothing(qtbot: QtBot) -> None:
+    _window, _button, asked = shown(qtbot, (800, 600))
+    answered = []
+    asked.finished.connect(answered.append)
+    qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Return)
+    assert answered == []
+
+
+def test_a_window_that_is_too_small_for_it_has_it_beside(qtbot: QtBot) -> None:
+    _window, _button, asked = shown(qtbot, (120, 80))
+    assert asked.isWindow()
+    assert asked.isVisible()
+    asked.close()
+
+
+@pytest.mark.parametrize("width", [700, 1400])
+def test_the_words_of_the_buttons_are_never_cut(qtbot: QtBot, width: int) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    window.resize(width, 700)
+    window.show()
+    asked = MessageBox(window, "test-box")
+    asked.setText("Agents are still working")
+    for number in range(4):
+        asked.add(f"Continue all of this at the next start {number}", f"b{number}", QMessageBox.ButtonRole.AcceptRole)
+    asked.open()
+    for button in asked.buttons():
+        assert button.width() >= button.sizeHint().width()
+        assert window.rect().contains(QRect(button.mapTo(window, QPoint()), button.size()))

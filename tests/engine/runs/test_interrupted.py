@@ -81,6 +81,30 @@ async def test_the_end_of_the_program_is_written_down_and_the_next_start_goes_on
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
 
 
+@pytest.mark.parametrize("how", ["program", "killed", "command", "next_start"])
+async def test_the_start_of_the_window_goes_on_with_nothing_that_its_person_did_not_choose(open_atelier: Opener, how: str) -> None:
+    """A run costs money: the next start went on with every one that the program's end had cut off."""
+    async with open_atelier(stuck()) as atelier:
+        _, run_id, _ = await at_work(atelier)
+        assert await atelier.runs.at_work() == {run_id: "w"}
+        if how == "next_start":
+            await atelier.runs.continue_at_start()
+        elif how == "killed":
+            await killed(atelier)
+        elif how == "command":
+            await atelier.runs.live.interrupt(run_id, "command")
+    model = ScriptedModel(["here"])
+    async with open_atelier(model) as atelier:
+        await atelier.go_on()
+        assert await ended_by(atelier, run_id) == [how]
+        if how == "next_start":
+            assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        else:
+            assert (await atelier.repos.runs.get(run_id)).status is RunStatus.INTERRUPTED
+            assert await atelier.runs.at_work() == {}
+            assert model.requests == []
+
+
 async def test_a_run_whose_command_a_person_ended_waits_for_a_resume(open_atelier: Opener) -> None:
     async with open_atelier(stuck()) as atelier:
         _, run_id, _ = await at_work(atelier)

@@ -8,6 +8,8 @@ from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QLabel, QPushButton,
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import control, fill, label
+from atelier_desk.desktop.widgets.enter import show_enter, take_enter
+from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.domain.text import visible
 from atelier_desk.i18n import _
 
@@ -44,6 +46,8 @@ class FormDialog(QDialog):
         caption = label(text, "muted", self)
         caption.setBuddy(field)
         field.setAccessibleName(text)
+        if isinstance(field, TextField):
+            field.enter_sends = True
         self._column.addWidget(caption)
         self._column.addWidget(field)
         if hint:
@@ -60,6 +64,7 @@ class FormDialog(QDialog):
         self._cancel.clicked.connect(self.reject)
         self._ok = control(QPushButton(action, self), "form-submit", look="primary", on=self._press)
         self._ok.setDefault(True)
+        show_enter(self._ok)
         row = fill(QHBoxLayout(), 1, self._cancel, self._ok, spacing=8)
         # Outside of what is scrolled: on a small screen, or with large text, the buttons are in view all the same.
         self._foot = fill(QVBoxLayout(), self._error, row, margins=(24, 6, 24, 20), spacing=6)
@@ -120,8 +125,6 @@ class FormDialog(QDialog):
             self.submit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Ctrl+Enter sends from any field."""
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
-            self._press()
-        else:
+        """Enter sends from any field, and presses the button that has the keyboard."""
+        if not take_enter(event, self, self._press):
             super().keyPressEvent(event)

@@ -7,6 +7,7 @@ from PySide6.QtGui import QKeyEvent, QResizeEvent, QTextCursor
 from PySide6.QtWidgets import QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.panes.wording import number
+from atelier_desk.desktop.questions.digit_keys import digit_of
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import bind, fill
 from atelier_desk.desktop.widgets.wrapping import TextField
@@ -18,7 +19,7 @@ NEAR = 0.9
 
 
 class _Editor(TextField):
-    """Tab leaves the field, Ctrl+Enter is left to the dialog.
+    """Tab leaves the field; what sends, toggles an option or leaves is left to what it stands in.
 
     Signals:
         resized: it has another width.
@@ -29,6 +30,7 @@ class _Editor(TextField):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setTabChangesFocus(True)
+        self.enter_sends = True
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -36,10 +38,8 @@ class _Editor(TextField):
             self.resized.emit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        modifiers = event.modifiers()
-        sends = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and bool(modifiers & Qt.KeyboardModifier.ControlModifier)
-        toggles = Qt.Key.Key_1 <= event.key() <= Qt.Key.Key_9 and modifiers == Qt.KeyboardModifier.AltModifier
-        if sends or toggles or event.key() == Qt.Key.Key_Escape:
+        toggles = event.modifiers() == Qt.KeyboardModifier.AltModifier and digit_of(event)
+        if toggles or event.key() == Qt.Key.Key_Escape:
             event.ignore()
         else:
             super().keyPressEvent(event)

@@ -26,6 +26,7 @@ from atelier_desk.desktop.questions.body import Body
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import bind, control, fill, label, say, tint
+from atelier_desk.desktop.widgets.enter import sends
 from atelier_desk.desktop.widgets.tab_stops import tab_stops
 from atelier_desk.desktop.widgets.words import made
 from atelier_desk.domain import limits
@@ -111,7 +112,7 @@ class ApprovalCard(QFrame):
             self.reason.editor,
             "approval-reason",
             name=N_("Reason for rejecting; the agent sees it"),
-            about=N_("Ctrl+Enter rejects with this reason"),
+            about=N_("Enter rejects with this reason"),
         )
         bind(self.reason.set_placeholder, lambda: _("Reason for rejecting (optional)"))
         self.reason.changed.connect(self._note_changed)
@@ -432,9 +433,8 @@ class ApprovalCard(QFrame):
         return QSize(LEAST_WIDTH, theme().px(LEAST_BODY))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """A allows, R rejects, while the card itself or one of its deciding buttons has the keyboard; Ctrl+Enter in the reason rejects."""
-        enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
-        if enter and event.modifiers() & Qt.KeyboardModifier.ControlModifier and self.reason.editor.hasFocus():
+        """A allows, R rejects, while the card itself or one of its deciding buttons has the keyboard; Enter in the reason rejects."""
+        if sends(event) and self.reason.editor.hasFocus():
             self.reject()
             return
         plain = event.modifiers() == Qt.KeyboardModifier.NoModifier and not event.isAutoRepeat()

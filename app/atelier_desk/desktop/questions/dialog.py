@@ -26,12 +26,14 @@ from atelier_desk.desktop.panes.wording import number
 from atelier_desk.desktop.questions import approval_wording
 from atelier_desk.desktop.questions.answer_field import AnswerField
 from atelier_desk.desktop.questions.body import Body
+from atelier_desk.desktop.questions.digit_keys import digit_of
 from atelier_desk.desktop.questions.markdown_view import MarkdownView
 from atelier_desk.desktop.questions.option_card import OptionCard
 from atelier_desk.desktop.questions.queue import Place
 from atelier_desk.desktop.questions.server_request import ServerRequest
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Card, ElidedLabel, Pill, PlainLabel, bind, control, fill, label, say
+from atelier_desk.desktop.widgets.enter import is_enter, show_enter, take_enter
 from atelier_desk.desktop.widgets.words import made
 from atelier_desk.domain import limits
 from atelier_desk.domain.question import DECLINE, QuestionAnswer, QuestionType, UserQuestion
@@ -175,6 +177,8 @@ class QuestionDialog(QDialog):
         words = {QuestionType.FORM: N_("Send"), QuestionType.URL: N_("Open the page"), QuestionType.SAMPLING: N_("Allow")}
         submit = words.get(self.question.spec.question_type, N_("Answer"))
         self._submit = control(QPushButton(self), "question-submit", submit, look="primary", on=self._press_submit)
+        if self.request is None or self.request.focusable():  # else Enter presses the button that has the keyboard
+            show_enter(self._submit)
         for button in (self._skip, self._decline, self._later, self._submit):
             button.setAutoDefault(False)
         buttons = self._buttons = QBoxLayout(QBoxLayout.Direction.LeftToRight)
@@ -334,12 +338,15 @@ class QuestionDialog(QDialog):
         words = self._words()
         hint = words.get("both" if both else problem or "", words[""])
         self._hint.setText(_("Sending…") if self._busy else hint)
+        mark(self._hint, "muted")
         if problem is not None and self._hint.isHidden():
             self._refit()
-        self._submit.setToolTip(hint if problem else _("Send the answer (Ctrl+Enter)"))
+        self._submit.setToolTip(hint if problem else _("Send the answer (Enter)"))
 
     def _press_submit(self) -> None:
-        if self._problem() is None and not self._busy:
+        if self._problem() is not None:
+            mark(self._hint, "error")  # Enter was pressed: what is missing is said where it was said all along
+        elif not self._busy:
             self._error.hide()
             self.set_busy(True)
             entered = self.entered()
@@ -366,17 +373,16 @@ class QuestionDialog(QDialog):
                 self.postponed.emit(draft)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """1–9 toggle the options (with Alt while typing), Ctrl+Enter submits, Esc is "Later"; words go into the answer's field.
+        """1–9 toggle the options (with Alt while typing), Enter submits, Esc is "Later"; words go into the answer's field.
 
         Words that nothing here takes end here: they must not be written under the shade, into the composer.
         """
-        digit = event.key() - int(Qt.Key.Key_0)
-        if 1 <= digit <= min(9, len(self.options)) and not self._busy:
+        digit = digit_of(event)
+        if 1 <= digit <= len(self.options) and not self._busy:
             self.options[digit - 1].toggle()
             self._body.ensureWidgetVisible(self.options[digit - 1])
-        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
-                self._press_submit()
+        elif is_enter(event):
+            take_enter(event, self, self._press_submit)
         elif event.key() == Qt.Key.Key_Escape:
             self.reject()
         elif written(event):

@@ -89,11 +89,8 @@ class OptionCard(QCheckBox):
         return self.rect().contains(pos)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Space toggles, and so does Enter; Ctrl+Enter and digits are the dialog's."""
-        plain_enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.modifiers() & Qt.KeyboardModifier.ControlModifier
-        if plain_enter:
-            self.click()
-        elif event.key() == Qt.Key.Key_Space:
+        """Space toggles; Enter and digits are the dialog's."""
+        if event.key() == Qt.Key.Key_Space:
             super().keyPressEvent(event)
         elif event.key() in (Qt.Key.Key_Up, Qt.Key.Key_Down):
             self.focusNextPrevChild(event.key() == Qt.Key.Key_Down)

@@ -25,11 +25,11 @@ from atelier_desk.desktop.questions.dialog import QuestionDialog
 from atelier_desk.desktop.questions.parent_questions import ParentQuestion, ParentQuestions
 from atelier_desk.desktop.questions.queue import QuestionQueue
 from atelier_desk.desktop.questions.reminder import Reminder
-from atelier_desk.desktop.questions.scrim import Scrim
 from atelier_desk.desktop.questions.visible_time import VisibleTime
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.system.answers import approval_notice, plain, question_notice
 from atelier_desk.desktop.system.notice import Notice, Notifier
+from atelier_desk.desktop.widgets.scrim import Scrim
 from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.question import ACCEPT, QuestionAnswer, QuestionStatus, UserQuestion
 from atelier_desk.domain.stream.event import StreamEvent, Topic
@@ -51,12 +51,13 @@ class QuestionPresenter(QObject):
 
     Signals: ``pending_changed(total)`` of everything that waits, also when a question is opened or put away, ``workflow_wanted(id)`` when
     the person chose to see a question of another workflow, ``notice(sentence)`` for something worth a short message (the time ran out,
-    the question could not be read).
+    the question could not be read), ``inbox_wanted`` when a person wants to see all that waits.
     """
 
     pending_changed = Signal(int)
     workflow_wanted = Signal(str)
     notice = Signal(object)
+    inbox_wanted = Signal()
 
     def __init__(self, bridge: Bridge, window: QWidget, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         super().__init__(window)
@@ -130,7 +131,7 @@ class QuestionPresenter(QObject):
             self.workflow_wanted.emit(question.workflow_id)
         else:
             self._put_away()
-            self._present(question)
+            self._present(question, chosen=True)
 
     def put_off(self) -> None:
         """As ``Later`` does, for what is to be seen under the dialog; nothing when none is open."""
@@ -262,12 +263,15 @@ class QuestionPresenter(QObject):
             here = wanted is not None and wanted.workflow_id == self._workflow_id
             question = wanted if here else self.queue.next_for(self._workflow_id)
             if question is not None:
-                self._present(question)
+                self._present(question, chosen=here)
 
     def _show_oldest(self) -> None:
-        """A notification was clicked that is for no one thing."""
+        """A notification was clicked that is for no one thing: of several, the inbox is the list."""
         self._to_front()
         if self.dialog is not None:
+            return
+        if self._waiting() > 1:
+            self.inbox_wanted.emit()
             return
         waiting = self.queue.pending()
         others: list[ApprovalRequest | ParentQuestion] = [*self.approvals.pending(), *self.parents.pending()]
@@ -293,7 +297,8 @@ class QuestionPresenter(QObject):
         self._to_front()
         self.workflow_wanted.emit(workflow_id)
 
-    def _present(self, question: UserQuestion) -> None:
+    def _present(self, question: UserQuestion, *, chosen: bool) -> None:
+        """Open the dialog of a question; of one that a person chose it has the keyboard at once."""
         if self._scrim is None:
             return
         dialog = QuestionDialog(question, self.queue.place(question.id), self.queue.draft(question.id), self._scrim)
@@ -304,6 +309,8 @@ class QuestionPresenter(QObject):
         self.pending_changed.emit(self._waiting())
         dialog.set_remaining(self._remaining(question))
         self._scrim.hold(dialog)
+        if chosen:
+            self._scrim.give_keyboard()
         self._clock.look()
         self._clock.start()
 

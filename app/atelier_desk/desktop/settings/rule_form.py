@@ -90,6 +90,7 @@ class RuleForm(FormDialog):
         field.setTabChangesFocus(True)
         field.setFixedHeight(theme().px(38))  # a line and the next; longer ones are scrolled
         self.add_field(caption, field)
+        field.enter_sends = False  # a line is an example
         return field
 
     def problem(self) -> str:

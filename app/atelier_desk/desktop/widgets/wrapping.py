@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 
 from PySide6.QtCore import QMimeData
-from PySide6.QtGui import QTextOption
+from PySide6.QtGui import QKeyEvent, QTextOption
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
+
+from atelier_desk.desktop.widgets.enter import sends
 
 LONG_RUN = re.compile("[\\S\xa0\u2007\u202f]{1000}")
 """Blanks that no line is broken at are part of a run."""
@@ -20,12 +22,23 @@ def wrap_mode(text: str) -> QTextOption.WrapMode:
 
 
 class TextField(QPlainTextEdit):
-    """A field for text that may be from elsewhere: one long run of letters is broken anywhere before it is laid out."""
+    """A field for text that may be from elsewhere: one long run of letters is broken anywhere before it is laid out.
+
+    Attributes:
+        enter_sends: Enter is left to what the field stands in, and Shift+Enter breaks the line.
+    """
 
     def __init__(self, text: str | QWidget | None = "", parent: QWidget | None = None) -> None:
         super().__init__(parent if isinstance(text, str) else text)
+        self.enter_sends = False
         if text and isinstance(text, str):
             self.setPlainText(text)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if self.enter_sends and sends(event):
+            event.ignore()
+        else:
+            super().keyPressEvent(event)
 
     def setPlainText(self, text: str) -> None:
         self.setWordWrapMode(wrap_mode(text))

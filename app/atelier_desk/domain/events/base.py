@@ -40,8 +40,8 @@ class PauseReason(StrEnum):
     """What worked on the run ended: the command that followed it, the program, or by a kill."""
 
 
-Ended = Literal["command", "program", "killed", "damaged"]
-"""What ended when a run was interrupted."""
+Ended = Literal["command", "program", "next_start", "killed", "damaged"]
+"""What ended when a run was interrupted. ``next_start``: the program, and its person wants the run continued at the next start."""
 
 
 class CallStatus(StrEnum):

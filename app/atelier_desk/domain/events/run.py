@@ -438,7 +438,8 @@ class RunPaused(Event):
     """The run is held until somebody lets it go on.
 
     Attributes:
-        ended: for an interrupted run, what ended: the ``command`` that followed it (a person ended it), the ``program``, ``killed``: found
+        ended: for an interrupted run, what ended: the ``command`` that followed it (a person ended it), the ``program``, also as
+            ``next_start``: its person wants the run continued at the next start of the window, ``killed``: found
             by the next process, so that nobody knows how long it worked; or ``damaged``: rows that may forbid something are.
     """
 

@@ -60,6 +60,8 @@ class LiveRuns:
         self._finished: OrderedDict[str, None] = OrderedDict()
         self._loading = asyncio.Lock()
         self._beginning: dict[str, asyncio.Lock] = {}
+        self.closes: Ended = "program"
+        """How the runs at work are interrupted by ``close``."""
         self._closing = False
 
     def get(self, run_id: str) -> LiveRun | None:
@@ -317,6 +319,10 @@ class LiveRuns:
         if lock is not None and not lock.locked():
             del self._beginning[workflow_id]
 
+    def at_work(self) -> list[str]:
+        """The workflows in which a run is worked on, in the order they were loaded."""
+        return list(dict.fromkeys(live.handle.workflow_id for live in self._runs.values() if live.at_work))
+
     # -- interrupting --------------------------------------------------------------------------------------------------------------
 
     async def interrupt(self, run_id: str, ended: Ended = "command") -> None:
@@ -325,9 +331,9 @@ class LiveRuns:
         await self._interrupt([top, *await self.below(top)], ended)
 
     async def close(self) -> None:
-        """Stop driving. Runs at work are interrupted: a resume, or the next start of the window, goes on with them."""
+        """Stop driving. Runs at work are interrupted: a resume goes on with them, or the next start of the window, if that was chosen."""
         self._closing = True
-        await self._interrupt(list(self._runs.values()), "program", RUNS_END_S)
+        await self._interrupt(list(self._runs.values()), self.closes, RUNS_END_S)
         await self.conversations.close()
 
     async def _interrupt(self, runs: Sequence[LiveRun], ended: Ended, timeout_s: float | None = None) -> None:

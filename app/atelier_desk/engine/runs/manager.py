@@ -337,6 +337,16 @@ class RunManager:
         await self.remembering.stop(run_id)
         await self.live.cancel(run_id)
 
+    async def at_work(self) -> dict[str, str]:
+        """The turns in which an agent works just now, which may cost money: run ids and the names of their workflows."""
+        roots = [self.live.alive.get(home, "") for home in self.live.at_work()]
+        rows = [await self.env.repos.runs.get(root) for root in filter(None, roots)]
+        return {row.id: (await self.env.repos.workflows.get(row.workflow_id)).name for row in rows}
+
+    async def continue_at_start(self) -> None:
+        """The program closes, and its person wants what works now continued at the next start."""
+        self.live.closes = "next_start"
+
     # -- what there is -------------------------------------------------------------------------------------------------------------
 
     async def _find_active(self, row: Workflow) -> str | None:

@@ -43,8 +43,9 @@ class Recovery:
                     # One journal that cannot be folded must not keep the others from being opened.
                     log.exception("run %s cannot be read", row.id)
 
-    async def resume_all(self) -> list[str]:
-        """Go on with every run that was cut off by a kill or by the end of the program.
+    async def resume_all(self, *, chosen: bool = False) -> list[str]:
+        """Go on with every run that was cut off by a kill or by the end of the program; with ``chosen`` only with those whose person chose
+        that when the program was closed: a start by itself costs nothing.
 
         Runs that wait for a person, are paused, or were interrupted because a person ended their command stay as they are.
         """
@@ -56,8 +57,10 @@ class Recovery:
             if row.status is RunStatus.PAUSED or (live is not None and live.at_work):
                 continue
             try:
-                if row.status is RunStatus.INTERRUPTED and (await self._runs.load(row.id)).handle.current.ended == "command":
-                    continue
+                if row.status is RunStatus.INTERRUPTED:
+                    ended = (await self._runs.load(row.id)).handle.current.ended
+                    if ended != "next_start" if chosen else ended == "command":
+                        continue
                 if row.parent_run_id is not None and row.parent_run_id not in known:
                     above = (await self._runs.load(row.parent_run_id)).handle.current
                     if above.status.final and not above.failed:

@@ -176,7 +176,7 @@ async def test_changes_in_a_folder_that_is_gone_are_said_once_and_not_offered_ag
     atelier.set("files", "undo", lambda w, ids, force=False: [UndoneChange(change(id, "a.py"), gone) for id in ids])
     pane.undo_all()
     await settle()
-    (box,) = [each for each in pane.findChildren(QMessageBox, "undo-both") if each.isVisible()]
+    (box,) = [each for each in pane.window().findChildren(QMessageBox, "undo-both") if each.isVisible()]
     said = box.informativeText()
     assert said.count("/p") == 1
     assert "Tell the user" not in said
@@ -285,7 +285,7 @@ async def test_files_written_after_reading_from_outside_are_shown_and_marked_as_
     assert button(pane, "files-mark-read").text() == "Mark all as read"
     button(pane, "files-mark-read").click()
     await settle()
-    box = pane.findChild(QMessageBox)
+    box = pane.window().findChild(QMessageBox)
     assert (box.text(), len(atelier.calls("files.mark_read"))) == ("Mark all 3 files as read?", 2)
     assert box.informativeText().startswith("1 of them is a folder")
     button(box, "confirm-yes").click()
@@ -316,7 +316,7 @@ async def test_undo_data_that_no_workflow_shows_is_listed_with_its_size_and_dele
     assert rows[1].data(RowRole).facts == "2\u202fMB · kept until 2026-11-22"
     rows[0].setSelected(True)
     qtbot.mouseClick(button(pane, "files-leftovers-delete"), Qt.MouseButton.LeftButton)
-    question = pane.findChild(QMessageBox, "files-leftovers-question")
+    question = pane.window().findChild(QMessageBox, "files-leftovers-question")
     assert question is not None
     assert "5\u202fMB" in question.text()
     question.reject()
@@ -324,7 +324,7 @@ async def test_undo_data_that_no_workflow_shows_is_listed_with_its_size_and_dele
     assert atelier.calls("files.cleaning.delete") == []
     qtbot.mouseClick(button(pane, "files-leftovers-delete"), Qt.MouseButton.LeftButton)
     atelier.set("files.cleaning", "leftovers", LEFT[1:])
-    boxes = [each for each in pane.findChildren(QMessageBox, "files-leftovers-question") if each.isVisible()]
+    boxes = [each for each in pane.window().findChildren(QMessageBox, "files-leftovers-question") if each.isVisible()]
     boxes[-1].findChild(QPushButton, "confirm-yes").click()
     await settle()
     assert atelier.calls("files.cleaning.delete") == [((("changes/w/1.json",),), {})]

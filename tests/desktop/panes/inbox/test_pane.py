@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from atelier_desk import i18n
 from atelier_desk.desktop.panes import wording
+from atelier_desk.desktop.panes.inbox.news import news_of
 from atelier_desk.desktop.panes.inbox.pane import InboxPane
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
 from atelier_desk.desktop.widgets.words import say_again
@@ -20,7 +21,7 @@ from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import Workflow, WorkflowStatus
 from atelier_desk.engine.services.team.views import AgentNode
 from tests.desktop.questions.approvals import LINEAGE, ApprovalEngine, asks, tell
-from tests.desktop.questions.conftest import ask
+from tests.desktop.questions.conftest import START, ask
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 
@@ -216,4 +217,57 @@ async def test_question_cards_follow_the_language(shown: Callable[[QWidget], Any
     say_again()
     assert inbox.find("inbox-skip-q4") is button
     assert button.text() == "Ne pas répondre"
+    inbox.window.deleteLater()
+
+
+def ended(name: str, status: WorkflowStatus, minute: int, *, unread: bool = True) -> Workflow:
+    return Workflow(id=name, name=name.title(), status=status, unread=unread, updated_at=START + timedelta(minutes=minute))
+
+
+NEWS = [
+    ended("done1", WorkflowStatus.COMPLETED, 1),
+    ended("done2", WorkflowStatus.COMPLETED, 2),
+    ended("seen", WorkflowStatus.COMPLETED, 3, unread=False),
+    ended("failed", WorkflowStatus.ERROR, 4),
+    ended("looked at", WorkflowStatus.ERROR, 5, unread=False),
+    ended("cut off", WorkflowStatus.INTERRUPTED, 6, unread=False),
+    ended("limit", WorkflowStatus.PAUSED, 7),
+    ended("at work", WorkflowStatus.RUNNING, 8),
+]
+
+
+def test_what_ended_unseen_is_news_and_what_was_cut_off_stays_news() -> None:
+    failed, done = news_of(NEWS)
+    assert [each.id for each in failed] == ["limit", "cut off", "failed"]
+    assert [each.id for each in done] == ["done2", "done1"]
+
+
+async def test_what_waits_failed_and_finished_is_one_list(shown: Callable[[QWidget], Any]) -> None:
+    inbox = Inbox(shown)
+    inbox.engine.set("workflows", "list", [*WORKFLOWS, *NEWS])
+    inbox.pane.set_workflow("w1")
+    await inbox.begin()
+    shown_names = [each.objectName() for each in sorted(inbox.pane._ended.values(), key=lambda card: card.y())]
+    assert shown_names == ["inbox-ended-limit", "inbox-ended-cut off", "inbox-ended-failed", "inbox-ended-done2", "inbox-ended-done1"]
+    assert max(card.y() for card in inbox.pane._cards.values()) < inbox.find("inbox-section-1").y() < inbox.find("inbox-ended-limit").y()
+    assert [inbox.find(f"inbox-section-{number}").text() for number in range(3)] == [
+        "Waiting for you",
+        "Failed or interrupted",
+        "Finished",
+    ]
+    assert inbox.find("pending-count").text() == str(len(inbox.pane._cards)), "news wait for nobody"
+    assert inbox.find("inbox-ended-failed").accessibleName() == "Failed, failed"
+    wanted: list[str] = []
+    inbox.presenter.workflow_wanted.connect(wanted.append)
+    inbox.find("inbox-show-done1").click()
+    assert wanted == ["done1"]
+    inbox.find("inbox-dismiss-done2").click()
+    assert inbox.find("inbox-dismiss-cut off").isHidden(), "it stays until it is continued or stopped"
+    await settle()
+    assert inbox.engine.calls("workflows.set_unread") == [(("done2", False), {})]
+    inbox.engine.set("workflows", "list", WORKFLOWS)
+    inbox.pane.reload()
+    await settle()
+    assert inbox.pane._ended == {}
+    assert inbox.find("inbox-section-0").isHidden()
     inbox.window.deleteLater()

@@ -129,6 +129,7 @@ _OWN = {"internal_error", "storage", "query", "io", "damaged", "damaged_row", "t
 _ENDED = {
     "command": N_("The command that showed this run ended. Everything up to this point is saved."),
     "program": N_("Atelier was closed during this run. Everything up to this point is saved."),
+    "next_start": N_("Atelier was closed during this run. It continues at the next start."),
     "killed": N_("Atelier stopped unexpectedly during this run. Everything up to this point is saved."),
     "damaged": N_("Something in the data folder that decides what agents may do is damaged. Everything up to this point is saved."),
 }

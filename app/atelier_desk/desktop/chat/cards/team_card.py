@@ -12,6 +12,7 @@ from atelier_desk.desktop.chat.cards.tool_card import ToolCard
 from atelier_desk.desktop.chat.transcript.entries import Call, Entry
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.team.state import Member
+from atelier_desk.desktop.team.words import state_look
 from atelier_desk.desktop.team.words import state_words as agent_state
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Line, control, label
@@ -138,7 +139,7 @@ class TeamCard(ToolCard):
 
     def state_words(self) -> tuple[str, PillKind]:
         members, call = self.members, self.call
-        if not members or call.status not in {"running", "waiting"}:
+        if not members or (call.status not in {"running", "waiting"} and all(member.over for member in members)):
             return self._end_words(members)
         if any(each.wants_a_person for member in members for each in self._host.team.state.walk(member.run_id)):
             return _("waiting for you"), "warn"
@@ -146,7 +147,7 @@ class TeamCard(ToolCard):
         if held and all(member.over or member.held for member in members):
             return agent_state(held[0]), "warn"
         if len(members) == 1:
-            return super().state_words()
+            return agent_state(members[0]), state_look(members[0])[2]  # its call may be over: it works in the background
         done = sum(member.over for member in members)
         return _("{done} of {count} done", done=done, count=len(members)), "accent"
 
@@ -158,6 +159,8 @@ class TeamCard(ToolCard):
             return f"✓ {duration(max(self._host.team.state.lasted(member.run_id, now) for member in members))}", "ok"
         if self.call.status in {"ok", "error"} and 0 < completed < len(members):
             return _("{done} of {count} done", done=completed, count=len(members)), "warn"
+        if members and all(member.status == "cancelled" for member in members):
+            return _("stopped"), ""
         return super().state_words()
 
     # -- events ---------------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from atelier_desk.desktop.chat.cards.live_output import LiveOutput
 from atelier_desk.desktop.chat.cards.result_parts import ResultParts, shown
 from atelier_desk.desktop.chat.markdown import ansi
 from atelier_desk.desktop.chat.transcript.call_texts import WORDS, call_words, command_end, details_of
-from atelier_desk.desktop.chat.transcript.entries import Asked, Call, Entry
+from atelier_desk.desktop.chat.transcript.entries import UNDER_WAY, Asked, Call, Entry
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.place import HEAD, Place
 from atelier_desk.desktop.theme import mark, theme
@@ -181,7 +181,10 @@ class ToolCard(QFrame):
             return ended
         if failure_words.denied_by(call.result):
             return _("denied by your rule"), ""  # what a person wanted is no failure
+        if call.status == "error" and failure_words.stopped(call.result):
+            return _("stopped"), ""
         words: dict[str, tuple[str, PillKind]] = {
+            "approved": (_("allowed"), "accent"),  # it starts when all that its reply asks for is decided
             "ok": (f"✓ {duration(call.duration_ms)}", "ok"),
             "error": (_("failed"), "err"),
             "asked": (_("waiting for you"), "warn"),
@@ -244,7 +247,7 @@ class ToolCard(QFrame):
         if not self.opened:
             self._drop_details()
             return
-        over = self.call.status not in {"running", "waiting", "asked"}
+        over = self.call.status not in UNDER_WAY
         if not over and len(self._cards) > 1:
             self._drop_details()  # a replay went back to before its result
         if self._details is None:

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QFrame, QWidget
 from atelier_desk.desktop.folders.desk import files_of, folders_of
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets.composing import composing
+from atelier_desk.desktop.widgets.enter import sends
 from atelier_desk.desktop.widgets.words import bind
 from atelier_desk.desktop.widgets.wrapping import TextField
 
@@ -78,10 +79,9 @@ class MessageField(TextField):
         self.resized.emit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter} and not event.modifiers() & (
-            Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.AltModifier
-        ):
-            self.submitted.emit()
+        if sends(event):
+            if not event.isAutoRepeat():
+                self.submitted.emit()
             return
         arrow = event.key() in {Qt.Key.Key_Up, Qt.Key.Key_Down} and not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
         if arrow and self._recall(older=event.key() == Qt.Key.Key_Up):

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QObject, Qt
-from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QWidget
 
 from atelier_desk.desktop.panes.form_dialog import FormDialog
 from atelier_desk.desktop.questions.answer_field import AnswerField
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import control, label
-from atelier_desk.desktop.widgets.composing import composing
 from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.domain import limits
 from atelier_desk.domain.prompt import Prompt
@@ -42,8 +39,6 @@ class PromptForm(FormDialog):
             caption = self.add_field(each.name, field)
             caption.setBuddy(field.editor)
             field.editor.setAccessibleName(each.name)
-            field.editor.installEventFilter(self)
-            composing().watch(field.editor)
             self.fields.append(field)
         self.preview = control(TextField(self), "prompt-preview")
         self.preview.setReadOnly(True)
@@ -80,12 +75,3 @@ class PromptForm(FormDialog):
 
     def _show(self) -> None:
         self.preview.setPlainText(self.text())
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Enter in a field takes the text, as Enter in the composer sends it; with Shift it begins a line."""
-        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
-            begins = event.modifiers() & (Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.AltModifier)
-            if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not begins:
-                self._press()
-                return True
-        return super().eventFilter(watched, event)

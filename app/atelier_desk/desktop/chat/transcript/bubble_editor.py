@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWi
 
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import ElidedLabel, control, fill, label, say
+from atelier_desk.desktop.widgets.enter import show_enter, take_enter
 from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.i18n import N_, _
 
@@ -27,8 +28,10 @@ class BubbleEditor(QFrame):
         super().__init__(parent)
         mark(self, "composer")
         self.field = control(TextField(text, self), "edit-field", look="plain", name=N_("Edit message"))
+        self.field.enter_sends = True
         self.cancelled = control(QPushButton(self), "edit-cancel", N_("Cancel"))
         self.sent = control(QPushButton(self), "edit-send", N_("Send"), look="primary")
+        show_enter(self.sent)
         along = control(ElidedLabel("", self), "edit-attached", look="small")
         say(along, (lambda: _("Attached again: {names}", names=", ".join(attached))) if attached else "")
         row = fill(QHBoxLayout(), (along, 1), self.cancelled, self.sent)
@@ -45,7 +48,5 @@ class BubbleEditor(QFrame):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape:
             self.cancelled.click()
-        elif event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter} and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
-            self.sent.click()
-        else:
+        elif not take_enter(event, self, self.sent.click):
             super().keyPressEvent(event)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from atelier_desk.desktop.chat.transcript.entries import Asked, Call
+from atelier_desk.desktop.chat.transcript.entries import UNDER_WAY, Asked, Call
 from atelier_desk.desktop.questions.approval_wording import bare_tool
 from atelier_desk.domain.text import visible, visible_json
 from atelier_desk.figures import duration
@@ -72,7 +72,7 @@ def command_end(call: Call) -> tuple[str, Literal["", "err"]] | None:
 def details_of(call: Call) -> list[tuple[str, str, str]]:
     """What an open card shows: title, text and language of each part, or ``WORDS``. What it gave comes when it is over."""
     found = [(_("Arguments"), pretty(call.arguments), "json")]
-    if call.status in {"running", "waiting", "asked"}:
+    if call.status in UNDER_WAY:
         return found
     if call.error:
         title = _("Error")

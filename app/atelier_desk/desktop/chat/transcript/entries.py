@@ -34,12 +34,16 @@ def _unsaid() -> Presentation:
     return Presentation()
 
 
+UNDER_WAY = frozenset({"asked", "approved", "running", "waiting"})
+"""States of a call that is not over."""
+
+
 @dataclass(slots=True, eq=False)
 class Call:
     """A tool call as its card shows it.
 
     Attributes:
-        status: asked (it waits for a yes), running, waiting, ok, error, rejected, unknown, cancelled or timeout.
+        status: asked (it waits for a yes), approved, running, waiting, ok, error, rejected, unknown, cancelled or timeout.
         progress, progress_text: how far it says it is, while it runs.
         effect: what its tool said of it; ``spawn`` starts sub-agents.
         section: the tool section it belongs to.
@@ -162,13 +166,13 @@ def asked_from(question: UserQuestion) -> Asked:
 
 
 def _calls(stored: TranscriptEntry) -> list[Call]:
-    """The calls of a message in order; one that waits for a yes, or was refused, is known by its request."""
+    """The calls of a message in order; one that did not start, for want of a yes, is known by its request."""
     rows = {call.call_id: call_from(call) for call in stored.calls}
     found: list[Call] = []
     for index, call_id in enumerate(stored.message.call_ids):
         asked = next(iter(stored.approvals.get(call_id, ())[-1:]), None)
         call = rows.get(call_id)
-        if call is None and asked is not None and asked.status.value != "approved":
+        if call is None and asked is not None:
             status = "asked" if asked.status.value == "pending" else asked.status.value
             call = Call(call_id, asked.tool, dict(asked.arguments), status, server=asked.server)
             call.effect, call.presentation = asked.effect, asked.presentation

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from atelier_desk.desktop.chat.transcript.entries import (
     LOADING,
+    UNDER_WAY,
     UNFINISHED,
     Asked,
     Call,
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
 _REASONS = {"limit_reached": "limit", "loop_detected": "action"}
 """What the reason of a notice is called in its details, where it is not ``reason``."""
-_UNDER_WAY = frozenset({"asked", "running", "waiting"})
 """States of a call that is not over."""
 FINAL = frozenset({"completed", "error", "cancelled", "abandoned"})
 
@@ -163,7 +163,7 @@ class Transcript:
         last = self.entries[-1] if self.entries else None
         waits = last is not None and last.kind == "user" and last.pending
         if self.live_run and self.status == "processing":
-            under_way = last is not None and (last.live or any(call.status in _UNDER_WAY for call in last.calls))
+            under_way = last is not None and (last.live or any(call.status in UNDER_WAY for call in last.calls))
             waits = not under_way
         self.waits_since = (self.waits_since or time.monotonic()) if waits else 0.0
 
@@ -369,7 +369,7 @@ class Transcript:
             _said_by_tool(call, data)
             return [self._add_call(event, data.message_id, call)]
         entry, call = found
-        if call.status != "asked":
+        if call.status not in {"asked", "approved"}:
             return []
         # It may have been changed by whoever allowed it.
         call.status, call.tool, call.arguments, call.server = "running", data.tool, data.arguments, data.server
@@ -415,7 +415,7 @@ class Transcript:
         if found is None:
             return []
         entry, call = found
-        if call.status == "asked" and data.status != "approved":
+        if call.status == "asked":
             call.status = data.status
         return [("update", entry)]
 

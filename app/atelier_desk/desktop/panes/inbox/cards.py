@@ -18,6 +18,7 @@ from atelier_desk.desktop.questions.approval_card import LEAST_WIDTH
 from atelier_desk.desktop.questions.parent_questions import ParentQuestion, ParentQuestions
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
 from atelier_desk.desktop.widgets import Card, ElidedLabel, FlowLayout, Pill, bind, control, fill, label, say
+from atelier_desk.desktop.widgets.enter import show_enter, take_enter
 from atelier_desk.desktop.widgets.words import Text, made
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.text import shorten, visible
@@ -107,7 +108,7 @@ def _place(workflow: str, when: datetime) -> str:
 
 
 class ParentQuestionCard(Card):
-    """``inbox-parent-<run id>``: what a sub-agent asked its parent, and a field to answer in its place; Ctrl+Enter sends."""
+    """``inbox-parent-<run id>``: what a sub-agent asked its parent, and a field to answer in its place; Enter sends."""
 
     def __init__(self, asked: ParentQuestion, questions: ParentQuestions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -137,6 +138,7 @@ class ParentQuestionCard(Card):
             tip=self._hint,
             on=self.submit,
         )
+        show_enter(self.send, "text")
         say(self, name=lambda: _("{agent} asks its parent: {question}", agent=asked.agent_name, question=asked.question))
         row = fill(QHBoxLayout(), 1, self.send)
         for widget in (self._lineage, self._question, self._where, self.field, self._error):
@@ -151,7 +153,7 @@ class ParentQuestionCard(Card):
 
     def _hint(self) -> str:
         parent = _("Its parent {parent} may answer first.", parent=self.asked.parent) if self.asked.parent else ""
-        return " ".join(filter(None, (_("Send the answer (Ctrl+Enter)."), parent)))
+        return " ".join(filter(None, (_("Send the answer (Enter)."), parent)))
 
     def submit(self) -> None:
         """Send the answer; on an error it stays, with the reason."""
@@ -191,8 +193,5 @@ class ParentQuestionCard(Card):
         return QSize(LEAST_WIDTH, super().minimumSizeHint().height())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
-        if enter and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
-            self.submit()
-        else:
+        if not take_enter(event, self, self.submit):
             super().keyPressEvent(event)

@@ -1,7 +1,8 @@
-"""The inbox: everything that waits for its person over all workflows, in the order it came: questions, approvals, agents that ask."""
+"""The inbox over all workflows: what waits for its person, in the order it came, then what failed and what finished unseen."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -11,19 +12,24 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QStackedWidget, QVBoxLayout, 
 
 from atelier_desk.desktop.panes.base import Pane
 from atelier_desk.desktop.panes.inbox.cards import ParentQuestionCard, QuestionCard
+from atelier_desk.desktop.panes.inbox.news import NewsCard, news_of
 from atelier_desk.desktop.panes.wording import number
 from atelier_desk.desktop.questions.approval_card import ApprovalCard
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import EmptyState, Pill, bind, control, fill, say
+from atelier_desk.desktop.widgets import EmptyState, Pill, bind, control, fill, label, say
 from atelier_desk.i18n import N_, ngettext
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
     from atelier_desk.domain.stream.event import Topic
+    from atelier_desk.domain.workflow import Workflow
 
 _Card = QuestionCard | ApprovalCard | ParentQuestionCard
-NOTHING = (N_("No open questions"), N_("Questions and approvals from agents appear here."))
+NOTHING = (N_("Nothing is waiting for you"), N_("Questions, approvals, and what finished or failed appear here."))
+SECTIONS = (N_("Waiting for you"), N_("Failed or interrupted"), N_("Finished"))
+NEWEST = 200
+"""Workflows that are looked through for what ended unseen, the latest changed."""
 MINUTE_MS = 60_000
 LEAST_CARD = 220
 """Least height an approval gets in a low pane, in logical pixels at 100 %; then the list scrolls instead."""
@@ -42,7 +48,10 @@ class InboxPane(Pane):
         self.setObjectName("question-inbox")
         self._presenter = presenter
         self._names: dict[str, str] = {}
+        self._begun = False
         self._cards: dict[str, _Card] = {}
+        self._news: tuple[list[Workflow], list[Workflow]] = ([], [])
+        self._ended: dict[str, NewsCard] = {}
         self._clock = QTimer(self)
         self._clock.setInterval(MINUTE_MS)
         self._clock.timeout.connect(self._show)
@@ -57,6 +66,7 @@ class InboxPane(Pane):
         self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._area.viewport().installEventFilter(self)
         content = self._content = control(QWidget(self._area), look="plain")
+        self._headings = [control(label("", "heading", content), f"inbox-section-{number}", text) for number, text in enumerate(SECTIONS)]
         self._list = fill(QVBoxLayout(content), 1, margins=(0, 0, 0, 0), spacing=8)
         self._area.setWidget(content)
         self._stack = QStackedWidget(self)
@@ -65,28 +75,36 @@ class InboxPane(Pane):
         self.column.addWidget(self._stack, 1)
         presenter.pending_changed.connect(lambda _count: self._pending_changed())
         bind(self._limit_cards, on="look")
-        say(self.heading, N_("QUESTIONS"))
+        say(self.heading, N_("INBOX"))
         bind(self._show, on="language")
 
     def set_workflow(self, workflow_id: str) -> None:
-        """The inbox is the same for every workflow."""
+        """The inbox is the same for every workflow: it is read with the first."""
         self.workflow_id = workflow_id
+        if not self._begun:
+            self._begun = True
+            self.reload()
 
     def _on_changed(self, topic: Topic, _id: str) -> None:
-        """Only names of workflows come from here, so nothing is read while nothing waits."""
-        if topic in self.topics and self._waiting():
+        if topic in self.topics:
             self.reload_soon()
 
     def reload(self) -> None:
         self.jobs.start(self._load_names(), "load")
 
     async def _load_names(self) -> None:
-        workflows = await self.bridge.engine.workflows.list(limit=None)
-        self._names = {workflow.id: workflow.name for workflow in workflows}
+        workflows = await self.bridge.engine.workflows.list(limit=NEWEST)
+        self._names |= {workflow.id: workflow.name for workflow in workflows}
+        if self._unnamed():
+            self._names = {each.id: each.name for each in await self.bridge.engine.workflows.list(limit=None)}
+        self._news = news_of(workflows)
         self._show()
 
+    def _unnamed(self) -> bool:
+        return any(workflow_id not in self._names for _when, _key, workflow_id in self._waiting())
+
     def _pending_changed(self) -> None:
-        if any(workflow_id not in self._names for _when, _key, workflow_id in self._waiting()):
+        if self._unnamed():
             self.reload()
         self._show()
 
@@ -104,19 +122,15 @@ class InboxPane(Pane):
         waiting = self._waiting()
         keys = [key for _when, key, _workflow in waiting]
         for key in [key for key in self._cards if key not in keys]:
-            card = self._cards.pop(key)
-            self._list.removeWidget(card)
-            card.hide()
-            card.deleteLater()
-        for place, (_when, key, workflow_id) in enumerate(waiting):
+            _drop(self._list, self._cards.pop(key))
+        for _when, key, workflow_id in waiting:
             card = self._cards.get(key) or self._make(key)
             self._cards[key] = card
             card.set_where(self._names.get(workflow_id, "…"))
-            if self._list.indexOf(card) != place:
-                self._list.insertWidget(place, card)
+        shown = self._arrange([[self._cards[key] for key in keys], *self._ended_cards()])
         self._limit_cards()
-        self.setFocusProxy(self._cards[keys[0]] if keys else None)  # type: ignore[arg-type]  # the stubs do not know of None
-        self._stack.setCurrentWidget(self._area if keys else self.empty)
+        self.setFocusProxy(shown[0] if shown else None)  # type: ignore[arg-type]  # the stubs do not know of None
+        self._stack.setCurrentWidget(self._area if shown else self.empty)
         if self._presenter.dialog is not None:
             self.empty.set_texts(
                 N_("Nothing else is waiting"), N_("The open question is shown over its workflow; choose “Later” to move it here.")
@@ -127,6 +141,30 @@ class InboxPane(Pane):
         self.count.show_state(number(total), "warn" if total else "")
         self.waiting.emit(total)
         self.count.setAccessibleName(ngettext("{n} item is waiting for you", "{n} items are waiting for you", total))
+
+    def _ended_cards(self) -> list[list[NewsCard]]:
+        """What failed, and what finished."""
+        listed = {each.id for found in self._news for each in found}
+        for gone in [each for each in self._ended if each not in listed]:
+            _drop(self._list, self._ended.pop(gone))
+        for each in (*self._news[0], *self._news[1]):
+            if (card := self._ended.get(each.id)) is None:
+                self._ended[each.id] = NewsCard(each, self.bridge, self._presenter, self._content)
+            else:
+                card.show_workflow(each)
+        return [[self._ended[each.id] for each in found] for found in self._news]
+
+    def _arrange(self, sections: Sequence[Sequence[QWidget]]) -> list[QWidget]:
+        """Put the cards in their order, with a heading for each section where something ended; gives the cards."""
+        headed = any(sections[1:])
+        place = 0
+        for heading, cards in zip(self._headings, sections, strict=True):
+            heading.setVisible(headed and bool(cards))
+            for widget in (heading, *cards):
+                if self._list.indexOf(widget) != place:
+                    self._list.insertWidget(place, widget)
+                place += 1
+        return [card for cards in sections for card in cards]
 
     def lead_to(self, key: str) -> None:
         """Give the keyboard to the card of ``question:ID``, ``approval:ID`` or ``parent:ID``, and bring it into view."""
@@ -170,3 +208,9 @@ class InboxPane(Pane):
         if event.type() == QEvent.Type.Resize:
             self._limit_cards()
         return False
+
+
+def _drop(layout: QVBoxLayout, card: QWidget) -> None:
+    layout.removeWidget(card)
+    card.hide()
+    card.deleteLater()

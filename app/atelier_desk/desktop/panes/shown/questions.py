@@ -1,4 +1,4 @@
-"""Questions and approvals that wait for the person."""
+"""What waits for the person, and what failed or finished unseen."""
 
 from __future__ import annotations
 
@@ -11,7 +11,15 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.panes.inbox.pane import InboxPane
 
 
-@pane("questions", order=50, icon="inbox", title=N_("Questions"), command=N_("Show questions"), shortcut="Ctrl+5")
+@pane(
+    "questions",
+    order=50,
+    icon="inbox",
+    title=N_("Inbox"),
+    command=N_("Show inbox"),
+    shortcut="Ctrl+5",
+    keywords="questions approvals waiting finished failed interrupted",
+)
 def questions(host: PaneHost) -> InboxPane:
     from atelier_desk.desktop.panes.inbox.pane import InboxPane
 

@@ -1,0 +1,74 @@
+"""The inbox's cards of what ended out of sight: finished, failed, or cut off and waiting to be continued."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from PySide6.QtWidgets import QPushButton, QWidget
+
+from atelier_desk.desktop.panes.wording import ago
+from atelier_desk.desktop.questions.presenter import QuestionPresenter
+from atelier_desk.desktop.sidebar.model import state_words
+from atelier_desk.desktop.widgets import Card, ElidedLabel, FlowLayout, Pill, control, fill, say
+from atelier_desk.desktop.widgets.basic import PillKind
+from atelier_desk.domain.workflow import Workflow, WorkflowStatus
+from atelier_desk.i18n import N_, _
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+
+LISTED = 50
+"""Workflows a section shows, the newest first."""
+_KINDS: dict[WorkflowStatus, PillKind] = {WorkflowStatus.COMPLETED: "ok", WorkflowStatus.ERROR: "err"}
+_UNDER_WAY = (WorkflowStatus.RUNNING, WorkflowStatus.WAITING, WorkflowStatus.IDLE)
+
+
+def news_of(workflows: Sequence[Workflow]) -> tuple[list[Workflow], list[Workflow]]:
+    """What failed or was cut off, and what finished, since somebody looked; the newest first. What was cut off stays until it goes on."""
+    ended = [each for each in workflows if each.status not in _UNDER_WAY and (each.unread or each.status is WorkflowStatus.INTERRUPTED)]
+    ended.sort(key=lambda each: (each.updated_at, each.id), reverse=True)
+    done = [each for each in ended if each.status is WorkflowStatus.COMPLETED]
+    return [each for each in ended if each.status is not WorkflowStatus.COMPLETED][:LISTED], done[:LISTED]
+
+
+class NewsCard(Card):
+    """``inbox-ended-<workflow id>``: a workflow, how it ended, Open and Dismiss."""
+
+    def __init__(self, workflow: Workflow, bridge: Bridge, presenter: QuestionPresenter, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.workflow = workflow
+        self.setObjectName(f"inbox-ended-{workflow.id}")
+        name = control(ElidedLabel("", self), "", lambda: self.workflow.name, look="strong")
+        self._pill = Pill("", "", self)
+        self._when = control(ElidedLabel("", self), "", lambda: ago(self.workflow.updated_at), look="small")
+        self._open = control(
+            QPushButton(self),
+            f"inbox-show-{workflow.id}",
+            N_("Open"),
+            name=lambda: _("Open: {name}", name=self.workflow.name),
+            on=lambda: presenter.workflow_wanted.emit(workflow.id),
+        )
+        self._dismiss = control(
+            QPushButton(self),
+            f"inbox-dismiss-{workflow.id}",
+            N_("Dismiss"),
+            name=lambda: _("Dismiss: {name}", name=self.workflow.name),
+            look="quiet",
+            on=lambda: bridge.jobs.start(bridge.engine.workflows.set_unread(workflow.id, False)),
+        )
+        say(self, name=lambda: ", ".join((self.workflow.name, state_words(self.workflow))))
+        self.setFocusProxy(self._open)
+        buttons = FlowLayout(None, 4)
+        for each in (self._pill, self._open, self._dismiss):
+            buttons.addWidget(each)
+        fill(self.body, name, self._when, buttons)
+        self.show_workflow(workflow)
+
+    def show_workflow(self, workflow: Workflow) -> None:
+        """The workflow as it is now; says anew how long ago that was."""
+        self.workflow = workflow
+        self._pill.show_state(state_words(workflow), _KINDS.get(workflow.status, "warn"))
+        self._dismiss.setVisible(workflow.unread)
+        for each in (self, self._when):
+            say(each)

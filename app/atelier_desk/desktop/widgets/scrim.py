@@ -1,0 +1,154 @@
+"""The shade over a view, or a whole window, while something in front of it is to be answered."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QRectF, Qt, QTimer
+from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QWheelEvent
+from PySide6.QtWidgets import QApplication, QWidget
+from shiboken6 import isValid
+
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets.words import bind
+
+_SHADOW = 14
+PAUSE_MS = 500
+"""A dialog gets the keyboard when no key was pressed for so long: who types when it opens writes on, and answers nothing."""
+
+
+class InFront(Protocol):
+    """The dialog in front of a shade."""
+
+    def open(self) -> None: ...
+    def setParent(self, parent: QWidget) -> None: ...
+    def isVisible(self) -> bool: ...
+    def geometry(self) -> QRect: ...
+    def isAncestorOf(self, child: QWidget) -> bool: ...
+
+    def fit(self) -> None:
+        """Take size and place within the shade, its parent."""
+
+    def focus_first(self) -> None:
+        """Take the keyboard where the answer begins."""
+
+    def focus_again(self) -> None:
+        """Take the keyboard where it was in the dialog."""
+
+
+class Scrim(QWidget):
+    """``<name>``. Covers ``host``, follows its size, keeps clicks from it and holds the dialog in its middle."""
+
+    def __init__(self, host: QWidget, name: str = "question-scrim") -> None:
+        super().__init__(host)
+        self.setObjectName(name)
+        self._host = host
+        self.dialog: InFront | None = None
+        self._typed_in: QWidget | None = None
+        """What has the keyboard until the pause."""
+        self._pause = QTimer(self)
+        self._pause.setSingleShot(True)
+        self._pause.timeout.connect(self.give_keyboard)
+        host.installEventFilter(self)
+        bind(self.refit)
+        application = QApplication.instance()
+        if isinstance(application, QApplication):
+            application.focusChanged.connect(self._keep_focus)
+        self.setGeometry(host.rect())
+        self.hide()
+
+    def hold(self, dialog: InFront | None) -> None:
+        """Show this dialog, or nothing."""
+        self.dialog = dialog
+        self.setVisible(dialog is not None)
+        if dialog is not None:
+            self.raise_()
+            dialog.setParent(self)
+            typed_in = QApplication.focusWidget()
+            dialog.open()
+            self._await_pause(typed_in)
+        else:
+            self._end_wait()
+
+    def _await_pause(self, typed_in: QWidget | None) -> None:
+        """Leave the keyboard where somebody writes, else take it: keys that were meant for what is gone do nothing."""
+        self._end_wait()
+        writes = typed_in is not None and typed_in.isVisible() and not self.isAncestorOf(typed_in)
+        if typed_in is None or not writes or not typed_in.testAttribute(Qt.WidgetAttribute.WA_InputMethodEnabled):
+            typed_in = self
+        self._typed_in = typed_in
+        typed_in.setFocus(Qt.FocusReason.OtherFocusReason)
+        if typed_in is not self:
+            typed_in.installEventFilter(self)
+        self._pause.start(PAUSE_MS)
+
+    def _end_wait(self) -> None:
+        self._pause.stop()
+        if self._typed_in is not None and self._typed_in is not self and isValid(self._typed_in):
+            self._typed_in.removeEventFilter(self)
+        self._typed_in = None
+
+    def give_keyboard(self) -> None:
+        """The dialog takes keys from now on."""
+        self._end_wait()
+        if self.dialog is not None:
+            self.dialog.focus_first()
+
+    def _keep_focus(self, _old: QWidget | None, new: QWidget | None) -> None:
+        """What lies under the shade must not get the keyboard: whatever takes it there gives it back to the dialog."""
+        if self.dialog is None or new is None or not self.dialog.isVisible() or new is self._typed_in:
+            return
+        if self._typed_in is not None and self.isAncestorOf(new):
+            self._end_wait()  # a click into the dialog, or Tab
+        if self._host.isAncestorOf(new) and not self.isAncestorOf(new):
+            self.dialog.focus_again()
+
+    def leave(self) -> None:
+        """Stop following the host; before it is deleted."""
+        self._host.removeEventFilter(self)
+        self.hide()
+        self.deleteLater()
+
+    def refit(self) -> None:
+        self.setGeometry(self._host.rect())
+        if self.dialog is not None:
+            self.dialog.fit()
+        self.update()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self._typed_in:
+            if event.type() in (QEvent.Type.KeyPress, QEvent.Type.InputMethod):
+                self._pause.start(PAUSE_MS)
+        elif watched is self._host and event.type() == QEvent.Type.Resize:
+            self.refit()
+        elif watched is self._host and event.type() == QEvent.Type.ChildAdded and self.isVisible():
+            self.raise_()
+        return False
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """A click beside the dialog does nothing but give it the keyboard back."""
+        if self.dialog is not None:
+            self._end_wait()
+            self.dialog.focus_again()
+        event.accept()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Before the pause nobody has pressed a key for the dialog."""
+        self._pause.start(PAUSE_MS)
+        event.accept()
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.accept()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        dark = theme().tokens.dark
+        painter.fillRect(self.rect(), QColor(0, 0, 0, 150) if dark else QColor(31, 32, 35, 90))
+        if self.dialog is not None and self.dialog.isVisible():
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(0, 0, 0, 9 if dark else 6))
+            card = QRectF(self.dialog.geometry()).translated(QPoint(0, 4))
+            for spread in range(_SHADOW, 0, -2):
+                painter.drawRoundedRect(card.adjusted(-spread, -spread, spread, spread), 14 + spread, 14 + spread)
+        painter.end()
