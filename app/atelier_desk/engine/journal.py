@@ -323,12 +323,13 @@ class Journal:
             await self._repos.snapshots.remove(workflow_id)
 
     async def _leave_branch(self, head: Head, parts: Sequence[Part], batch: Batch) -> None:
-        """When a turn begins that does not follow the one in view, the tasks become those of its branch."""
-        for part in parts:
+        """When a turn begins that does not follow the one in view, the tasks become those of its branch; of several turns the last counts."""
+        for part in reversed(parts):
             first = part.bodies[0]
-            left = isinstance(first, RunStarted) and first.parent_run_id is None and first.previous_run_id != head.head_run_id
-            if left and isinstance(first, RunStarted) and head.head_run_id is not None:
-                await self._take_tasks(part.handle.workflow_id, first.previous_run_id, batch)
+            if isinstance(first, RunStarted) and first.parent_run_id is None:
+                if head.head_run_id not in (None, first.previous_run_id):
+                    await self._take_tasks(part.handle.workflow_id, first.previous_run_id, batch)
+                return
 
     async def _take_tasks(self, workflow_id: str, head_run_id: str | None, batch: Batch) -> None:
         """Add to a batch what makes the table hold the tasks of the branch that ends with a turn."""
