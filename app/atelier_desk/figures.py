@@ -43,6 +43,11 @@ def moment(at: datetime) -> str:
     return at.astimezone().strftime("%d/%m/%Y à %H:%M" if language() == "fr" else "%Y-%m-%d %H:%M")
 
 
+def day(at: datetime) -> str:
+    """The day of it in the reader's zone: ``2026-11-28``, ``28/11/2026``."""
+    return at.astimezone().strftime("%d/%m/%Y" if language() == "fr" else "%Y-%m-%d")
+
+
 def tokens(count: int) -> str:
     """``850``, ``12.4 k``, ``1.2 M``."""
     if count < 1000:

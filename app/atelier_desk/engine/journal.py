@@ -323,7 +323,7 @@ class Journal:
             await self._repos.snapshots.remove(workflow_id)
 
     async def _leave_branch(self, head: Head, parts: Sequence[Part], batch: Batch) -> None:
-        """When a turn begins that does not follow the one in view, the tasks become those of its branch; of several turns the last counts."""
+        """When a turn begins that does not follow the one in view, the tasks become those of its branch. The last of several counts."""
         for part in reversed(parts):
             first = part.bodies[0]
             if isinstance(first, RunStarted) and first.parent_run_id is None:

@@ -204,19 +204,20 @@ STRANGE: dict[str, tuple[Any, int, int]] = {
     ),
     "times that are none": ([gpt_chat(*(_user(f"u{n}", "root", "x", t) for n, t in enumerate([1e300, -1e300, "soon", True, None])))], 1, 5),
     "an answer nobody asked for": ([gpt_chat(gpt_node("a", "root", "assistant", "Hello!"))], 1, 1),
-    "half characters": ('[{"conversation_id":"\\ud800","title":"\\udc00 x","mapping":{"\\ud801":%s}}]' % json.dumps(_user("\ud801", None)), 1, 1),
+    "half characters": ([{"conversation_id": "\ud800", "title": "\udc00 x", "mapping": {"\ud801": _user("\ud801", None, "\ud802")}}], 1, 1),
     "ten thousand versions": ([gpt_chat(*(_user(f"u{n}", "root", f"v{n}") for n in range(10_000)))], 1, 10_000),
     "claude without content": ([{"uuid": "x", "chat_messages": [None, 7, {"sender": "human", "text": "hi", "content": "no list"}]}], 1, 1),
     "claude with a circle": (
-        [{"uuid": "x", "chat_messages": [{"uuid": i, "sender": "human", "text": i, "parent_message_uuid": p} for i, p in ("ab", "ba")]}], 1, 2
+        [{"uuid": "x", "chat_messages": [{"uuid": i, "sender": "human", "text": i, "parent_message_uuid": p}
+            for i, p in ("ab", "ba")]}], 1, 2
     ),
     "open webui without history": ([{"id": "x", "chat": {"messages": [{"role": "user", "content": "hi"}, 5]}}], 1, 1),
     "librechat in one piece": ({"conversationId": "x", "messages": [{"messageId": "a", "text": "hi", "parentMessageId": ROOT}]}, 1, 1),
     "an entry that is none": ([1, "x", [[{}]], None, {"hello": 1}, bread()], 1, 3),
-    "an entry with too many brackets": ("[%s, %s]" % ("{\"a\":" + "[" * 50_000 + "]" * 50_000 + "}", json.dumps(bread())), 1, 3),
-    "an entry that is no JSON": ("[{nonsense}, %s]" % json.dumps(bread()), 1, 3),
+    "an entry with too many brackets": (f'[{{"a":{"[" * 50_000}{"]" * 50_000}}}, {json.dumps(bread())}]', 1, 3),
+    "an entry that is no JSON": (f"[{{nonsense}}, {json.dumps(bread())}]", 1, 3),
     "cut off in the middle": (json.dumps([bread(), bread()])[:-200], 1, 3),
-    "a number of a million digits": ("[{\"a\": %s}, %s]" % ("9" * 1_000_000, json.dumps(bread())), 1, 3),
+    "a number of a million digits": (f'[{{"a": {"9" * 1_000_000}}}, {json.dumps(bread())}]', 1, 3),
     "a string of many megabytes": ([gpt_chat(_user("u", "root", "y" * 5_000_000))], 1, 1),
     "escapes at the edges of pieces": ([gpt_chat(_user("u", "root", '\\"{[' * 1_000_000))], 1, 1),
 }  # fmt: skip

@@ -37,8 +37,10 @@ def register(add: Adder) -> None:
     export = group.command("export", _("a workflow as JSON or Markdown, to standard output"), needs=DATABASE)
     add_id(export, "id", "workflow")
     export.add_argument("--format", choices=("json", "md"), default="json")
-    imported = group.command("import", _("import an exported workflow"))
-    imported.add_argument("file")
+    imported = group.command("import", _("import an exported workflow, or chats exported by ChatGPT, Claude, Open WebUI or LibreChat"))
+    imported.add_argument("file", help=_("JSON, or for chats the ZIP as it was downloaded; - for a workflow from standard input"))
+    flag(imported, "--dry-run", _("list the chats in the file and which are new, import nothing"))
+    imported.add_argument("--chat", metavar="ID", action="append", default=[], help=_("import only this chat of the list; repeatable"))
     imported.add_argument("--on-conflict", choices=("skip", "overwrite", "rename"), default="rename")
     days = limits.DELETED_DAYS
     what = _("delete a workflow and its contents; it can be restored for {n} days", n=days)

@@ -10,7 +10,7 @@ from pathlib import Path
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.chat import ChatReply
-from atelier_desk.domain.errors import NotFoundError
+from atelier_desk.domain.errors import NotFoundError, UsageError
 from atelier_desk.domain.events.run import EventBody, ModelReplied, RunFinished, RunStarted, UserMessage
 from atelier_desk.domain.imported_chat import SOURCES, Chat, ChatFilePreview, ChatPreview, ImportedChats
 from atelier_desk.domain.text import shorten
@@ -18,7 +18,7 @@ from atelier_desk.domain.workflow import RunStatus, Workflow
 from atelier_desk.engine.journal import Part, RunHandle
 from atelier_desk.engine.run.mend import mended
 from atelier_desk.engine.services.common.context import ServiceContext
-from atelier_desk.engine.services.workflow.chat_file import ChatFile
+from atelier_desk.engine.services.workflow.chat_file import NOT_CHATS, ChatFile, is_workflow
 from atelier_desk.engine.services.workflow.chat_formats import chat_of
 from atelier_desk.engine.services.workflow.chat_turns import Turn, turn_id, turns, workflow_id
 from atelier_desk.i18n import _
@@ -37,6 +37,10 @@ class ChatService:
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
+
+    async def is_workflow(self, path: Path) -> bool:
+        """Whether a file begins as a workflow that Atelier exported, which ``workflows.import_`` reads."""
+        return await in_storage_thread(is_workflow, path)
 
     async def preview(self, path: Path, progress: Progress = lambda done, total: None) -> ChatFilePreview:
         """What a file holds and how much of it is here already. Reads the whole file, one chat in memory; cancel it to stop.
@@ -112,15 +116,19 @@ class ChatService:
     async def _read(self, path: Path, progress: Progress) -> AsyncIterator[tuple[Chat | None, str]]:
         """The chats of a file one by one; in place of one that is none, why."""
         file = await in_storage_thread(ChatFile, path)
+        known = False
         try:
             while (entries := await in_storage_thread(file.step)) is not None:
                 for entry in entries:
                     chat = await in_storage_thread(chat_of, entry.value) if not entry.problem else None
+                    known |= chat is not None or bool(entry.problem)
                     if chat is not None and chat.nodes:
                         yield chat, ""
                     else:
                         yield None, entry.problem or ("unknown" if chat is None else "empty")
                 progress(file.done, file.total)
+            if not known:
+                raise UsageError(NOT_CHATS, code="invalid", name=path.name)
         finally:
             await in_storage_thread(file.close)
 
@@ -165,6 +173,7 @@ class ChatService:
         journal = self._context.journal
         for parts in _portions(self._parts(chat, id, new, tainted)):
             await journal.append_together([part.handle for part in parts], lambda parts=parts: parts)  # type: ignore[misc]
+            journal.forget(id)  # it would keep the sums of every turn
         ours = {turn_id(chat.key, node.id) for node in chat.nodes}
         if there is None or there.head_run_id is None or there.head_run_id in ours:
             shown = _turn_of(chat, new) or (there.head_run_id if there is not None else None) or new[-1].id

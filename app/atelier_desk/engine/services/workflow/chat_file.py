@@ -33,10 +33,23 @@ _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|["\[\]{}]', re.DOTALL)
 _IN_STRING = re.compile(rb'["\\]')
 _START = re.compile(rb"[\[{]")
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError, ValueError)
-NOT_CHATS = N_("{name} holds no chats. Choose the ZIP or JSON file that ChatGPT, Claude, Open WebUI or LibreChat exported.")
+NOT_CHATS = N_(
+    "{name} holds neither a workflow nor chats. Choose a JSON or ZIP file that Atelier, ChatGPT, Claude, Open WebUI or LibreChat exported."
+)
 DAMAGED = N_("{name} cannot be read: {problem}. Export it again.")
 TOO_LARGE = N_("{name} holds more than {most} GB; split the export into smaller files.")
 COMPRESSED = N_("{name} is packed {ratio} times; no real export is. Files up to {most} times are read.")
+_WORKFLOW = re.compile(rb'^[\xef\xbb\xbf\s]*\{\s*"format"\s*:\s*"atelier-workflow"')
+_HEAD = 4096
+
+
+def is_workflow(path: Path) -> bool:
+    """Whether a file begins as a workflow that Atelier exported; False also for one that cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return _WORKFLOW.match(file.read(_HEAD)) is not None
+    except OSError:
+        return False
 
 
 class Entry(NamedTuple):
