@@ -34,6 +34,7 @@ from atelier_desk.workspace.checkpoints.cleaning import Kept
 _DEFAULTS: dict[str, Any] = {
     "runs.waiting.list": (),
     "settings.get": Settings(),
+    "chats.is_export": False,
     "workflows.list": [],
     "workflows.transcript": [],
     "workflows.branches": {},

@@ -161,8 +161,17 @@ class MainWindow(WindowActions):
         self.middle.addWidget(self.chat)
         self.toasts.stand_over(self.pages, self.chat.clear_of, watched=self.chat.bottom)
         self.chat.commands.register(self.actions_)
-        FolderDrop(self, self.chat.folders.grant, self.chat.composer.take_files, self.chat.composer.field, self.chat)
+        FolderDrop(self, self.chat.folders.grant, self._take_dropped, self.chat.composer.field, self.chat)
         self._connect_chat()
+
+    def _take_dropped(self, files: list[str]) -> None:
+        """Workflows and exports of chats are imported, other files go with the message."""
+
+        async def take() -> None:
+            if others := await self.sidebar.deeds.importer.take_dropped(files):
+                self.chat.composer.take_files(others)
+
+        self.bridge.jobs.start(take())
 
     async def start(self, settings: Settings) -> None:
         """The engine is open: fill everything, and show the workflow a person wants to see first."""

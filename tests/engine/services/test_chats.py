@@ -18,7 +18,7 @@ from atelier_desk.engine import Atelier
 from atelier_desk.engine.services.workflow import chat_file
 from atelier_desk.engine.services.workflow.chat_turns import workflow_id
 from atelier_desk.llm.scripted import ScriptedModel
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, Recorder
 from tests.engine.services.chat_exports import ROOT, bread, claude, gpt_chat, gpt_node, librechat, open_webui, write, zipped
 
 AGENT = AgentConfig(name="Tester", provider="test", model="scripted", tools=())
@@ -69,12 +69,14 @@ async def test_a_chat_comes_in_with_its_versions(
     atelier: Atelier, tmp_path: Path, key: str, export: Any, name: str, said: list[tuple[str, str]], count: int
 ) -> None:
     file = write(tmp_path / "export.json", export)
+    heard = Recorder(atelier)
     preview = await atelier.chats.preview(file)
     assert [(each.key, each.title, each.new_turns, each.there) for each in preview.chats] == [(key, name, count, "")]
     done = await atelier.chats.import_(file)
     workflow = await atelier.workflows.get(workflow_id(key))
     assert (done.created, done.extended, done.unchanged) == ((workflow.id,), (), 0)
     assert workflow.name == name
+    assert heard.events == [], "nobody is told that an agent finished, as of work that was waited for"
     assert workflow.tainted, "what a stranger may have written counts as read from outside"
     assert all(run.tainted and run.status.final for run in await atelier.repos.runs.list(workflow.id))
     assert await shown(atelier, key) == said
@@ -166,12 +168,12 @@ async def test_a_chat_of_which_half_was_written_is_completed(atelier: Atelier, t
     monkeypatch.setattr("atelier_desk.engine.services.chats.TURNS_AT_ONCE", 1)
     append, calls = atelier.journal.append_together, 0
 
-    async def once(*args: Any) -> bool:
+    async def once(*args: Any, **more: Any) -> bool:
         nonlocal calls
         calls += 1
         if calls == 2:
             raise RuntimeError("killed")
-        return await append(*args)
+        return await append(*args, **more)
 
     file = write(tmp_path / "export.json", [bread()])
     monkeypatch.setattr(atelier.journal, "append_together", once)

@@ -18,7 +18,7 @@ from atelier_desk.domain.workflow import RunStatus, Workflow
 from atelier_desk.engine.journal import Part, RunHandle
 from atelier_desk.engine.run.mend import mended
 from atelier_desk.engine.services.common.context import ServiceContext
-from atelier_desk.engine.services.workflow.chat_file import NOT_CHATS, ChatFile, is_workflow
+from atelier_desk.engine.services.workflow.chat_file import NOT_CHATS, ChatFile, is_export, is_workflow
 from atelier_desk.engine.services.workflow.chat_formats import chat_of
 from atelier_desk.engine.services.workflow.chat_turns import Turn, turn_id, turns, workflow_id
 from atelier_desk.i18n import _
@@ -41,6 +41,10 @@ class ChatService:
     async def is_workflow(self, path: Path) -> bool:
         """Whether a file begins as a workflow that Atelier exported, which ``workflows.import_`` reads."""
         return await in_storage_thread(is_workflow, path)
+
+    async def is_export(self, path: Path) -> bool:
+        """Whether a file looks, from its beginning, like a workflow or like chats that can be imported."""
+        return await in_storage_thread(is_export, path)
 
     async def preview(self, path: Path, progress: Progress = lambda done, total: None) -> ChatFilePreview:
         """What a file holds and how much of it is here already. Reads the whole file, one chat in memory; cancel it to stop.
@@ -172,7 +176,7 @@ class ChatService:
     async def _append(self, chat: Chat, id: str, new: Sequence[Turn], tainted: tuple[str, ...], there: Workflow | None) -> None:
         journal = self._context.journal
         for parts in _portions(self._parts(chat, id, new, tainted)):
-            await journal.append_together([part.handle for part in parts], lambda parts=parts: parts)  # type: ignore[misc]
+            await journal.append_together([part.handle for part in parts], lambda parts=parts: parts, live=False)  # type: ignore[misc]
             journal.forget(id)  # it would keep the sums of every turn
         ours = {turn_id(chat.key, node.id) for node in chat.nodes}
         if there is None or there.head_run_id is None or there.head_run_id in ours:

@@ -40,7 +40,10 @@ DAMAGED = N_("{name} cannot be read: {problem}. Export it again.")
 TOO_LARGE = N_("{name} holds more than {most} GB; split the export into smaller files.")
 COMPRESSED = N_("{name} is packed {ratio} times; no real export is. Files up to {most} times are read.")
 _WORKFLOW = re.compile(rb'^[\xef\xbb\xbf\s]*\{\s*"format"\s*:\s*"atelier-workflow"')
-_HEAD = 4096
+_CHATS = re.compile(
+    rb'[\xef\xbb\xbf\s]*(\{\s*"conversationId"\s*:|\[\s*\{.*?"(mapping|chat_messages|history|conversationId)"\s*:\s*["\[{])', re.DOTALL
+)
+_HEAD = 65_536
 
 
 def is_workflow(path: Path) -> bool:
@@ -49,6 +52,21 @@ def is_workflow(path: Path) -> bool:
         with path.open("rb") as file:
             return _WORKFLOW.match(file.read(_HEAD)) is not None
     except OSError:
+        return False
+
+
+def is_export(path: Path) -> bool:
+    """Whether a file begins as a workflow, or as chats of one of the programs: one that a person attaches to a message is neither."""
+    try:
+        if not path.is_file() or path.suffix.lower() not in (".json", ".zip"):
+            return False
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as archive:
+                return any(_LISTED.search(each) for each in archive.namelist())
+        with path.open("rb") as file:
+            head = file.read(_HEAD)
+        return _WORKFLOW.match(head) is not None or _CHATS.match(head) is not None
+    except _BROKEN:
         return False
 
 

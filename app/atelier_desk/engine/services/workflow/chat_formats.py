@@ -107,8 +107,8 @@ def _chatgpt_part(part: Any) -> str:
     if isinstance(part.get("text"), str):
         return str(part["text"])
     if "image" in _text(part.get("content_type")):
-        return f"[{_('Picture')}]"
-    return f"[{_('Attachment')}]" if part else ""
+        return "[" + _("Picture") + "]"
+    return "[" + _("Attachment") + "]" if part else ""
 
 
 # -- Claude -------------------------------------------------------------------------------------------------------------------------
