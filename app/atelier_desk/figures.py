@@ -5,6 +5,7 @@ By hand, with neither Babel, whose import takes longer than many a listing, nor 
 
 from __future__ import annotations
 
+import math
 from datetime import datetime
 
 from atelier_desk.i18n import N_, _, language, ngettext
@@ -70,6 +71,12 @@ def size(count: int) -> str:
 def cost(dollars: float) -> str:
     """US dollars, ``$1.25`` or ``1,25 $``: two decimals, four below one cent."""
     text = number(dollars, 2 if dollars >= 0.01 or not dollars else 4)
+    return f"{text}{NARROW}$" if language() == "fr" else f"${text}"
+
+
+def cost_bound(dollars: float, *, up: bool) -> str:
+    """US dollars to four decimals, rounded ``up`` or down: what is needed never looks less than what there is."""
+    text = number((math.ceil if up else math.floor)(round(dollars * 10_000, 6)) / 10_000, 4)
     return f"{text}{NARROW}$" if language() == "fr" else f"${text}"
 
 

@@ -154,7 +154,7 @@ class ChatImportDialog(QDialog):
         """Bring in what is ticked."""
         chosen = tuple(self.chosen())
         if chosen and not self.busy.running:
-            self._work(lambda: self._import(chosen), N_("Importing…"))  # type: ignore[arg-type]
+            self._work(lambda: self._import(chosen), N_("Importing…"))
 
     async def _import(self, chosen: tuple[str, ...]) -> Outcome:
         done = self._done = await self._bridge.engine.chats.import_(self._path, chosen, self._progress)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
     from atelier_desk.desktop.startup_error import StartupErrorPage
     from atelier_desk.domain.settings import Settings
+    from atelier_desk.domain.stream.event import Topic
     from atelier_desk.domain.workflow import Workflow
 
 LAYOUT_VERSION = 1
@@ -152,6 +153,21 @@ class MainWindow(WindowActions):
         offer = OfferBar(self.bridge, self.chat.folders, self)
         offer.begun.connect(lambda text: self.toasts.show(text, _("Show"), self.actions_["projects"].trigger))
         self.chat.add_above_composer(offer)
+
+        self.bridge.changed.connect(self._on_usage)
+
+    def _on_usage(self, topic: Topic, _month: str) -> None:
+        """Most of what may be spent this month is used: said once, with the way to the limit."""
+        if topic != "usage":
+            return
+
+        async def tell() -> None:
+            from atelier_desk.usage_words import warning_words
+
+            month = await self.bridge.engine.usage.month()
+            self.toasts.show(warning_words(month), _("Change limit"), lambda: self.show_settings("usage"), duration_ms=15_000)
+
+        self.bridge.jobs.start(tell())
 
     def _make_chat(self) -> None:
         from atelier_desk.desktop.chat.panel import ChatPanel

@@ -17,7 +17,7 @@ def gpt_node(id: str, parent: str | None, role: str, text: Any, time: Any = 1_70
 
 
 def gpt_chat(*nodes: dict[str, Any], id: str = "c1", title: str = "Bread", current: str = "") -> dict[str, Any]:
-    root = {"id": "root", "message": None, "parent": None, "children": []}
+    root: dict[str, Any] = {"id": "root", "message": None, "parent": None, "children": []}
     mapping = {"root": root, **{node["id"]: node for node in nodes}}
     return {"conversation_id": id, "title": title, "create_time": 1.7e9, "mapping": mapping, "current_node": current or nodes[-1]["id"]}
 

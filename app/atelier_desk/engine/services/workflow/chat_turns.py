@@ -100,10 +100,10 @@ def in_order(nodes: Iterable[ChatMessageNode]) -> tuple[ChatMessageNode, ...]:
 
     release("")
     drain()
-    for each, node in list(given.items()):
-        if each not in found:  # it is part of a circle: it begins
-            given[each] = replace(node, parent="")
-            heappush(ready, (0.0, places[each], each))
+    for first, node in list(given.items()):
+        if first not in found:  # it is part of a circle: it begins
+            given[first] = replace(node, parent="")
+            heappush(ready, (0.0, places[first], first))
             drain()
     return tuple(found.values())
 
