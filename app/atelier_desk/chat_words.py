@@ -24,11 +24,11 @@ def found_words(preview: ChatFilePreview) -> str:
 
 
 def state_words(chat: ChatPreview) -> str:
-    """Whether a chat is here: ``new``, ``already imported``, ``2 new turns``, ``deleted``."""
+    """Whether a chat is here: ``not imported yet``, ``already imported``, ``2 new turns``, ``deleted``."""
     if chat.deleted:
         return _("recently deleted")
     if not chat.there:
-        return _("new")
+        return _("not imported yet")
     if not chat.new_turns:
         return _("already imported")
     return ngettext("{n} new turn", "{n} new turns", chat.new_turns)

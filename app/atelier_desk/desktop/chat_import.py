@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QLineEdit, QListWidget, QLis
 
 from atelier_desk.chat_words import done_words, found_words, skipped_words, state_words
 from atelier_desk.desktop.jobs import Jobs, error_text
+from atelier_desk.desktop.panes.form_dialog import ON_SCREEN
 from atelier_desk.desktop.settings.busy import Busy, Outcome
 from atelier_desk.desktop.settings.files import ask_open, read_text
 from atelier_desk.desktop.theme import theme
@@ -118,7 +119,8 @@ class ChatImportDialog(QDialog):
         self._timer.setInterval(LOOK_MS)
         self._timer.timeout.connect(self._show_progress)
         say(self, title=N_("Import chats"))
-        self.resize(theme().px(680), theme().px(520))
+        room = parent.screen().availableSize() * ON_SCREEN
+        self.resize(min(theme().px(680), room.width()), min(theme().px(520), room.height()))
         bind(self._fill, on="language")
         self._work(self._look, N_("Reading the file…"))
 
