@@ -128,7 +128,12 @@ async def test_a_copy_of_a_workflow_costs_nothing(open_atelier: Opener) -> None:
     async with opened(open_atelier, model, clock, monthly_cost_limit=10.0) as atelier:
         await settled(atelier, await ask(atelier))
         [workflow] = await atelier.workflows.list()
+        await clock.advance(3_600)
         await atelier.workflows.duplicate(workflow.id)
+        await atelier.runs.fork(workflow.id, at=workflow.stream_seq)
+        assert atelier.environment.month.reserve(
+            (await atelier.runs.team_of(workflow.head_run_id or ""))[0].current, prompt_tokens=0, reply_tokens=9_000, prices=(0.0, PRICE)
+        ) in (8_999, 9_000), "nine of ten dollars are left"
         assert (await atelier.usage.month()).spent == pytest.approx(1.0)
     async with opened(open_atelier, model, clock) as atelier:
         assert (await atelier.usage.month()).spent == pytest.approx(1.0)

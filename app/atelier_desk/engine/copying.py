@@ -57,7 +57,7 @@ class Copier:
         parts = [await self._part(event) for event in events]
         if parts:
             handles = {part.handle.run_id: part.handle for part in parts}
-            await self._journal.append_together(list(handles.values()), lambda: parts, live=False)
+            await self._journal.append_together(list(handles.values()), lambda: parts)
 
     async def pause(self) -> None:
         """Hold every run that was cut in its middle, in one commit; also an interrupted one, which the next start would take up."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from atelier_desk import background
@@ -27,6 +27,8 @@ log = logging.getLogger(__name__)
 
 HOLD_S = 3_600.0
 """Seconds after which a request that nobody heard of again is taken to be over."""
+COPIED = timedelta(minutes=1)
+"""No commit takes as long: what is older was not spent now."""
 WARN_AT = 0.8
 """The part of the limit at which the person is told."""
 
@@ -116,6 +118,8 @@ class MonthBudget:
         """Take what is committed: ``_heard`` is called right after each commit."""
         if not event.durable or event.chunk_type not in (ChunkType.USAGE, ChunkType.RUN_STATUS):
             return
+        if self._clock.now() - event.time > COPIED:
+            return  # a fork repeats what happened long ago, and paid nothing for it
         said = event.payload
         if isinstance(said, payloads.UsageTold):
             cost = max(0.0, said.cost or 0.0)
