@@ -6,6 +6,7 @@ longer than many a listing, nor Qt.
 
 from __future__ import annotations
 
+import math
 from datetime import date, datetime
 
 from atelier_desk.i18n import N_, _, ngettext
@@ -40,7 +41,9 @@ def duration(milliseconds: float) -> str:
 
 
 def day(value: date) -> str:
-    """``2026-11-28``, ``28/11/2026``."""
+    """``2026-11-28``, ``28/11/2026``; of an aware time, its day in the reader's zone."""
+    if isinstance(value, datetime):
+        value = value.astimezone()
     return _("{year}-{month}-{day}", year=f"{value.year:04d}", month=f"{value.month:02d}", day=f"{value.day:02d}")
 
 
@@ -72,6 +75,11 @@ def size(count: int) -> str:
 def cost(dollars: float) -> str:
     """US dollars, ``$1.25`` or ``1,25 $``: two decimals, four below one cent."""
     return _("${amount}", amount=number(dollars, 2 if dollars >= 0.01 or not dollars else 4))
+
+
+def cost_bound(dollars: float, *, up: bool) -> str:
+    """US dollars to four decimals, rounded ``up`` or down: what is needed never looks less than what there is."""
+    return _("${amount}", amount=number((math.ceil if up else math.floor)(round(dollars * 10_000, 6)) / 10_000, 4))
 
 
 def percent(share: float) -> str:

@@ -4,16 +4,37 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atelier_desk.figures import cost
-from atelier_desk.i18n import _
+from atelier_desk.figures import cost, percent
+from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
-    from atelier_desk.domain.usage import UsageSum
+    from atelier_desk.domain.usage import MonthUsage, UsageSum
 
 
 def saved_words(total: UsageSum) -> str:
     """What reading from the cache saved; empty while it saved nothing, or less than writing it cost."""
     return _("the cache saved {cost}", cost=cost(total.usage.saved)) if total.usage.saved > 0 else ""
+
+
+CURRENCY = N_("Costs are in US dollars, as providers list them; what they bill may differ by exchange rate, taxes and rounding.")
+
+
+def month_words(month: MonthUsage) -> str:
+    """What was spent this month, of how much."""
+    if not month.limit:
+        return _("This month: {spent}, no limit", spent=cost(month.spent))
+    return _(
+        "This month: {spent} of {limit} ({percent})",
+        spent=cost(month.spent),
+        limit=cost(month.limit),
+        percent=percent(month.spent / month.limit),
+    )
+
+
+def warning_words(month: MonthUsage) -> str:
+    """That most of the limit is used."""
+    spent = percent(month.spent / month.limit) if month.limit else ""
+    return _("{percent} of this month’s cost limit of {limit} is used.", percent=spent, limit=cost(month.limit))
 
 
 def cost_words(total: UsageSum, *, short: bool = False) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -68,9 +69,10 @@ def test_a_request_gets_what_is_left_of_the_caps_or_is_not_sent() -> None:
     assert reserve(config, {}, spent(tokens=9000), prompt_tokens=900, reply_tokens=64) == 64
     # 0.1 dollars are left, of which the prompt takes 0.05: at 100 dollars a million that is 500 tokens.
     assert reserve(config, {}, spent(cost=0.9), prompt_tokens=1000, reply_tokens=4000, prices=(50.0, 100.0)) in (499, 500)
-    assert reserve(config, {}, spent(cost=0.95), prompt_tokens=1000, reply_tokens=4000, prices=(50.0, 100.0)) == Reached(
-        LimitKind.COST, 0.95, 1.0
-    )
+    reached = reserve(config, {}, spent(cost=0.95), prompt_tokens=1000, reply_tokens=4000, prices=(50.0, 100.0))
+    assert isinstance(reached, Reached)
+    assert (reached.limit, reached.value, reached.cap) == (LimitKind.COST, 0.95, 1.0)
+    assert (reached.needed, reached.left) == (pytest.approx(0.0756), pytest.approx(0.05)), "the prompt, and 256 tokens of a reply"
 
 
 class Agent:
@@ -127,15 +129,21 @@ def test_a_dollar_s_worth_is_reckoned_to_the_token() -> None:
     config, prices = agent(budget=Budget(max_cost=306)), (500_000.0, 1_000_000.0)
     assert reserve(config, {}, spent(), prompt_tokens=100, reply_tokens=4000, prices=prices) == 256
     assert reserve(config, {}, spent(), prompt_tokens=98, reply_tokens=4000, prices=prices) == 257
-    assert reserve(config, {}, spent(), prompt_tokens=101, reply_tokens=4000, prices=prices) == Reached(LimitKind.COST, 0.0, 306.0)
+    assert reserve(config, {}, spent(), prompt_tokens=101, reply_tokens=4000, prices=prices) == Reached(
+        LimitKind.COST, 0.0, 306.0, needed=306.5, left=306.0
+    )
     assert reserve(config, {}, spent(cost=305), prompt_tokens=0, reply_tokens=1, prices=prices) == 1
-    assert reserve(config, {}, spent(cost=305.5), prompt_tokens=0, reply_tokens=1, prices=prices) == Reached(LimitKind.COST, 305.5, 306.0)
+    assert reserve(config, {}, spent(cost=305.5), prompt_tokens=0, reply_tokens=1, prices=prices) == Reached(
+        LimitKind.COST, 305.5, 306.0, needed=1.0, left=0.5
+    )
 
 
 def test_where_only_the_prompt_costs_the_reply_may_be_as_long_as_wanted() -> None:
     config = agent(budget=Budget(max_cost=50))
     assert reserve(config, {}, spent(), prompt_tokens=99, reply_tokens=4000, prices=(500_000.0, 0.0)) == 4000
-    assert reserve(config, {}, spent(), prompt_tokens=100, reply_tokens=4000, prices=(500_000.0, 0.0)) == Reached(LimitKind.COST, 0.0, 50.0)
+    assert reserve(config, {}, spent(), prompt_tokens=100, reply_tokens=4000, prices=(500_000.0, 0.0)) == Reached(
+        LimitKind.COST, 0.0, 50.0, needed=50.0, left=50.0
+    )
 
 
 def test_a_cap_on_cost_says_nothing_where_no_price_is_known_and_a_price_nothing_where_cost_is_not_capped() -> None:

@@ -26,6 +26,7 @@ from atelier_desk.desktop.remote import SERVICES, check_callable
 from atelier_desk.domain.audit import AuditPage
 from atelier_desk.domain.provider import KeyPlace
 from atelier_desk.domain.settings import Settings
+from atelier_desk.domain.usage import MonthUsage
 from atelier_desk.engine.service_list import PARTS
 from atelier_desk.engine.service_list import SERVICES as CLASSES
 from atelier_desk.engine.services.keys import KeyStore
@@ -34,6 +35,8 @@ from atelier_desk.workspace.checkpoints.cleaning import Kept
 _DEFAULTS: dict[str, Any] = {
     "runs.waiting.list": (),
     "settings.get": Settings(),
+    "chats.is_export": False,
+    "usage.month": MonthUsage("2026-11", 0.0, 0.0),
     "workflows.list": [],
     "workflows.transcript": [],
     "workflows.branches": {},

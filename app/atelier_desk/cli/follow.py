@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import Awaitable, Iterator, Mapping
 from typing import Any
 
+from atelier_desk import background
 from atelier_desk.cli.asking import Asker
 from atelier_desk.cli.notices import unfinished
 from atelier_desk.cli.output import Output, ReaderGone
@@ -17,13 +18,14 @@ from atelier_desk.cli.stepper import Stepper
 from atelier_desk.domain.errors import AtelierError, ConflictError
 from atelier_desk.domain.events.run import LimitKind
 from atelier_desk.domain.stream import payloads
-from atelier_desk.domain.stream.event import ChunkType, StreamEvent
+from atelier_desk.domain.stream.event import ChunkType, StreamEvent, Topic
 from atelier_desk.domain.workflow import Run, RunMode, RunStatus
 from atelier_desk.ending import CANCELLED
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.following import standing
 from atelier_desk.engine.notice_words import go_on_words
 from atelier_desk.i18n import _
+from atelier_desk.usage_words import warning_words
 
 STATUS = {
     "completed": OK,
@@ -66,6 +68,7 @@ class Follower:
         self._talking = talking
         self._events: asyncio.Queue[StreamEvent | None] = asyncio.Queue()
         self._unsubscribe = atelier.bus.subscribe(self._events.put_nowait, workflow_id)
+        self._unwarn = atelier.bus.on_changed(self._on_changed)
         self._asking: dict[str, asyncio.Task[bool]] = {}
         self._terminal = asyncio.Lock()
         """The terminal has one line to type in: one question at a time."""
@@ -81,8 +84,16 @@ class Follower:
         self.owns = True
         """Whether the run is this command's: then it is interrupted when the command is."""
 
+    def _on_changed(self, topic: Topic, _id: str) -> None:
+        if topic == "usage":
+            background.start(self._warn(), "warning of the monthly limit", self._atelier.bus.failed)
+
+    async def _warn(self) -> None:
+        self._out.note(warning_words(await self._atelier.usage.month()), "warn")
+
     def close(self) -> None:
         self._unsubscribe()
+        self._unwarn()
         for task in (*self._asking.values(), self._settled):
             if task is not None:
                 task.cancel()
@@ -352,11 +363,14 @@ async def let_go_on(
     Raises:
         ConflictError: the run is over, or at work already.
     """
+    raised = dict(raised or {})
     limits = {handle.run_id: handle.current.limit for handle in await atelier.runs.team_of(run.id)}
 
     async def go_on(run_id: str) -> None:
         limit = limits.get(run_id)
         added = {limit.limit: raised[limit.limit]} if limit is not None and raised and limit.limit in raised else None
+        if added:
+            raised.pop(LimitKind.MONTH, None)  # it is one for all of them
         mode, steps = (RunMode.STEPPING, 0) if stepping else (None, None)
         await atelier.runs.steering.resume(run_id, raise_limits=added, finish=finish and limit is not None, mode=mode, steps=steps)
 

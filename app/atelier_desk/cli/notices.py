@@ -12,6 +12,7 @@ from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.engine.notice_words import (
     COMPACTIONS,
     LIMITS,
+    MONEY,
     misfit_words,
     narrowed_words,
     nudge_words,
@@ -131,7 +132,7 @@ def _run_notice(said: payloads.Notice) -> str:
             used, most = (float(details.get(key) or 0) for key in ("value", "cap"))
             value, cap = _amount(said.reason, used), _amount(said.reason, most)
             text = _("{limit}: {value} of {cap}", limit=_(LIMITS.get(said.reason, N_("Limit reached"))), value=value, cap=cap)
-            why = too_little(said.reason, used, most)
+            why = too_little(said.reason, used, most, details)
             return f"{text}. {why}" if why else text
         case payloads.Nudge():
             return nudge_words(said.reason, int(said.details.get("tasks") or 0))
@@ -157,4 +158,4 @@ def retry_line(reason: str, details: dict[str, Any]) -> str:
 
 def _amount(limit: str, value: float) -> str:
     """A value of a limit in its unit: dollars, a time, or a plain number."""
-    return cost(value) if limit == "cost" else duration(1000 * value) if limit == "time" else number(value)
+    return cost(value) if limit in MONEY else duration(1000 * value) if limit == "time" else number(value)

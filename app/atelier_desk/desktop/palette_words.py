@@ -13,6 +13,7 @@ WORDS = {
     "rename-workflow": "title name call titre nommer intituler",
     "pin-workflow": "favourite keep on top favori garder en haut",
     "duplicate-workflow": "copy clone copier cloner doubler",
+    "import-workflow": "load open chats conversations charger importer discussions",
     "export-workflow": "save download share enregistrer sauvegarder télécharger partager",
     "title-workflow": "name rename nommer renommer",
     "move-workflow": "directory group sort dossier ranger classer groupe",

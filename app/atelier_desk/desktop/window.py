@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.closing import ClosingQuestion
     from atelier_desk.desktop.startup_error import StartupErrorPage
     from atelier_desk.domain.settings import Settings
+    from atelier_desk.domain.stream.event import Topic
     from atelier_desk.domain.workflow import Workflow
 
 LAYOUT_VERSION = 1
@@ -157,6 +158,21 @@ class MainWindow(WindowActions):
         offer.begun.connect(lambda text: self.toasts.show(text, _("Show"), self.actions_["projects"].trigger))
         self.chat.add_above_composer(offer)
 
+        self.bridge.changed.connect(self._on_usage)
+
+    def _on_usage(self, topic: Topic, _month: str) -> None:
+        """Most of what may be spent this month is used: said once, with the way to the limit."""
+        if topic != "usage":
+            return
+
+        async def tell() -> None:
+            from atelier_desk.usage_words import warning_words
+
+            month = await self.bridge.engine.usage.month()
+            self.toasts.show(warning_words(month), _("Change limit"), lambda: self.show_settings("usage"), duration_ms=15_000)
+
+        self.bridge.jobs.start(tell())
+
     def _make_chat(self) -> None:
         from atelier_desk.desktop.chat.panel import ChatPanel
         from atelier_desk.desktop.folders.drop import FolderDrop
@@ -165,8 +181,17 @@ class MainWindow(WindowActions):
         self.middle.addWidget(self.chat)
         self.toasts.stand_over(self.pages, self.chat.clear_of, watched=self.chat.bottom)
         self.chat.commands.register(self.actions_)
-        FolderDrop(self, self.chat.folders.grant, self.chat.composer.take_files, self.chat.composer.field, self.chat)
+        FolderDrop(self, self.chat.folders.grant, self._take_dropped, self.chat.composer.field, self.chat)
         self._connect_chat()
+
+    def _take_dropped(self, files: list[str]) -> None:
+        """Workflows and exports of chats are imported, other files go with the message."""
+
+        async def take() -> None:
+            if others := await self.sidebar.deeds.importer.take_dropped(files):
+                self.chat.composer.take_files(others)
+
+        self.bridge.jobs.start(take())
 
     async def start(self, settings: Settings) -> None:
         """The engine is open: fill everything, and show the workflow a person wants to see first."""

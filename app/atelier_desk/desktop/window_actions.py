@@ -120,6 +120,12 @@ class WindowActions(WindowParts):
     def print_workflow(self) -> None:
         self._with_current(lambda key: self.sidebar.deeds.print_(key))
 
+    @action(
+        "import-workflow", N_("Import workflow or chats…"), group="workflow", icon="import", keywords="chatgpt claude open webui librechat"
+    )
+    def import_workflow(self) -> None:
+        self.sidebar.deeds.importer.ask()
+
     @action("title-workflow", N_("Suggest a title"), group="workflow", icon="sparkles", keywords="name rename")
     def title_workflow(self) -> None:
         self._with_current(self.sidebar.deeds.suggest_title)

@@ -108,6 +108,10 @@ class Settings(Model):
     default_agent_id: str = ""
     name_by_model: bool = True
     """Ask the model for a workflow's name after its first answer; off, the first message's words are its name."""
+    monthly_cost_limit: float = Field(default=0, ge=0, le=1_000_000)
+    """US dollars that all requests together may cost in a calendar month, at most; 0 sets no limit."""
+    monthly_warned: str = Field(default="", max_length=7)
+    """The month in which the person was told that most of it is used: ``2026-11``."""
     stop_repetition: bool = True
     """A reply in which the same passage comes again and again is stopped."""
     workflows_running: int = Field(default=limits.WORKFLOWS_RUNNING, ge=1, le=32)

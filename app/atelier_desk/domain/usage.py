@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, datetime
 from enum import StrEnum
 
 from atelier_desk.domain.chat import Usage
@@ -16,6 +16,25 @@ CSV_COLUMNS = (
     "day", "workflow_id", "workflow", "agent", "provider", "model", "requests",
     "tokens_input", "tokens_output", "tokens_cached", "tokens_stored", "tokens_unpriced", "cost_usd", "saved_usd", "duration_ms",
 )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class MonthUsage:
+    """What was spent in a month (``2026-11``) of this machine's calendar, of which ``limit``, in US dollars; 0 for no limit."""
+
+    month: str
+    spent: float
+    limit: float
+
+
+def month_of(now: datetime) -> str:
+    """The month of this machine's calendar: ``2026-11``."""
+    return now.astimezone().strftime("%Y-%m")
+
+
+def month_start(now: datetime) -> datetime:
+    """When it began here; midnight may have another offset than now."""
+    return now.astimezone().replace(day=1, hour=0, minute=0, second=0, microsecond=0, tzinfo=None).astimezone()
 
 
 class UsageBy(StrEnum):

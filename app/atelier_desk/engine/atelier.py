@@ -564,6 +564,9 @@ class Atelier(Services):
         follow = self.in_force.subscribe
         follow(partial(setattr, self.environment, "inactivity_s"), "inactivity_s")
         follow(partial(setattr, self.environment, "stop_repetition"), "stop_repetition")
+        month = self.environment.month
+        month.spent_since, month.warn, month.raise_limit = self.usage.spent_since, self.usage.warn, self.usage.raise_limit
+        follow(month.apply, "monthly_cost_limit", "monthly_warned")
         follow(partial(setattr, self.runs.live.slots, "limit"), "workflows_running")
         follow(partial(setattr, self.runs.titles, "wanted"), "name_by_model")
         follow(lambda *_: self.runs.narrowing.apply(), "approvals", "folder_trust", at_once=False)

@@ -186,16 +186,17 @@ class Journal:
         """
         return await self._write(handle.workflow_id, (handle,), lambda: [Part(handle, decide(handle.current) or (), clear_partial, follow)])
 
-    async def append_together(self, handles: Sequence[RunHandle], decide: Callable[[], Sequence[Part]]) -> bool:
+    async def append_together(self, handles: Sequence[RunHandle], decide: Callable[[], Sequence[Part]], *, live: bool = True) -> bool:
         """Commit events of several runs of one workflow in one transaction, in the order ``decide`` gives them.
 
         ``decide`` is asked when nothing else can come between, so it may read the states of ``handles``; a run that begins with this commit
-        has none yet. Returns whether there was anything to commit.
+        has none yet. Returns whether there was anything to commit. ``live`` is false for what happened elsewhere, long ago: nobody who
+        watches the workflow is told of it event by event.
 
         Raises:
             StorageError, ConflictError: as ``append`` does; and whatever ``decide`` raises.
         """
-        return await self._write(handles[0].workflow_id, handles, decide)
+        return await self._write(handles[0].workflow_id, handles, decide, live=live)
 
     async def _write(
         self,
@@ -204,6 +205,8 @@ class Journal:
         decide: Callable[[], Sequence[Part]],
         frames: Sequence[PromptFrame] = (),
         rename: Rename | None = None,
+        *,
+        live: bool = True,
     ) -> bool:
         head = self._head(workflow_id)
         async with head.lock:
@@ -233,6 +236,8 @@ class Journal:
                 raise
             for run_id, handle in touched.items():
                 handle.state, handle.row = batch.states[run_id], rows[run_id]
+            if not live:
+                batch.streams.clear()
             self._announce(workflow_id, batch)
         if cancelled:
             raise asyncio.CancelledError
@@ -323,12 +328,13 @@ class Journal:
             await self._repos.snapshots.remove(workflow_id)
 
     async def _leave_branch(self, head: Head, parts: Sequence[Part], batch: Batch) -> None:
-        """When a turn begins that does not follow the one in view, the tasks become those of its branch."""
-        for part in parts:
+        """When a turn begins that does not follow the one in view, the tasks become those of its branch. The last of several counts."""
+        for part in reversed(parts):
             first = part.bodies[0]
-            left = isinstance(first, RunStarted) and first.parent_run_id is None and first.previous_run_id != head.head_run_id
-            if left and isinstance(first, RunStarted) and head.head_run_id is not None:
-                await self._take_tasks(part.handle.workflow_id, first.previous_run_id, batch)
+            if isinstance(first, RunStarted) and first.parent_run_id is None:
+                if head.head_run_id not in (None, first.previous_run_id):
+                    await self._take_tasks(part.handle.workflow_id, first.previous_run_id, batch)
+                return
 
     async def _take_tasks(self, workflow_id: str, head_run_id: str | None, batch: Batch) -> None:
         """Add to a batch what makes the table hold the tasks of the branch that ends with a turn."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from atelier_desk.domain.chat import LOADING, FinishReason
+from atelier_desk.figures import cost_bound
 from atelier_desk.i18n import N_, _, ngettext
 
 TOOLS_REFUSED = "tools_refused"
@@ -25,12 +26,15 @@ RETRY_REASONS = {
     "timeout": N_("the server did not answer in time"),
 }
 """By the code of the error; what is not here is a sentence already."""
+MONEY = frozenset({"cost", "month"})
+"""Limits in US dollars."""
 LIMITS = {
     "iterations": N_("Limit of steps reached"),
     "tool_calls": N_("Limit of tool calls reached"),
     "tokens": N_("Limit of tokens reached"),
     "cost": N_("Limit of cost reached"),
     "time": N_("Limit of time reached"),
+    "month": N_("Monthly cost limit reached"),
 }
 COMPACTIONS = {
     "cut_results": N_("old tool results are sent shortened"),
@@ -140,8 +144,14 @@ def servers_words(details: Mapping[str, Any]) -> tuple[str, str]:
     return title, "\n".join(lines)
 
 
-def too_little(kind: str, value: float, cap: float) -> str:
-    """Why a run stopped before its cap: a request is sent only when what is left is enough for it. Empty when the cap is used up."""
+def too_little(kind: str, value: float, cap: float, details: Mapping[str, Any]) -> str:
+    """Why a run stopped before its cap: a request is sent only when what is left is enough for it. Empty when the cap is used up.
+    ``details`` may say what the request may cost (``needed``) and what is ``left``."""
+    if needed := float(details.get("needed") or 0):
+        left = max(0.0, float(details.get("left") or 0))
+        return _(
+            "The next request may cost up to {cost}; {left} is left.", cost=cost_bound(needed, up=True), left=cost_bound(left, up=False)
+        )
     return _("The remaining amount is not enough for the next request.") if kind in ("tokens", "cost") and value < cap else ""
 
 

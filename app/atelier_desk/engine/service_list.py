@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.approvals import ApprovalService
     from atelier_desk.engine.services.attachments import AttachmentService
     from atelier_desk.engine.services.audit import AuditService
+    from atelier_desk.engine.services.chats import ChatService
     from atelier_desk.engine.services.commands import CommandService
     from atelier_desk.engine.services.data import DataService
     from atelier_desk.engine.services.elsewhere import ElsewhereService
@@ -52,6 +53,7 @@ class Services:
     memories: MemoryService
     reports: ReportService
     files: FileService
+    chats: ChatService
     commands: CommandService
     questions: QuestionService
     approvals: ApprovalService

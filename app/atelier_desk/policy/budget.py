@@ -37,9 +37,21 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
+    """A cap that is used up, or has no room for a request: ``needed`` is the least that it may cost, ``left`` what there is, in US dollars;
+    both 0 for other caps."""
+
     limit: LimitKind
     value: float
     cap: float
+    needed: float = 0.0
+    left: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """US dollars that the smallest request worth sending may cost."""
+
+    cost: float
 
 
 def caps(agent: AgentConfig, raised: dict[LimitKind, float]) -> dict[LimitKind, float]:
@@ -96,12 +108,26 @@ def reserve(
         if room < least:
             return Reached(LimitKind.TOKENS, float(spent.tokens), float(tokens))
     if cost is not None and any(prices):
-        price_in, price_out = (price / 1_000_000 for price in prices)
-        left = cost - spent.cost - prompt_tokens * price_in
-        if left < least * price_out or left <= 0:
-            return Reached(LimitKind.COST, spent.cost, cost)
-        room = min(room, math.floor(left / price_out)) if price_out else room
+        found = affordable(cost - spent.cost, prompt_tokens, room, prices)
+        if isinstance(found, Needed):
+            return Reached(LimitKind.COST, spent.cost, cost, needed=found.cost, left=max(0.0, cost - spent.cost))
+        room = found
     return room
+
+
+def affordable(left: float, prompt_tokens: int, reply_tokens: int, prices: tuple[float, float]) -> int | Needed:
+    """Most tokens of a reply that ``left`` US dollars pay for beside the prompt; what is needed where that is too little."""
+    least = min(LEAST_REPLY, reply_tokens)
+    price_in, price_out = (price / 1_000_000 for price in prices)
+    rest = left - prompt_tokens * price_in
+    if rest < least * price_out or rest <= 0:
+        return Needed(cost_of(prompt_tokens, least, prices))
+    return min(reply_tokens, math.floor(rest / price_out)) if price_out else reply_tokens
+
+
+def cost_of(prompt_tokens: int, reply_tokens: int, prices: tuple[float, float]) -> float:
+    """US dollars; ``prices`` are for a million tokens of prompt and reply."""
+    return (prompt_tokens * prices[0] + reply_tokens * prices[1]) / 1_000_000
 
 
 def seconds_left(agent: AgentConfig, raised: dict[LimitKind, float], spent: Spent) -> float | None:

@@ -22,7 +22,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.tokens import DARK, LIGHT, blend, contrast
 from atelier_desk.domain.base import utc_now
 from atelier_desk.domain.chat import Usage
-from atelier_desk.domain.usage import UsageRow, UsageSum
+from atelier_desk.domain.usage import MonthUsage, UsageRow, UsageSum
 from atelier_desk.figures import NARROW
 from tests.desktop.settings.conftest import Engine
 from tests.support.fake_bridge import settle
@@ -215,3 +215,21 @@ async def test_in_a_narrow_window_the_cost_is_seen_and_what_goes_is_told(
     window.resize(1300, 800)
     await settle()
     qtbot.waitUntil(lambda: not any(table.isColumnHidden(head) for head in range(7)))
+
+
+async def test_the_monthly_limit_is_shown_and_saved_as_it_is_typed(page: Any, find: Find, atelier: Engine) -> None:
+    atelier.set("usage", "month", MonthUsage("2026-11", 2.5, 10.0))
+    page.reload()
+    await settle()
+    shown = find("usage-month")
+    assert shown.text().replace(NARROW, " ") == "This month: $2.50 of $10.00 (25 %)"
+    assert find("usage-limit").value() == 10.0
+    find("usage-limit").setValue(12.5)
+    await settle()
+    assert atelier.calls("settings.update")[-1] == ((), {"monthly_cost_limit": 12.5})
+    switch_language("fr")
+    try:
+        await settle()
+        assert shown.text().startswith("Ce mois-ci")
+    finally:
+        switch_language("en")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -10,30 +11,40 @@ from typing import Any
 from atelier_desk.cli.files import path_of
 from atelier_desk.cli.grammar.usage import BY
 from atelier_desk.cli.output import Output, in_thread
-from atelier_desk.cli.result import Result, Table
+from atelier_desk.cli.result import Note, Result, Table
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.usage import UsageBy, UsageSum, as_csv, grouped, summed
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.figures import duration
 from atelier_desk.figures import number as figure
 from atelier_desk.i18n import N_, _
-from atelier_desk.usage_words import cost_words, saved_words
+from atelier_desk.usage_words import CURRENCY, cost_words, month_words, saved_words
 
 
 async def show(atelier: Atelier, arguments: Namespace, out: Output) -> Result | int:
+    if arguments.limit is not None:
+        await atelier.settings.update(monthly_cost_limit=arguments.limit)
     rows = await atelier.usage.rows(arguments.days)
     if arguments.csv:
         return await _write(as_csv(rows), arguments.csv, out)
+    month = await atelier.usage.month()
     groups, total = grouped(rows, UsageBy(arguments.by)), summed(rows)
     header = (_("day"), _("model"), _("agent"), _("workflow"))[BY.index(arguments.by)]
     cells = ((group.name or group.key or _("unknown"), *_cells(group.total)) for group in groups)
     return Result(
-        {"by": arguments.by, "rows": [{"key": g.key, "name": g.name, **_plain(g.total)} for g in groups], "total": _plain(total)},
+        {
+            "by": arguments.by,
+            "rows": [{"key": g.key, "name": g.name, **_plain(g.total)} for g in groups],
+            "total": _plain(total),
+            "month": asdict(month),
+        },
         Table(
             (header, _("requests"), _("sent"), _("cached"), _("received"), _("cost"), _("time")),
             chain(cells, [(_("Total"), *_cells(total))]),
         ),
         saved_words(total) or (),
+        month_words(month),
+        Note(_(CURRENCY)),
     )
 
 

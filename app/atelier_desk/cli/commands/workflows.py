@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from atelier_desk.cli.agent_options import chosen_model, grant
+from atelier_desk.cli.commands import chats
 from atelier_desk.cli.files import path_of, read_text, workspace, write_new
 from atelier_desk.cli.output import Output, first, moment
 from atelier_desk.cli.parser import FAILED, OK
@@ -139,6 +140,16 @@ async def export(atelier: Atelier, arguments: Namespace, out: Output) -> Result 
 
 
 async def import_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
+    """A workflow is told from chats by how its file begins; what is no regular file can only be a workflow."""
+    path = path_of(out, arguments.file)
+    if arguments.file == "-" or (path.exists() and not path.is_file() and not path.is_dir()) or await atelier.chats.is_workflow(path):
+        if arguments.dry_run or arguments.chat:
+            raise UsageError(N_("--dry-run and --chat are for files of chats; this is a workflow."))
+        return await _import_workflow(atelier, arguments, out)
+    return await chats.list_(atelier, path, out) if arguments.dry_run else await chats.import_(atelier, path, arguments.chat or None, out)
+
+
+async def _import_workflow(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     text = await read_text(out, arguments.file)
     steps = {"checking": _("Checking the file…"), "storing": _("Storing the workflow; this cannot be interrupted…")}
     async with noted_when_slow(out, steps["checking"]) as say:

@@ -7,8 +7,8 @@ from atelier_desk.cli.ids import add_id
 from atelier_desk.cli.parser import Adder, flag
 from atelier_desk.i18n import _
 
-LIMITS = ("iterations", "tool_calls", "tokens", "cost", "time")
-"""The values of ``LimitKind``; ``cost`` in US dollars, ``time`` in seconds."""
+LIMITS = ("iterations", "tool_calls", "tokens", "cost", "time", "month")
+"""The values of ``LimitKind``; ``cost`` and ``month`` in US dollars, ``time`` in seconds."""
 
 
 def register(add: Adder) -> None:

@@ -13,4 +13,7 @@ def register(add: Adder) -> None:
     command.add_argument("--by", choices=BY, default="day", help=_("group by (default: day)"))
     days = number(int, least=0)
     command.add_argument("--days", metavar="N", type=days, default=30, help=_("of the last N days, today among them; 0: of all time"))
+    command.add_argument(
+        "--limit", metavar="USD", type=number(float, least=0), help=_("set what everything may cost in a calendar month; 0 for no limit")
+    )
     command.add_argument("--csv", metavar="FILE", help=_("write all figures as CSV to a file; - is standard output"))

@@ -39,8 +39,10 @@ def register(add: Adder) -> None:
     formats = _("without it, what --output ends in, else json, which can be imported; pdf is made in the window only")
     export.add_argument("--format", choices=("docx", "html", "json", "md", "pdf"), help=formats)
     export.add_argument("--output", metavar="FILE", default="", help=_("a new file to write, in place of standard output"))
-    imported = group.command("import", _("import an exported workflow"))
-    imported.add_argument("file")
+    imported = group.command("import", _("import an exported workflow, or chats exported by ChatGPT, Claude, Open WebUI or LibreChat"))
+    imported.add_argument("file", help=_("JSON, or for chats the ZIP as it was downloaded; - for a workflow from standard input"))
+    flag(imported, "--dry-run", _("list the chats in the file and which are new, import nothing"))
+    imported.add_argument("--chat", metavar="ID", action="append", default=[], help=_("import only this chat of the list; repeatable"))
     imported.add_argument("--on-conflict", choices=("skip", "overwrite", "rename"), default="rename")
     days = limits.DELETED_DAYS
     what = _("delete a workflow and its contents; it can be restored for {n} days", n=days)

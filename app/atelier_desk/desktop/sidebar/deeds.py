@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ from atelier_desk.storage.damage import LEFT_OUT, SHOWN
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.chat_import import Importer
     from atelier_desk.domain.workflow import Workflow
 
 Ids = Collection[str]
@@ -320,6 +322,16 @@ class Deeds(QObject):
         said = ngettext("{n} workflow exported to {path}", "{n} workflows exported to {path}", len(workflows), path=str(folder))
         self._toasts.show("\n".join([said, *warnings]))
 
+    @cached_property
+    def importer(self) -> Importer:
+        """Takes files of workflows and chats; what came in is shown."""
+        from atelier_desk.desktop.chat_import import Importer
+
+        made = Importer(self._bridge, self._widget.window())
+        made.imported.connect(self.made)
+        made.said.connect(self._toasts.show)
+        return made
+
     # -- titles -----------------------------------------------------------------------------------------------------------------------
     def suggest_title(self, workflow_id: str) -> None:
         """Have the model name it; Stop and Undo are offered."""
@@ -365,6 +377,7 @@ class Deeds(QObject):
         menu.addAction(look.icon("download"), _("Export…"), lambda: self.export(ids))
         if len(ids) == 1:
             menu.addAction(look.icon("printer"), _("Print…"), lambda: self.print_(next(iter(ids))))
+        menu.addAction(look.icon("import"), _("Import…"), lambda: self.importer.ask())
         menu.addSeparator()
         menu.addAction(look.icon("archive"), _("Unarchive") if archived else _("Archive"), lambda: self.archive(ids))
         menu.addAction(look.icon("trash-2", "err"), _("Delete"), lambda: self.delete(ids))

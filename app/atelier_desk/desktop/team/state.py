@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -81,6 +81,8 @@ class Member:
     budget: Budget | None = None
     pause: str = ""
     limit: str = ""
+    left_over: Mapping[str, float] = field(default_factory=dict)
+    """Of a limit of cost: ``needed`` for the next request, and ``left``."""
     value: float = 0.0
     cap: float = 0.0
     report: str = ""
@@ -310,6 +312,7 @@ class TeamState:
             case payloads.LimitReached():
                 member.pause, member.limit = "limit", data.reason
                 member.value, member.cap = float(data.details.get("value") or 0), float(data.details.get("cap") or 0)
+                member.left_over = {name: float(data.details.get(name) or 0) for name in ("needed", "left")}
             case payloads.LoopDetected(reason="pause"):
                 member.pause = "loop"
             case payloads.UserQuestionStart():

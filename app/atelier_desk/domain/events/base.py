@@ -29,6 +29,8 @@ class LimitKind(StrEnum):
     TOKENS = "tokens"
     COST = "cost"
     TIME = "time"
+    MONTH = "month"
+    """The cost of everything in a calendar month: a setting, not a cap of the run."""
 
 
 class PauseReason(StrEnum):

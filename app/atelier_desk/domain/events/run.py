@@ -418,10 +418,14 @@ class WindowLearned(Event):
 
 
 class LimitReached(Event):
+    """``needed``: US dollars that the next request may cost, where ``left`` was not enough for it; both 0 for other caps."""
+
     type: Literal["limit_reached"] = "limit_reached"
     limit: LimitKind
     value: float
     cap: float
+    needed: float = Field(default=0.0, exclude_if=lambda value: not value)
+    left: float = Field(default=0.0, exclude_if=lambda value: not value)
 
 
 class LoopDetected(Event):

@@ -23,6 +23,7 @@ Topic = Literal[
     "projects",
     "prompt",
     "data",
+    "usage",
 ]
 """What a change is about: of ``data`` whether its folder is not where it was (``moved``, else empty). The id beside it is that of the
-row, of ``settings`` the name of the field; empty means all of them."""
+row, of ``settings`` the name of the field; empty means all of them. ``usage``: most of the monthly limit is used; the id is the month."""

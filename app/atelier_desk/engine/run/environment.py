@@ -21,6 +21,7 @@ from atelier_desk.domain.stream.payloads import Payload
 from atelier_desk.engine.bus import EventBus
 from atelier_desk.engine.gateways.gateway import ModelGateway
 from atelier_desk.engine.journal import FaultPoint, Journal, no_fault
+from atelier_desk.engine.month_budget import MonthBudget
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.llm.tokens import Calibration
 from atelier_desk.storage.repositories import Repositories
@@ -82,6 +83,7 @@ class RunEnvironment:
         own: the program's own data folder: a call that changes something in it asks every time.
         marks: the files of workspaces that were written after reading from outside.
         record_answer: tells the question gate how a question ended, so that its circuit breaker knows.
+        month: what all requests may cost this month.
         calibrations: by model, how far our token estimates are from the server's counts.
         inactivity_s: seconds without a word after which a model's reply, or a sub-agent, is ended; can be changed while runs work.
         stop_repetition: whether a model in a loop is stopped; can be changed while runs work.
@@ -99,6 +101,7 @@ class RunEnvironment:
     folder_instructions: Callable[[Sequence[str], Sequence[PermissionRule]], Awaitable[Instructions]] = no_instructions
     skills: Skills = field(default_factory=NoSkills)
     server_problems: Callable[[Sequence[str]], Awaitable[tuple[ServerProblem, ...]]] = no_problems
+    month: MonthBudget = field(init=False)
     saying: asyncio.Lock = field(default_factory=asyncio.Lock)
     record_answer: Callable[[str, QuestionStatus], None] = lambda workflow_id, status: None
     own: tuple[str, ...] = ()
@@ -108,6 +111,9 @@ class RunEnvironment:
     frames: set[str] = field(default_factory=set)
     fault: FaultPoint = no_fault
     calibrations: defaultdict[str, Calibration] = field(default_factory=lambda: defaultdict(Calibration))
+
+    def __post_init__(self) -> None:
+        self.month = MonthBudget(self.clock, self.bus)
 
     def publish(self, state: RunState, said: Payload) -> None:
         """Publish a stream event that is not kept: tokens, progress. One is made for every word, so its envelope is not validated."""

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from contextlib import aclosing
+from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -176,7 +177,7 @@ async def sample_for_call(env: RunEnvironment, handle: RunHandle, call: CallStat
         await env.journal.append(handle, call_finished(call.call.id, tool, ToolResult.failure(why, error.code)), follow=follow)
         return
     if isinstance(sampled, budget.Reached):
-        reached = LimitReached(limit=sampled.limit, value=sampled.value, cap=sampled.cap)
+        reached = LimitReached(**asdict(sampled))
         held: list[EventBody] = [reached, RunPaused(reason=PauseReason.LIMIT)]
         await env.journal.append_if(handle, lambda now: None if now.status.final or now.pause is not None else held)
         return
@@ -200,7 +201,8 @@ async def sample(
     prompt_tokens = estimate("".join(message.content for message in messages)) + 20
     prices = (dearest_input(opened.info), opened.info.price_output or 0.0)
     wanted = min(sampling.max_tokens, state.agent.max_tokens)
-    room = budget.reserve(state.agent, state.raised_limits, state.spent, prompt_tokens=prompt_tokens, reply_tokens=wanted, prices=prices)
+    await env.month.prepare()
+    room = env.month.reserve(state, prompt_tokens=prompt_tokens, reply_tokens=wanted, prices=prices)
     if isinstance(room, budget.Reached):
         return room
     request = ChatRequest(

@@ -21,8 +21,7 @@ class CallSpending:
 
     def room(self, prompt_tokens: int, reply_tokens: int, prices: tuple[float, float]) -> int:
         state = self._handle.current
-        caps = (state.agent, state.raised_limits, state.spent)
-        room = budget.reserve(*caps, prompt_tokens=prompt_tokens, reply_tokens=reply_tokens, prices=prices)
+        room = self._env.month.reserve(state, prompt_tokens=prompt_tokens, reply_tokens=reply_tokens, prices=prices)
         if isinstance(room, budget.Reached):
             raise ToolError("The limits of this run have no room for a request to the model that sees pictures.", code="limit")
         return room

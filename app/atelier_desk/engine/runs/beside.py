@@ -67,8 +67,8 @@ class BesideRequests:
             return Unasked.SMALL
         prompt_tokens = estimate(instructions + text) + 20
         prices = (dearest_input(opened.info), opened.info.price_output or 0.0)
-        caps = (state.agent, state.raised_limits, state.spent)
-        room = budget.reserve(*caps, prompt_tokens=prompt_tokens, reply_tokens=reply_tokens, prices=prices)
+        await self._env.month.prepare()
+        room = self._env.month.reserve(state, prompt_tokens=prompt_tokens, reply_tokens=reply_tokens, prices=prices)
         if isinstance(room, budget.Reached):
             return Unasked.ROOM
         request = ChatRequest(

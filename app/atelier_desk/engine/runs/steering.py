@@ -99,6 +99,10 @@ class Steering:
             if below:
                 await self._resume_below(live, mode)
             return
+        month = (raise_limits or {}).get(LimitKind.MONTH)
+        if month is not None and raise_limits is not None and self._env.month.raise_limit is not None:
+            await self._env.month.raise_limit(month)
+            raise_limits = {kind: amount for kind, amount in raise_limits.items() if kind != LimitKind.MONTH}
         if live.handle.current.failed:
             # Nobody may begin another turn while it is made sure that this is the newest one.
             async with self._runs.beginning(live.handle.workflow_id):

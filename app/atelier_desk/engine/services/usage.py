@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from datetime import date, datetime, timedelta, tzinfo
 
 from atelier_desk.domain.limits import LIST_MAX
-from atelier_desk.domain.usage import UsageRow, UsageSum
+from atelier_desk.domain.usage import MonthUsage, UsageRow, UsageSum, month_of, month_start
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.spent import RUNS_AT_ONCE, requests_of
 from atelier_desk.i18n import _
@@ -46,6 +46,31 @@ class UsageService:
             UsageRow(day, workflow, names.get(workflow) or _("(deleted)"), agent, provider, model, total)
             for (day, workflow, agent, provider, model), total in sorted(sums.items(), key=lambda item: item[0])
         ]
+
+    async def spent_since(self, since: datetime) -> float:
+        """US dollars that requests cost since then, as far as prices are known, also of what was deleted. A copy of a workflow costs
+        nothing: what two runs have of the same time and figures counts once."""
+        seen: dict[tuple[object, ...], float] = {}
+        async for runs in self._runs(since):
+            for each in await requests_of(self._context.repos, list(runs), since):
+                seen[each.time, each.duration_ms, each.usage.tokens_input, each.usage.tokens_output] = max(0.0, each.usage.cost)
+        kept = await self._context.repos.used.spent(since)
+        return sum(seen.values()) + sum(max(0.0, each.usage.cost) for each in kept)
+
+    async def month(self) -> MonthUsage:
+        """What was spent this month, and the limit."""
+        now = self._context.clock.now()
+        limit = (await self._context.settings.get()).monthly_cost_limit
+        return MonthUsage(month_of(now), await self.spent_since(month_start(now)), limit)
+
+    async def warn(self, month: str) -> None:
+        """Tell, once a month, that most of the limit is used."""
+        await self._context.settings.update(monthly_warned=month)
+        self._context.bus.changed("usage", month)
+
+    async def raise_limit(self, amount: float) -> None:
+        """Add US dollars to the monthly limit."""
+        await self._context.settings.update(monthly_cost_limit=lambda limit: round(limit + amount, 4))
 
     async def _runs(self, since: datetime | None) -> AsyncIterator[dict[str, UsingRun]]:
         """All runs since then by their ids, a few at once: memory holds no more of them and their events, however long the history is."""

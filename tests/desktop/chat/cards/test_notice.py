@@ -73,3 +73,18 @@ def test_a_refused_key_leads_to_the_settings_of_its_provider(qtbot: QtBot, detai
     assert [each.objectName() for each in found] == buttons
     found[0].click()
     assert wanted == (["Mine"] if len(buttons) > 1 else [])
+
+
+def test_at_a_limit_of_cost_it_says_what_the_request_may_cost_and_what_is_left(qtbot: QtBot) -> None:
+    host = TranscriptHost()
+    details = {"limit": "month", "value": 9.9912, "cap": 10.0, "needed": 0.01234, "left": 0.0088}
+    card = NoticeCard(Entry("n", "notice", run_id="r", topic="limit_reached", details=details, actionable=True), host)
+    qtbot.addWidget(card)
+    said = " ".join(label.text() for label in card.findChildren(QLabel))
+    assert "Monthly cost limit reached" in said
+    assert "may cost up to $0.0124; $0.0088 is left." in said
+    asked: list[object] = []
+    host.resume_requested.connect(lambda run_id, changes: asked.append((run_id, changes)))
+    card.findChildren(QPushButton, "notice-raise")[0].click()
+    assert asked == [("r", {"raise_limits": {"month": 10.0}})]
+    assert card.findChildren(QPushButton, "notice-finish")[0].isHidden(), "a last answer would cost something, too"

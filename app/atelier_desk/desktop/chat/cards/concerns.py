@@ -54,7 +54,7 @@ class Concerns(QWidget):
                 key = f"limit:{member.run_id}:{member.limit}:{member.cap}"
                 card = self._cards.get(key) or LimitCard(self._host, self)
                 assert isinstance(card, LimitCard)
-                card.show_limit(member.run_id, member.name, member.limit, member.value, member.cap)
+                card.show_limit(member.run_id, member.name, member.limit, member.value, member.cap, member.left_over)
                 wanted[key] = card
         for key in [key for key in self._cards if key not in wanted]:
             self._drop(self._cards[key])

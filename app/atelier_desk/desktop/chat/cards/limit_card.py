@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from atelier_desk.desktop.chat.cards.headed_card import HeadedCard
@@ -11,20 +13,20 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import FlowLayout, bind, control
 from atelier_desk.desktop.widgets.inputs import DoubleSpinBox
 from atelier_desk.domain.text import visible
-from atelier_desk.engine.notice_words import LIMITS, too_little
+from atelier_desk.engine.notice_words import LIMITS, MONEY, too_little
 from atelier_desk.figures import cost, duration, number, tokens
 from atelier_desk.i18n import N_, _
 
-_UNITS = {"time": N_("{amount} s"), "tokens": N_("{amount} tokens"), "cost": N_("$ {amount}")}
+_UNITS = {"time": N_("{amount} s"), "tokens": N_("{amount} tokens"), "cost": N_("$ {amount}"), "month": N_("$ {amount}")}
 """What stands around the amount, by kind."""
 _MOST = 1_000_000_000.0
-_FIRST = {"iterations": 10.0, "tool_calls": 10.0, "tokens": 10_000.0, "cost": 0.5, "time": 300.0}
+_FIRST = {"iterations": 10.0, "tool_calls": 10.0, "tokens": 10_000.0, "cost": 0.5, "month": 5.0, "time": 300.0}
 """What is offered on top of a cap of nothing, by kind."""
 
 
 def limit_value(kind: str, value: float) -> str:
     """A cap in its own unit."""
-    if kind == "cost":
+    if kind in MONEY:
         return cost(value)
     if kind == "time":
         return duration(value * 1000)
@@ -56,9 +58,10 @@ class RaiseField(DoubleSpinBox):
             return
         self.kind = kind
         amount = cap if cap > 0 else _FIRST.get(kind, 10.0)
-        self.setDecimals(4 if kind == "cost" and amount < 0.01 else 2 if kind == "cost" else 0)
+        money = kind in MONEY
+        self.setDecimals(4 if money and amount < 0.01 else 2 if money else 0)
         self.setRange(10.0 ** -self.decimals(), _MOST)
-        self.setSingleStep(max(self.minimum(), amount / 4 if kind == "cost" else float(round(amount / 4))))
+        self.setSingleStep(max(self.minimum(), amount / 4 if money else float(round(amount / 4))))
         self.setGroupSeparatorShown(True)
         self.setValue(amount)
 
@@ -95,6 +98,7 @@ class LimitButtons(QWidget):
 
     def show_limit(self, run_id: str, kind: str, cap: float) -> None:
         self.run_id = run_id
+        self.finish.setVisible(kind != "month")  # a last answer would cost something, too
         self.amount.show_kind(kind, cap)
 
 
@@ -104,24 +108,25 @@ class LimitCard(HeadedCard):
     def __init__(self, host: TranscriptHost, parent: QWidget | None = None) -> None:
         super().__init__(parent, "card-warn")
         self.setObjectName("limit-card")
-        self._shown = ("", "", "", 0.0, 0.0)
+        self._shown: tuple[str, str, str, float, float, Mapping[str, float]] = ("", "", "", 0.0, 0.0, {})
         self.buttons = LimitButtons(host, self)
         self.body.addWidget(self.buttons)
         bind(self._show)
 
-    def show_limit(self, run_id: str, agent: str, kind: str, value: float, cap: float) -> None:
-        """``kind`` is a ``LimitKind`` value; value and cap are in its unit (US dollars, tokens, seconds, calls, steps)."""
-        self._shown = (run_id, agent, kind, value, cap)
+    def show_limit(self, run_id: str, agent: str, kind: str, value: float, cap: float, details: Mapping[str, float]) -> None:
+        """``kind`` is a ``LimitKind`` value; value and cap are in its unit (US dollars, tokens, seconds, calls, steps); ``details`` as of
+        ``too_little``."""
+        self._shown = (run_id, agent, kind, value, cap, details)
         self._show()
 
     def _show(self) -> None:
-        run_id, agent, kind, value, cap = self._shown
+        run_id, agent, kind, value, cap, details = self._shown
         title = _("{agent}: {problem}", agent=agent or _("Agent"), problem=_(LIMITS.get(kind, N_("Limit reached"))))
         used = {"value": limit_value(kind, value), "cap": limit_value(kind, cap)}
         text = (
             _("{value} of {cap} used. The run is waiting for your decision.", **used) if cap else _("The run is waiting for your decision.")
         )
-        text = " ".join(filter(None, (text, too_little(kind, value, cap))))
+        text = " ".join(filter(None, (text, too_little(kind, value, cap, details))))
         self.show_head("octagon-x", "warn", title, text)
         self.buttons.show_limit(run_id, kind, cap)
         self.setAccessibleName(visible(f"{title}. {text}"))

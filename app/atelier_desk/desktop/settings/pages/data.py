@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,7 @@ from atelier_desk.row_words import damaged_attachment, rows_in_words
 from atelier_desk.storage.damage import IN_BACKUP, IN_EXPORT, SHOWN
 
 if TYPE_CHECKING:
+    from atelier_desk.desktop.chat_import import Importer
     from atelier_desk.storage.damage import Damage
     from atelier_desk.workspace.checkpoints.cleaning import Cleaned
 
@@ -87,6 +88,8 @@ class DataPage(RowsPage):
         self.deed(move, N_("Export everything"), about, N_("Export…"), self._ask_export, "data-export")
         about = N_("Existing rows are replaced.")
         self.deed(move, N_("Import an export"), about, N_("Import…"), self._ask_import, "data-import")
+        about = N_("Workflows that Atelier exported, and chats from ChatGPT, Claude, Open WebUI and LibreChat (JSON or ZIP).")
+        self.deed(move, N_("Import workflows or chats"), about, N_("Import…"), lambda: self.importer.ask(), "chats-import-file")
         self.move_busy = Busy(self)
         move.body.addWidget(self.move_busy)
         undo = self.add(UNDO)
@@ -102,6 +105,15 @@ class DataPage(RowsPage):
         self._place = self.row(
             place, control(QPushButton(self), "data-folder", N_("Show"), on=self._show_folder), N_("Data folder"), folder
         )
+
+    @cached_property
+    def importer(self) -> Importer:
+        """Takes files of workflows and chats; what came of a workflow is said here."""
+        from atelier_desk.desktop.chat_import import Importer
+
+        made = Importer(self.bridge, self.window())
+        made.said.connect(lambda text: self.move_busy.note(text, "ok"))
+        return made
 
     async def load(self) -> None:
         await super().load()

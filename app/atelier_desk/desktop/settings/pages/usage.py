@@ -19,13 +19,13 @@ from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.usage_table import UsageTable
 from atelier_desk.desktop.widgets import control, fill, label, say
 from atelier_desk.desktop.widgets.flow import FlowLayout
-from atelier_desk.desktop.widgets.inputs import ComboBox
+from atelier_desk.desktop.widgets.inputs import ComboBox, DoubleSpinBox
 from atelier_desk.domain.base import utc_now
-from atelier_desk.domain.usage import UsageBy, UsageGroup, UsageRow, UsageSum, as_csv, grouped, summed
+from atelier_desk.domain.usage import MonthUsage, UsageBy, UsageGroup, UsageRow, UsageSum, as_csv, grouped, summed
 from atelier_desk.figures import day as day_words
 from atelier_desk.figures import duration, number, tokens
 from atelier_desk.i18n import N_, _, ngettext
-from atelier_desk.usage_words import cost_words, saved_words
+from atelier_desk.usage_words import CURRENCY, cost_words, month_words, saved_words
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -63,6 +63,7 @@ class UsagePage(SettingsPage):
         self.legend = label("", "small", self, wrap=True)
         self.empty = say(label("", "muted", self, wrap=True), N_("No usage in this period"))
         fill(self.picture.body, self.summary, self.chart, self.legend, self.empty)
+        self._add_month()
         self.table = UsageTable(self._named, self)
         self.column.addWidget(self.table)
         self.note = label("", "small", self, wrap=True)
@@ -73,6 +74,40 @@ class UsagePage(SettingsPage):
             box.activated.connect(lambda _index: self._show())
         self._show()
 
+    def _add_month(self) -> None:
+        """``usage-limit``: what everything may cost in a month, saved as it is typed."""
+        self._month: MonthUsage | None = None
+        section = self.section(N_("MONTHLY LIMIT"))
+        self.limit = control(DoubleSpinBox(self), "usage-limit", name=N_("Monthly cost limit"))
+        self.limit.setRange(0, 1_000_000)
+        self.limit.setDecimals(2)
+        self.limit.setPrefix("$ ")
+        self.limit.setKeyboardTracking(False)
+        self.limit.valueChanged.connect(self._save_limit)
+        about = N_(
+            "For all requests together, beside the limits per run. Agents stop at it and ask you; you are told at 80 %. 0 means no limit."
+        )
+        self.row(section, self.limit, N_("Monthly cost limit"), about)
+        self.month = control(label("", "muted", self, wrap=True), "usage-month")
+        section.body.addWidget(self.month)
+        say(self.month, lambda: month_words(self._month) if self._month is not None else "")
+        section.body.addWidget(say(label("", "small", self, wrap=True), CURRENCY))
+
+    def _save_limit(self, dollars: float) -> None:
+        async def save() -> None:
+            await self.bridge.engine.settings.update(monthly_cost_limit=dollars)
+            await self._read_month()
+
+        self.jobs.start(save(), "limit")
+
+    async def _read_month(self) -> None:
+        self._month = await self.bridge.engine.usage.month()
+        if not self.limit.hasFocus():
+            self.limit.blockSignals(True)
+            self.limit.setValue(self._month.limit)
+            self.limit.blockSignals(False)
+        say(self.month)
+
     def _chooser(self, name: str, choices: Sequence[tuple[object, str]], said: str) -> QComboBox:
         box = control(ComboBox(self), name)
         for value, _text in choices:
@@ -81,6 +116,7 @@ class UsagePage(SettingsPage):
 
     async def load(self) -> None:
         self._rows = await self.bridge.engine.usage.rows(self.period.currentData()) or []
+        await self._read_month()
         self._show()
 
     # showing ------------------------------------------------------------------------------------------------------------------------

@@ -406,6 +406,8 @@ def _injected(at: In, body: Injected, out: Projection) -> None:
 @on(LimitReached)
 def _limit_reached(at: In, body: LimitReached, out: Projection) -> None:
     details: dict[str, Any] = {"value": body.value, "cap": body.cap}
+    if body.needed:
+        details |= {"needed": body.needed, "left": body.left}
     out.said.append(payloads.LimitReached(reason=body.limit.value, details=details))
     out.messages.append(notice(at, "limit_reached", limit=body.limit.value, **details))
 

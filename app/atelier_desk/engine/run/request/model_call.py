@@ -9,7 +9,7 @@ import random
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import NamedTuple
 
 from atelier_desk.domain.agent import SearchScope, ToolDialect
@@ -262,31 +262,30 @@ class ModelCall:
     async def _reserved(self, opened: OpenModel, ready: context.Ready) -> context.Ready | None:
         """The request with a reply no longer than the run's caps have room for; None, and the run pauses at the limit, without room.
 
-        A last answer the owner asked for at a limit goes beyond it: that is what was decided.
+        A last answer the owner asked for at a limit goes beyond those of its run: that is what was decided. None goes beyond the month's.
         """
-        if self._handle.current.final_only:
-            return ready
-        room = self._room(opened, ready.tokens, ready.request.max_tokens)
+        await self._env.month.prepare()
+        self._env.month.release(self._handle.run_id)
+        room = self._room(opened, ready.tokens, ready.request.max_tokens, within_run=not self._handle.current.final_only)
         if isinstance(room, budget.Reached):
-            stopped: list[EventBody] = [LimitReached(limit=room.limit, value=room.value, cap=room.cap), RunPaused(reason=PauseReason.LIMIT)]
+            stopped: list[EventBody] = [LimitReached(**asdict(room)), RunPaused(reason=PauseReason.LIMIT)]
             await self._env.journal.append_if(self._handle, lambda now: None if now.status.final or now.pause is not None else stopped)
             return None
         return replace(ready, request=ready.request.model_copy(update={"max_tokens": room}))
 
-    def _room(self, opened: OpenModel, prompt_tokens: int, reply_tokens: int) -> int | budget.Reached:
-        state = self._handle.current
-        return budget.reserve(
-            state.agent,
-            state.raised_limits,
-            state.spent,
+    def _room(self, opened: OpenModel, prompt_tokens: int, reply_tokens: int, *, within_run: bool = True) -> int | budget.Reached:
+        return self._env.month.reserve(
+            self._handle.current,
             prompt_tokens=prompt_tokens,
             reply_tokens=reply_tokens,
             prices=(dearest_input(opened.info), opened.info.price_output or 0.0),
+            within_run=within_run,
         )
 
     async def _summarise(self, opened: OpenModel, step: context.Summarise, window: int, factor: float) -> None:
         summary, usage = "", Usage()
         # A summary takes from the same caps as a reply; where they have no room for it the digest costs nothing.
+        await self._env.month.prepare()
         affordable = not isinstance(self._room(opened, step.tokens, SUMMARY_TOKENS), budget.Reached)
         if opened.dialect is not ToolDialect.GUIDED and affordable:
             try:

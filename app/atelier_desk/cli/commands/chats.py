@@ -1,0 +1,55 @@
+"""What ``atelier workflows import`` does with chats of other programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import asdict
+from pathlib import Path
+
+from atelier_desk.chat_words import done_words, found_words, skipped_words, state_words
+from atelier_desk.cli.output import Output
+from atelier_desk.cli.parser import FAILED, OK
+from atelier_desk.cli.progress import every_second
+from atelier_desk.cli.result import Note, Result, Table
+from atelier_desk.domain.errors import NotFoundError
+from atelier_desk.domain.imported_chat import SOURCES
+from atelier_desk.engine.atelier import Atelier
+from atelier_desk.figures import day, number
+from atelier_desk.i18n import N_, _
+
+
+async def list_(atelier: Atelier, path: Path, out: Output) -> Result:
+    """What is in a file; status 1 when some of it cannot be read."""
+    found = await atelier.chats.preview(path, _progress(out))
+    rows = (
+        (each.key, SOURCES[each.source], number(each.messages), day(each.last) if each.last else "", state_words(each), each.title)
+        for each in found.chats
+    )
+    return Result(
+        {"chats": [asdict(each) for each in found.chats], "skipped": dict(found.skipped)},
+        Table((_("id"), _("from"), _("messages"), _("changed"), _("state"), _("name")), rows),
+        Note(found_words(found)),
+        (Note(words, "warn") for words in skipped_words(found.skipped)),
+        status=FAILED if found.skipped.keys() - {"unknown", "empty"} else OK,
+    )
+
+
+async def import_(atelier: Atelier, path: Path, only: Collection[str] | None, out: Output) -> Result:
+    """Status 1 when some of the file cannot be read; all else is there."""
+    if only is not None:
+        there = {each.key for each in (await atelier.chats.preview(path, _progress(out))).chats}
+        for each in only:
+            if each not in there:
+                raise NotFoundError(N_("There is no chat {id} in {path}. List them with --dry-run."), id=each, path=path)
+    done = await atelier.chats.import_(path, only, _progress(out))
+    return Result(
+        asdict(done),
+        done_words(done),
+        (Note(words, "warn") for words in skipped_words(done.skipped)),
+        Note(_("To undo: atelier workflows delete ID, for each imported chat.")) if done.created else (),
+        status=FAILED if done.skipped.keys() - {"unknown", "empty"} else OK,
+    )
+
+
+def _progress(out: Output) -> Callable[[int, int], None]:
+    return every_second(lambda done, total: out.note(_("{percent} % read…", percent=done * 100 // max(1, total))))

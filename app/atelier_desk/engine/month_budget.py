@@ -1,0 +1,143 @@
+"""What all requests to models together may cost in a calendar month, whoever makes them: runs, sub-agents, titles, memory extraction.
+
+What was spent is read from the journal, so it holds after a restart, and counted on as events are committed. What a request may still cost
+is held from the moment it is allowed until its usage is committed: two runs at once never exceed the limit together.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+from datetime import datetime, timedelta
+from typing import Any
+
+from atelier_desk import background
+from atelier_desk.domain.clock import Clock
+from atelier_desk.domain.events.run import LimitKind
+from atelier_desk.domain.stream import payloads
+from atelier_desk.domain.stream.event import ChunkType, StreamEvent
+from atelier_desk.domain.usage import month_of, month_start
+from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.engine.bus import EventBus
+from atelier_desk.engine.run.reducer.state import RunState
+from atelier_desk.policy import budget
+
+log = logging.getLogger(__name__)
+
+HOLD_S = 3_600.0
+"""Seconds after which a request that nobody heard of again is taken to be over."""
+COPIED = timedelta(minutes=1)
+"""No commit takes as long: what is older was not spent now."""
+WARN_AT = 0.8
+"""The part of the limit at which the person is told."""
+
+
+async def nothing_spent(_since: datetime) -> float:
+    """No journal to read."""
+    return 0.0
+
+
+async def nothing_kept(_month: str) -> None:
+    """Nobody to tell."""
+
+
+class MonthBudget:
+    """Reserves for all requests. The month is that of this machine's calendar.
+
+    Attributes:
+        limit: US dollars a month; 0 for no limit.
+        spent_since: what was spent since then, from the journal.
+        warn: is told the month, once, when most of the limit is used.
+        raise_limit: adds US dollars to the limit.
+    """
+
+    def __init__(self, clock: Clock, bus: EventBus) -> None:
+        self._clock = clock
+        self._bus = bus
+        self.limit = 0.0
+        self.spent_since: Callable[[datetime], Awaitable[float]] = nothing_spent
+        self.warn: Callable[[str], Coroutine[Any, Any, None]] = nothing_kept
+        self.raise_limit: Callable[[float], Awaitable[object]] | None = None
+        self._warned = ""
+        self._month = ""
+        self._spent = 0.0
+        self._held: dict[str, list[tuple[float, float]]] = {}
+        self._reading = asyncio.Lock()
+        bus.subscribe(self._heard)
+
+    def apply(self, limit: float, warned: str) -> None:
+        """Follow the settings: the limit, and the month in which the person was warned."""
+        self.limit, self._warned = limit, warned
+
+    async def prepare(self) -> None:
+        """Read what was spent when that is not known yet of this month; to be awaited before ``reserve``."""
+        if self.limit and self._month != self._now():
+            async with self._reading:
+                month = self._now()
+                if self._month != month:
+                    # What is committed while the journal is read may count twice until a restart: never too little.
+                    self._spent = 0.0
+                    spent = await self.spent_since(month_start(self._clock.now()))
+                    self._spent += spent
+                    self._month = month
+                    self._look()
+
+    def reserve(
+        self, state: RunState, *, prompt_tokens: int, reply_tokens: int, prices: tuple[float, float], within_run: bool = True
+    ) -> int | budget.Reached:
+        """``policy.budget.reserve`` with the caps of a run and this month's. ``within_run`` false leaves out the run's own."""
+        if within_run:
+            room = budget.reserve(
+                state.agent, state.raised_limits, state.spent, prompt_tokens=prompt_tokens, reply_tokens=reply_tokens, prices=prices
+            )
+            if isinstance(room, budget.Reached):
+                return room
+            reply_tokens = room
+        if not self.limit or not any(prices):
+            return reply_tokens
+        spent = self._spent if self._month == self._now() else 0.0
+        left = self.limit - spent - self._on_hold()
+        found = budget.affordable(left, prompt_tokens, reply_tokens, prices)
+        if isinstance(found, budget.Needed):
+            return budget.Reached(LimitKind.MONTH, spent, self.limit, needed=found.cost, left=max(0.0, left))
+        cost = budget.cost_of(prompt_tokens, found, prices)
+        self._held.setdefault(state.run_id, []).append((cost, self._clock.monotonic()))
+        return found
+
+    def release(self, run_id: str) -> None:
+        """The requests of a run are over without a word of what they used."""
+        self._held.pop(run_id, None)
+
+    def _on_hold(self) -> float:
+        oldest = self._clock.monotonic() - HOLD_S
+        self._held = {run: kept for run, held in self._held.items() if (kept := [each for each in held if each[1] >= oldest])}
+        return sum(cost for held in self._held.values() for cost, _since in held)
+
+    def _heard(self, event: StreamEvent) -> None:
+        """Take what is committed: ``_heard`` is called right after each commit."""
+        if not event.durable or event.chunk_type not in (ChunkType.USAGE, ChunkType.RUN_STATUS):
+            return
+        if self._clock.now() - event.time > COPIED:
+            return  # a fork repeats what happened long ago, and paid nothing for it
+        said = event.payload
+        if isinstance(said, payloads.UsageTold):
+            cost = max(0.0, said.cost or 0.0)
+            self._spent += cost
+            held = self._held.get(event.run_id)
+            if held:
+                # Of several at once it was the smallest that can have cost this much.
+                held.remove(min((each for each in held if each[0] >= cost), default=max(held)))
+            self._look()
+        elif isinstance(said, payloads.RunStatusChanged):
+            status = RunStatus(said.status)
+            if status.final or status.held:
+                self.release(event.run_id)
+
+    def _look(self) -> None:
+        if self.limit and self._spent >= self.limit * WARN_AT and self._warned != self._now() and self._month == self._now():
+            self._warned = self._month
+            background.start(self.warn(self._month), "warning of the monthly limit", self._bus.failed)
+
+    def _now(self) -> str:
+        return month_of(self._clock.now())

@@ -1,0 +1,258 @@
+"""Chats of other programs for screens and scripts: what is in a file, and bringing it in as workflows with all versions of their turns."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
+from datetime import timedelta
+from pathlib import Path
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.chat import ChatReply
+from atelier_desk.domain.errors import NotFoundError, UsageError
+from atelier_desk.domain.events.run import EventBody, ModelReplied, RunFinished, RunStarted, UserMessage
+from atelier_desk.domain.imported_chat import SOURCES, Chat, ChatFilePreview, ChatPreview, ImportedChats
+from atelier_desk.domain.text import shorten
+from atelier_desk.domain.workflow import RunStatus, Workflow
+from atelier_desk.engine.journal import Part, RunHandle
+from atelier_desk.engine.run.mend import mended
+from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.engine.services.workflow.chat_file import NOT_CHATS, ChatFile, is_export, is_workflow
+from atelier_desk.engine.services.workflow.chat_formats import chat_of
+from atelier_desk.engine.services.workflow.chat_turns import Turn, turn_id, turns, workflow_id
+from atelier_desk.i18n import _
+from atelier_desk.policy.permissions import taint
+from atelier_desk.threads import in_storage_thread
+from atelier_desk.tools.ids import stable_id
+
+Progress = Callable[[int, int], None]
+"""Is told the bytes that were read, and of how many."""
+TURNS_AT_ONCE, CHARACTERS_AT_ONCE = 50, 2_000_000
+"""What one transaction writes of a chat, at most; a single turn may be longer."""
+
+
+class ChatService:
+    """Imports chats. A chat keeps its identity: imported again, it gets the turns that are new, and nothing twice."""
+
+    def __init__(self, context: ServiceContext) -> None:
+        self._context = context
+
+    async def is_workflow(self, path: Path) -> bool:
+        """Whether a file begins as a workflow that Atelier exported, which ``workflows.import_`` reads."""
+        return await in_storage_thread(is_workflow, path)
+
+    async def is_export(self, path: Path) -> bool:
+        """Whether a file looks, from its beginning, like a workflow or like chats that can be imported."""
+        return await in_storage_thread(is_export, path)
+
+    async def preview(self, path: Path, progress: Progress = lambda done, total: None) -> ChatFilePreview:
+        """What a file holds and how much of it is here already. Reads the whole file, one chat in memory; cancel it to stop.
+
+        Raises:
+            UsageError: it is no file of chats, or damaged. LimitError: it is larger than 2 GB unpacked, or packed too tightly.
+        """
+        found: dict[str, ChatPreview] = {}
+        skipped: Counter[str] = Counter()
+        async for chat, problem in self._read(path, progress):
+            if chat is None:
+                skipped[problem] += 1
+                continue
+            there, known = await self._there(chat)
+            try:
+                new = await in_storage_thread(turns, chat, known)
+            except OverflowError:
+                skipped["too_large"] += 1
+                continue
+            times = [node.time for node in chat.nodes if node.time is not None]
+            found[chat.key] = ChatPreview(
+                key=chat.key,
+                source=chat.source,
+                title=_name(chat),
+                messages=len(chat.nodes),
+                first=min(times, default=None),
+                last=max(times, default=None),
+                there=there.id if there is not None else "",
+                deleted=there is not None and there.deleted_at is not None,
+                new_turns=len(new),
+            )
+        newest = sorted(found.values(), key=lambda each: each.last.timestamp() if each.last else 0.0, reverse=True)
+        return ChatFilePreview(tuple(newest), dict(skipped))
+
+    async def import_(
+        self, path: Path, only: Collection[str] | None = None, progress: Progress = lambda done, total: None
+    ) -> ImportedChats:
+        """Bring in the chats of a file whose keys are ``only``; None: all but those whose workflow is in the bin, which is taken out of it
+        when its chat is asked for by its key.
+
+        Each chat is written before the next is read. After a stop, or a kill in the middle of one, the same import goes on: it adds what is
+        missing.
+
+        Raises:
+            UsageError, LimitError: as ``preview``; what was read before stays.
+        """
+        created: dict[str, None] = {}
+        extended: dict[str, None] = {}
+        unchanged: set[str] = set()
+        skipped: Counter[str] = Counter()
+        async for chat, problem in self._read(path, progress):
+            if chat is None:
+                skipped[problem] += 1
+                continue
+            if only is not None and chat.key not in only:
+                continue
+            id = workflow_id(chat.key)
+            try:
+                made = await self._store(chat, back=only is not None)
+            except OverflowError:
+                skipped["too_large"] += 1
+                continue
+            if made == "created":
+                created[id] = None
+            elif made == "extended" and id not in created:
+                extended[id] = None
+            elif made == "busy":
+                skipped["busy"] += 1
+            elif id not in created and id not in extended:
+                unchanged.add(id)
+        return ImportedChats(tuple(created), tuple(extended), len(unchanged), dict(skipped))
+
+    async def _read(self, path: Path, progress: Progress) -> AsyncIterator[tuple[Chat | None, str]]:
+        """The chats of a file one by one; in place of one that is none, why."""
+        file = await in_storage_thread(ChatFile, path)
+        known = False
+        try:
+            while (entries := await in_storage_thread(file.step)) is not None:
+                for entry in entries:
+                    chat = await in_storage_thread(chat_of, entry.value) if not entry.problem else None
+                    known |= chat is not None or bool(entry.problem)
+                    if chat is not None and chat.nodes:
+                        yield chat, ""
+                    else:
+                        yield None, entry.problem or ("unknown" if chat is None else "empty")
+                progress(file.done, file.total)
+            if not known:
+                raise UsageError(NOT_CHATS, code="invalid", name=path.name)
+        finally:
+            await in_storage_thread(file.close)
+
+    async def _there(self, chat: Chat) -> tuple[Workflow | None, set[str]]:
+        """The workflow that a chat was imported as, and its runs, those of deleted branches too: what a person deleted stays deleted."""
+        try:
+            workflow = await self._context.repos.workflows.get(workflow_id(chat.key))
+        except NotFoundError:
+            return None, set()
+        return workflow, {run.id for run in await self._context.repos.runs.list(workflow.id)}
+
+    async def _store(self, chat: Chat, *, back: bool) -> str:
+        """Write what is new of a chat: ``created``, ``extended``, ``unchanged`` or, while an agent works in its workflow, ``busy``."""
+        id = workflow_id(chat.key)
+        async with self._context.runs.live.beginning(id):
+            there, known = await self._there(chat)
+            if there is not None and there.deleted_at is not None and not back:
+                return "unchanged"
+            new = await in_storage_thread(turns, chat, known)
+            if there is not None and there.deleted_at is not None:
+                await self._context.repos.workflows.restore(id)
+                self._context.bus.changed("workflow", id)
+                if not new:
+                    return "extended"
+            if not new:
+                return "unchanged"
+            if self._context.runs.live.alive.get(id) is not None:
+                return "busy"
+            tainted = _tainted(chat)
+            if there is None:
+                await self._create(chat, id, new, tainted)
+            await self._append(chat, id, new, tainted, there)
+        return "created" if there is None else "extended"
+
+    async def _create(self, chat: Chat, id: str, new: Sequence[Turn], tainted: tuple[str, ...]) -> None:
+        now = self._context.clock.now()
+        times = [node.time for node in chat.nodes if node.time is not None] or [now]
+        workflow = Workflow(id=id, name=_name(chat), named_by="person", tainted=tainted, created_at=min(times), updated_at=max(times))
+        await self._context.repos.workflows.create(workflow)
+
+    async def _append(self, chat: Chat, id: str, new: Sequence[Turn], tainted: tuple[str, ...], there: Workflow | None) -> None:
+        journal = self._context.journal
+        for parts in _portions(self._parts(chat, id, new, tainted)):
+            await journal.append_together([part.handle for part in parts], lambda parts=parts: parts, live=False)  # type: ignore[misc]
+            journal.forget(id)  # it would keep the sums of every turn
+        ours = {turn_id(chat.key, node.id) for node in chat.nodes}
+        if there is None or there.head_run_id is None or there.head_run_id in ours:
+            shown = _turn_of(chat, new) or (there.head_run_id if there is not None else None) or new[-1].id
+        else:
+            shown = there.head_run_id  # somebody went on with it here
+        await journal.show_branch(id, shown)
+        if there is not None:
+            await self._context.repos.workflows.update(id, status=there.status)
+        journal.forget(id)
+        self._context.bus.changed("workflow", id)
+
+    def _parts(self, chat: Chat, id: str, new: Sequence[Turn], tainted: tuple[str, ...]) -> Iterator[Part]:
+        now = self._context.clock.now()
+        for place, turn in enumerate(new):
+            # Runs are listed by when they began: those that began together keep their order.
+            began = (turn.began or now) + timedelta(microseconds=place)
+            yield Part(RunHandle(turn.id, id), _bodies(chat, turn, tainted), time=began)
+
+
+def _portions(parts: Iterator[Part]) -> Iterator[list[Part]]:
+    found: list[Part] = []
+    length = 0
+    for part in parts:
+        found.append(part)
+        length += sum(len(body.content) for body in part.bodies if isinstance(body, UserMessage))
+        length += sum(len(body.reply.content) for body in part.bodies if isinstance(body, ModelReplied))
+        if len(found) >= TURNS_AT_ONCE or length >= CHARACTERS_AT_ONCE:
+            yield found
+            found, length = [], 0
+    if found:
+        yield found
+
+
+def _bodies(chat: Chat, turn: Turn, tainted: tuple[str, ...]) -> list[EventBody]:
+    """The events of a turn. What it had cost was paid elsewhere: it counts as nothing used."""
+    program = SOURCES[chat.source]
+    model = next((node.model for node in reversed(turn.answers) if node.model), "") or program
+    agent = AgentConfig(name=program, provider=program, model=model)
+    bodies: list[EventBody] = [
+        # The id of no agent here: who answers such a turn again is the workflow's agent.
+        RunStarted(
+            agent_id=stable_id(chat.source, "imported agent"),
+            agent=agent,
+            previous_run_id=turn.previous or None,
+            correlation_id=turn.id,
+            tainted=tainted,
+        )
+    ]
+    if turn.asked is not None:
+        bodies.append(UserMessage(content=turn.asked.text))
+    if turn.answers:
+        text = "\n\n".join(node.text for node in turn.answers if node.text)
+        thought = "\n\n".join(node.reasoning for node in turn.answers if node.reasoning)
+        bodies.append(ModelReplied(reply=ChatReply(content=text, reasoning=thought, model=model), provider=program))
+    return [*bodies, RunFinished(status=RunStatus.COMPLETED)]
+
+
+def _turn_of(chat: Chat, new: Sequence[Turn]) -> str:
+    """The turn, of those that are new, that was in view where the chat comes from; the newest one when the export does not say; empty when
+    that one is not new."""
+    if not chat.current:
+        return new[-1].id
+    for turn in new:
+        if any(node.id == chat.current for node in (turn.asked, *turn.answers) if node is not None):
+            return turn.id
+    return ""
+
+
+def _name(chat: Chat) -> str:
+    return shorten(mended(chat.title), limits.WORKFLOW_NAME) or _("Imported chat")
+
+
+def _tainted(chat: Chat) -> tuple[str, ...]:
+    """What the runs count as having read from outside: others wrote it."""
+    name = _name(chat)
+    # A name like that of a file would count as read from it, which a trusted folder may hold.
+    name = f"“{name}”" if taint.is_path(name) else name
+    return taint.merged((shorten(_("{name} (imported)", name=name), limits.TAINT),))

@@ -1,0 +1,243 @@
+"""Reading a file of chats piece by piece: JSON, or a ZIP with JSON in it. No more than one chat is in memory, and nothing is unpacked.
+
+The standard library reads JSON only whole. A chat is cut out of the stream by counting its brackets outside of strings, then it alone is
+read by ``json``; a streaming parser would build every value in Python, several times slower.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+from atelier_desk.domain.errors import LimitError, UsageError
+from atelier_desk.i18n import N_
+
+FILE_MOST = 2 * 1024**3
+"""Bytes of JSON that are read of one file, unpacked."""
+ENTRY_MOST = 32 * 1024**2
+"""Bytes of one chat; the longest of years of ChatGPT have a few. ``json`` makes up to twenty times as much of it."""
+CHUNK = 1024**2
+RATIO_MOST = 100
+"""How many times smaller a ZIP may have made a file of more than ``RATIO_FROM`` bytes; chats become four to fifteen times smaller."""
+RATIO_FROM = 10 * 1024**2
+_LISTED = re.compile(r"(^|/)conversations[^/]*\.json$", re.IGNORECASE)
+"""The chats in the exports of ChatGPT and Claude; large ones are split into several files."""
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|["\[\]{}]', re.DOTALL)
+"""A whole string, the beginning of one, or a bracket."""
+_IN_STRING = re.compile(rb'["\\]')
+_START = re.compile(rb"[\[{]")
+_BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError, ValueError)
+NOT_CHATS = N_(
+    "{name} holds neither a workflow nor chats. Choose a JSON or ZIP file that Atelier, ChatGPT, Claude, Open WebUI or LibreChat exported."
+)
+DAMAGED = N_("{name} cannot be read: {problem}. Export it again.")
+TOO_LARGE = N_("{name} holds more than {most} GB; split the export into smaller files.")
+COMPRESSED = N_("{name} is packed {ratio} times; no real export is. Files up to {most} times are read.")
+_WORKFLOW = re.compile(rb'^[\xef\xbb\xbf\s]*\{\s*"format"\s*:\s*"atelier-workflow"')
+_CHATS = re.compile(
+    rb'[\xef\xbb\xbf\s]*(\{\s*"conversationId"\s*:|\[\s*\{.*?"(mapping|chat_messages|history|conversationId)"\s*:\s*["\[{])', re.DOTALL
+)
+_HEAD = 65_536
+
+
+def is_workflow(path: Path) -> bool:
+    """Whether a file begins as a workflow that Atelier exported; False also for one that cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return _WORKFLOW.match(file.read(_HEAD)) is not None
+    except OSError:
+        return False
+
+
+def is_export(path: Path) -> bool:
+    """Whether a file begins as a workflow, or as chats of one of the programs: one that a person attaches to a message is neither."""
+    try:
+        if not path.is_file() or path.suffix.lower() not in (".json", ".zip"):
+            return False
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as archive:
+                return any(_LISTED.search(each) for each in archive.namelist())
+        with path.open("rb") as file:
+            head = file.read(_HEAD)
+        return _WORKFLOW.match(head) is not None or _CHATS.match(head) is not None
+    except _BROKEN:
+        return False
+
+
+class Entry(NamedTuple):
+    """One object of a file: its value, or why there is none: ``too_large``, ``damaged``, ``cut_off``."""
+
+    value: Any
+    problem: str = ""
+
+
+class ChatFile:
+    """An open file of chats. ``step`` reads on, ``done`` of ``total`` bytes so far; ``close`` it at the end.
+
+    Raises:
+        UsageError: it is no such file. LimitError: it is too large, or packed too tightly.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._name = path.name
+        self._stack = ExitStack()
+        self.done = self.total = 0
+        try:
+            if not path.is_file():
+                raise UsageError(NOT_CHATS, code="invalid", name=self._name)
+            if zipfile.is_zipfile(path):
+                self._archive: zipfile.ZipFile | None = self._stack.enter_context(zipfile.ZipFile(path))
+                self._members = self._chosen(self._archive)
+                self.total = sum(each.file_size for each in self._members)
+            else:
+                self._archive, self._members = None, []
+                self.total = path.stat().st_size
+            if self.total > FILE_MOST:
+                raise LimitError(TOO_LARGE, name=self._name, most=FILE_MOST // 1024**3)
+            self._streams = self._open(path)
+        except _BROKEN as error:
+            self.close()
+            raise self._problem(error) from error
+        except BaseException:
+            self.close()
+            raise
+        self._cutter: _Cutter | None = None
+        self._stream: IO[bytes] | None = None
+
+    def close(self) -> None:
+        self._stack.close()
+
+    def step(self) -> list[Entry] | None:
+        """The objects that end in the next megabyte, none or more; None at the end of the file."""
+        try:
+            if self._stream is None:
+                self._stream = next(self._streams, None)
+                if self._stream is None:
+                    return None
+                self._cutter = _Cutter()
+            assert self._cutter is not None
+            chunk = self._stream.read(CHUNK)
+            self.done += len(chunk)
+            if chunk:
+                return list(self._cutter.feed(chunk))
+            last = self._cutter
+            self._stream.close()
+            self._stream = None
+        except _BROKEN as error:
+            raise self._problem(error) from error
+        if not last.started and self._archive is None:
+            raise UsageError(NOT_CHATS, code="invalid", name=self._name)
+        return [Entry(None, "cut_off")] if last.open else []
+
+    def _open(self, path: Path) -> Iterator[IO[bytes]]:
+        if self._archive is None:
+            yield self._stack.enter_context(path.open("rb"))
+        for member in self._members:
+            assert self._archive is not None
+            yield self._archive.open(member)
+
+    def _chosen(self, archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+        """The files with chats. Their names are never used as paths."""
+        files = [each for each in archive.infolist() if not each.is_dir() and each.filename.lower().endswith(".json")]
+        found = [each for each in files if _LISTED.search(each.filename)] or files
+        if not found:
+            raise UsageError(NOT_CHATS, code="invalid", name=self._name)
+        for each in found:
+            ratio = each.file_size // max(1, each.compress_size)
+            if each.file_size > RATIO_FROM and ratio > RATIO_MOST:
+                raise LimitError(COMPRESSED, name=self._name, ratio=ratio, most=RATIO_MOST)
+        return sorted(found, key=lambda each: each.filename)
+
+    def _problem(self, error: BaseException) -> UsageError:
+        if isinstance(error, OSError) and error.strerror:
+            return UsageError(DAMAGED, code="invalid", name=self._name, problem=error.strerror)
+        return UsageError(DAMAGED, code="invalid", name=self._name, problem=str(error)[:200] or type(error).__name__)
+
+
+class _Cutter:
+    """Cuts the objects out of a JSON text that is one object or an array of objects, in whatever pieces it comes."""
+
+    def __init__(self) -> None:
+        self.started = False
+        self._base = self._depth = 0
+        self._in_string = self._escaped = self._over = False
+        self._parts: list[bytes] = []
+        self._length = 0
+
+    @property
+    def open(self) -> bool:
+        """Whether something has begun that did not end."""
+        return self._depth > 0
+
+    def feed(self, chunk: bytes) -> Iterator[Entry]:
+        """The objects that end in the next piece."""
+        at = 0
+        if not self.started:
+            first = _START.search(chunk)
+            if first is None or chunk[: first.start()].strip(b"\xef\xbb\xbf \t\r\n"):
+                raise ValueError("it is not JSON")
+            self.started, at = True, first.start()
+            if first[0] == b"[":
+                self._base = self._depth = 1
+                at += 1
+        begin = at  # of what belongs to the open object
+        for opens, place in self._brackets(chunk, at):
+            if opens:
+                if self._depth == self._base:
+                    begin = place
+                self._depth += 1
+            else:
+                self._depth -= 1
+                if self._depth == self._base:
+                    self._keep(chunk[begin : place + 1])
+                    entry = self._entry()
+                    if entry is not None:
+                        yield entry
+        if self._depth > self._base:
+            self._keep(chunk[begin:])
+
+    def _keep(self, part: bytes) -> None:
+        self._length += len(part)
+        if self._length > ENTRY_MOST:
+            self._parts, self._over = [], True
+        else:
+            self._parts.append(part)
+
+    def _entry(self) -> Entry | None:
+        data, over = b"".join(self._parts), self._over
+        self._parts, self._length, self._over = [], 0, False
+        if over:
+            return Entry(None, "too_large")
+        try:
+            return Entry(json.loads(data)) if data.startswith(b"{") else None
+        except (ValueError, RecursionError):
+            return Entry(None, "damaged")
+
+    def _brackets(self, chunk: bytes, at: int) -> Iterator[tuple[bool, int]]:
+        """The brackets outside of strings from ``at`` on, whether each opens, and its place."""
+        while at < len(chunk):
+            if self._escaped:
+                self._escaped = False
+                at += 1
+            elif self._in_string:
+                found = _IN_STRING.search(chunk, at)
+                if found is None:
+                    return
+                at = found.end()
+                self._escaped = found[0] == b"\\"
+                self._in_string = self._escaped
+            else:
+                found = _STRING.search(chunk, at)
+                if found is None:
+                    return
+                at = found.end()
+                if found[0] == b'"':
+                    self._in_string = True
+                elif len(found[0]) == 1 and (found[0] in b"[{" or self._depth > 0):
+                    yield found[0] in b"[{", found.start()

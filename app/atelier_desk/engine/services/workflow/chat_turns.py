@@ -1,0 +1,154 @@
+"""The tree of a chat as turns: a message of the person with its answer, each after the turn it follows. Pure.
+
+Exports are not to be trusted: messages follow themselves, or ones that are missing, and clocks run backwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from heapq import heappop, heappush
+
+from atelier_desk.domain.imported_chat import Chat, ChatMessageNode
+from atelier_desk.tools.ids import stable_id
+
+TEXT_MOST = 64 * 1024**2
+"""Characters of all turns of one chat: a long message that has many answers stands in each turn."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A turn. ``id`` follows from the chat and from its last message, so that it is the same in every export; ``previous`` is the turn it
+    follows. ``asked`` is None for an answer that nobody asked for here."""
+
+    id: str
+    previous: str
+    asked: ChatMessageNode | None
+    answers: tuple[ChatMessageNode, ...]
+    began: datetime | None
+    ended: datetime | None
+
+
+@dataclass
+class _Open:
+    """A turn that has no end yet."""
+
+    previous: str = ""
+    asked: ChatMessageNode | None = None
+    answers: list[ChatMessageNode] = field(default_factory=list)
+
+
+def workflow_id(key: str) -> str:
+    """The id of the workflow that the chat ``Chat.key`` is imported as."""
+    return stable_id(_whole(key), "imported chat")
+
+
+def turn_id(key: str, message_id: str) -> str:
+    """The id of the turn that ends with a message of the chat."""
+    return stable_id(_whole(f"{key}\x00{message_id}"), "imported turn")
+
+
+def _whole(text: str) -> str:
+    """A text from a file without half characters, which cannot be hashed."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def linked(parents: Mapping[str, str], real: Collection[str]) -> dict[str, str]:
+    """For each real message the nearest real one before it, empty for none: what lies between is left out, and where messages follow
+    themselves the first one that is looked at begins."""
+    found: dict[str, str] = {}
+    for start in real:
+        path: list[str] = []
+        at, seen = parents.get(start, ""), {start}
+        while at and at in parents and at not in real and at not in seen and at not in found:
+            seen.add(at)
+            path.append(at)
+            at = parents[at]
+        end = found[at] if at in found and at not in real else at if at in real else ""
+        for passed in path:
+            found[passed] = end
+        found[start] = end
+    return {each: found[each] if found[each] != each else "" for each in real}
+
+
+def in_order(nodes: Iterable[ChatMessageNode]) -> tuple[ChatMessageNode, ...]:
+    """The messages, each after the one it follows, by time where they are free to be; none is lost. Time never goes back from one to the
+    next."""
+    given = {each.id: each for each in nodes}
+    places = {each: number for number, each in enumerate(given)}
+    children: dict[str, list[str]] = {}
+    for each in given.values():
+        children.setdefault(each.parent if each.parent in given else "", []).append(each.id)
+    found: dict[str, ChatMessageNode] = {}
+    ready: list[tuple[float, int, str]] = []
+
+    def release(parent: str) -> None:
+        before = found[parent].time if parent else None
+        for each in children.get(parent, ()):
+            node = given[each]
+            time = max(filter(None, (before, node.time)), default=None)
+            given[each] = replace(node, parent=parent, time=time)
+            heappush(ready, (time.timestamp() if time else 0.0, places[each], each))
+
+    def drain() -> None:
+        while ready:
+            _time, _place, each = heappop(ready)
+            if each not in found:
+                found[each] = given[each]
+                release(each)
+
+    release("")
+    drain()
+    for first, node in list(given.items()):
+        if first not in found:  # it is part of a circle: it begins
+            given[first] = replace(node, parent="")
+            heappush(ready, (0.0, places[first], first))
+            drain()
+    return tuple(found.values())
+
+
+def turns(chat: Chat, known: Collection[str] = frozenset()) -> list[Turn]:
+    """The turns of a chat that are not ``known``, each after the one it follows.
+
+    Raises:
+        OverflowError: they have more characters than ``TEXT_MOST``.
+    """
+    children: dict[str, list[ChatMessageNode]] = {}
+    for node in chat.nodes:
+        children.setdefault(node.parent, []).append(node)
+    result: list[Turn] = []
+    length = 0
+    waiting: list[tuple[ChatMessageNode, _Open]] = [(node, _Open()) for node in reversed(children.get("", []))]
+    while waiting:
+        node, turn = waiting.pop()
+        if node.role == "user":
+            turn = _Open(turn.previous, node)
+        else:
+            turn.answers.append(node)
+        following = children.get(node.id, [])
+        ended = turn_id(chat.key, node.id)
+        asked_again = node.role == "user" and following and all(each.role == "assistant" for each in following)
+        goes_on = len(following) == 1 and following[0].role == "assistant" and ended not in known
+        if asked_again and ended not in known:
+            # Each answer to the same message is a version of the turn.
+            waiting += [(each, _Open(turn.previous, node)) for each in reversed(following)]
+            continue
+        if goes_on:
+            waiting.append((following[0], turn))
+            continue
+        waiting += [(each, _Open(ended)) for each in reversed(following)]
+        if ended in known:
+            continue
+        made = _ended(ended, turn)
+        length += sum(len(each.text) + len(each.reasoning) for each in (*([turn.asked] if turn.asked else []), *turn.answers))
+        if length > TEXT_MOST:
+            raise OverflowError(chat.key)
+        result.append(made)
+    by_time = sorted(enumerate(result), key=lambda each: (each[1].began.timestamp() if each[1].began else 0.0, each[0]))
+    return [turn for _place, turn in by_time]
+
+
+def _ended(id: str, turn: _Open) -> Turn:
+    nodes = [*([turn.asked] if turn.asked else []), *turn.answers]
+    return Turn(id, turn.previous, turn.asked, tuple(turn.answers), nodes[0].time, nodes[-1].time)

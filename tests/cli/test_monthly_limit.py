@@ -1,0 +1,15 @@
+"""The monthly limit in the terminal."""
+
+from __future__ import annotations
+
+from tests.cli.conftest import Cli
+
+
+def test_the_limit_is_set_shown_and_taken_away(cli: Cli) -> None:
+    assert "This month: $0.00, no limit" in cli("usage").out
+    limited = cli("usage", "--limit", "12.5")
+    assert "This month: $0.00 of $12.50" in limited.out
+    assert "US dollars" in limited.err
+    assert cli("usage", "--json").json["month"]["limit"] == 12.5
+    assert cli("usage", "--limit", "-1").status == 2
+    assert "no limit" in cli("usage", "--limit", "0").out

@@ -1,0 +1,315 @@
+"""Chats of other programs: all versions of their turns come in, nothing twice, and a hostile file harms nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import struct
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.chat import Role
+from atelier_desk.domain.errors import AtelierError
+from atelier_desk.engine import Atelier
+from atelier_desk.engine.services.workflow import chat_file
+from atelier_desk.engine.services.workflow.chat_turns import workflow_id
+from atelier_desk.llm.scripted import ScriptedModel
+from tests.engine.conftest import Opener, Recorder
+from tests.engine.services.chat_exports import ROOT, bread, claude, gpt_chat, gpt_node, librechat, open_webui, write, zipped
+
+AGENT = AgentConfig(name="Tester", provider="test", model="scripted", tools=())
+
+
+@pytest.fixture
+async def atelier(open_atelier: Opener) -> AsyncIterator[Atelier]:
+    async with open_atelier() as opened:
+        yield opened
+
+
+async def shown(atelier: Atelier, key: str) -> list[tuple[str, str]]:
+    entries = await atelier.workflows.transcript(workflow_id(key), limit=500)
+    return [(entry.message.role.value, entry.message.content) for entry in entries]
+
+
+async def turns_of(atelier: Atelier, key: str) -> int:
+    return len(await atelier.repos.runs.list(workflow_id(key)))
+
+
+SHAPES: list[tuple[str, Any, str, list[tuple[str, str]], int]] = [
+    (
+        "chatgpt:c1",
+        [bread()],
+        "Bread",
+        [
+            ("user", "How long does bread bake?"),
+            ("assistant", "Forty minutes."),
+            ("user", "At what heat?"),
+            ("assistant", "At 230 °C."),
+        ],
+        3,
+    ),
+    (
+        "claude:cl1",
+        [claude()],
+        "Letter",
+        [("user", "Mend this letter\n\n[letter.txt]\n\n```\nDear Sir\n```"), ("assistant", "**New**\n\n```\nHello\n```")],
+        2,
+    ),
+    ("openwebui:w1", [open_webui()], "Colours", [("user", "A colour?"), ("assistant", "Blue.")], 2),
+    ("librechat:lc1", librechat(), "France", [("user", "Capital of France?"), ("assistant", "Paris, of course.")], 2),
+]
+
+
+@pytest.mark.parametrize(("key", "export", "name", "said", "count"), SHAPES, ids=[each[0] for each in SHAPES])
+async def test_a_chat_comes_in_with_its_versions(
+    atelier: Atelier, tmp_path: Path, key: str, export: Any, name: str, said: list[tuple[str, str]], count: int
+) -> None:
+    file = write(tmp_path / "export.json", export)
+    heard = Recorder(atelier)
+    preview = await atelier.chats.preview(file)
+    assert [(each.key, each.title, each.new_turns, each.there) for each in preview.chats] == [(key, name, count, "")]
+    done = await atelier.chats.import_(file)
+    workflow = await atelier.workflows.get(workflow_id(key))
+    assert (done.created, done.extended, done.unchanged) == ((workflow.id,), (), 0)
+    assert workflow.name == name
+    assert heard.events == [], "nobody is told that an agent finished, as of work that was waited for"
+    assert workflow.tainted, "what a stranger may have written counts as read from outside"
+    assert all(run.tainted and run.status.final for run in await atelier.repos.runs.list(workflow.id))
+    assert await shown(atelier, key) == said
+    assert await turns_of(atelier, key) == count
+    assert await atelier.workflows.branches(workflow.id), "the versions of a turn are offered"
+
+
+async def test_times_are_those_of_the_chat(atelier: Atelier, tmp_path: Path) -> None:
+    await atelier.chats.import_(write(tmp_path / "export.json", [bread()]))
+    entries = await atelier.workflows.transcript(workflow_id("chatgpt:c1"))
+    times = [entry.message.created_at for entry in entries]
+    assert times == sorted(times), "a clock that ran backwards does not turn the order"
+    assert {time.year for time in times} == {2023}
+    assert (await atelier.workflows.get(workflow_id("chatgpt:c1"))).updated_at.year == 2023
+
+
+async def test_imported_again_there_is_nothing_twice_and_what_is_new_is_added(atelier: Atelier, tmp_path: Path) -> None:
+    old = write(tmp_path / "old.json", [bread()])
+    await atelier.chats.import_(old)
+    before = await shown(atelier, "chatgpt:c1")
+    again = await atelier.chats.import_(old)
+    assert (again.created, again.extended, again.unchanged) == ((), (), 1)
+    assert await shown(atelier, "chatgpt:c1") == before
+    more = [gpt_node("u3", "a3", "user", "And rye?", 1_700_000_100), gpt_node("a4", "u3", "assistant", "Longer.", 1_700_000_110)]
+    new = write(tmp_path / "new.json", [bread(*more, current="a4")])
+    preview = await atelier.chats.preview(new)
+    assert [(each.new_turns, bool(each.there)) for each in preview.chats] == [(1, True)]
+    added = await atelier.chats.import_(new)
+    assert (added.created, len(added.extended)) == ((), 1)
+    assert await shown(atelier, "chatgpt:c1") == [*before, ("user", "And rye?"), ("assistant", "Longer.")]
+    assert (await atelier.chats.import_(new)).unchanged == 1
+
+
+async def test_what_a_person_deleted_or_went_on_with_stays_so(atelier: Atelier, tmp_path: Path) -> None:
+    file = write(tmp_path / "export.json", [bread(), gpt_chat(gpt_node("u", "root", "user", "Hi"), id="c2", title="Other")])
+    await atelier.chats.import_(file)
+    other = workflow_id("chatgpt:c2")
+    await atelier.workflows.delete(other)
+    assert (await atelier.chats.import_(file)).unchanged == 2
+    assert (await atelier.workflows.get(other)).deleted_at is not None
+    assert [each.deleted for each in (await atelier.chats.preview(file)).chats if each.key == "chatgpt:c2"] == [True]
+    assert (await atelier.chats.import_(file, ["chatgpt:c2"])).extended == (other,)
+    assert (await atelier.workflows.get(other)).deleted_at is None
+
+
+async def test_only_what_was_chosen_comes_in(atelier: Atelier, tmp_path: Path) -> None:
+    file = write(tmp_path / "export.json", [bread(), claude()])
+    done = await atelier.chats.import_(file, ["claude:cl1"])
+    assert done.created == (workflow_id("claude:cl1"),)
+    assert len(await atelier.workflows.list()) == 1
+
+
+async def test_a_zip_of_several_files_is_read_and_nothing_is_unpacked(atelier: Atelier, tmp_path: Path) -> None:
+    files = {
+        "export/conversations-000.json": [bread()],
+        "../../conversations-001.json": [gpt_chat(gpt_node("u", "root", "user", "Hi"), id="c2")],
+        "user.json": {"id": "me"},
+        "chat.html": "<p>",
+    }
+    before = sorted(tmp_path.parent.rglob("*.json"))
+    done = await atelier.chats.import_(zipped(tmp_path / "export.zip", files))
+    assert len(done.created) == 2
+    assert done.skipped == {}
+    assert sorted(tmp_path.parent.rglob("*.json")) == before
+
+
+async def test_a_stop_in_the_middle_loses_nothing_and_is_made_good(atelier: Atelier, tmp_path: Path) -> None:
+    many = [gpt_chat(gpt_node("u", "root", "user", "x" * 30_000), id=f"c{number}") for number in range(120)]
+    file = write(tmp_path / "export.json", many)
+    heard: list[tuple[int, int]] = []
+
+    def progress(done: int, total: int) -> None:
+        heard.append((done, total))
+        if len(heard) == 2:
+            task.cancel()
+
+    task = asyncio.ensure_future(atelier.chats.import_(file, progress=progress))
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    there = len(await atelier.workflows.list(limit=None))
+    assert 0 < there < 120
+    assert heard[0][0] < heard[0][1] == file.stat().st_size
+    done = await atelier.chats.import_(file)
+    assert len(done.created) + done.unchanged == 120
+    assert len(await atelier.workflows.list(limit=None)) == 120
+
+
+async def test_a_chat_of_which_half_was_written_is_completed(atelier: Atelier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("atelier_desk.engine.services.chats.TURNS_AT_ONCE", 1)
+    append, calls = atelier.journal.append_together, 0
+
+    async def once(*args: Any, **more: Any) -> bool:
+        nonlocal calls
+        calls += 1
+        if calls == 2:
+            raise RuntimeError("killed")
+        return await append(*args, **more)
+
+    file = write(tmp_path / "export.json", [bread()])
+    monkeypatch.setattr(atelier.journal, "append_together", once)
+    with pytest.raises(RuntimeError):
+        await atelier.chats.import_(file)
+    assert await turns_of(atelier, "chatgpt:c1") == 1
+    await atelier.chats.import_(file)
+    assert await turns_of(atelier, "chatgpt:c1") == 3
+    assert (await shown(atelier, "chatgpt:c1"))[-1] == ("assistant", "At 230 °C.")
+
+
+def _user(id: str, parent: Any, text: Any = "hello", time: Any = 1.7e9) -> dict[str, Any]:
+    return gpt_node(id, parent, "user", text, time)
+
+
+STRANGE: dict[str, tuple[Any, int, int]] = {
+    "a message that follows itself": ([gpt_chat(_user("a", "a"))], 1, 1),
+    "three in a circle": ([gpt_chat(_user("a", "c"), _user("b", "a"), _user("c", "b"))], 1, 3),
+    "nodes without messages in a circle": (
+        [{"conversation_id": "c1", "mapping": {"a": {"parent": "b"}, "b": {"parent": "a"}, "u": _user("u", "a")}}], 1, 1
+    ),
+    "a parent that is missing": ([gpt_chat(_user("a", "gone"), _user("b", "a"))], 1, 2),
+    "two roots": ([gpt_chat(_user("a", None), _user("b", None))], 1, 2),
+    "messages that are null": (
+        [gpt_chat({"id": "n", "message": None, "parent": "root"}, {"id": "m", "message": {"author": None}}, _user("a", "n"))], 1, 1
+    ),
+    "a node that is a number": ([{"conversation_id": "c1", "mapping": {"a": 7, "b": None, "u": _user("u", "a")}}], 1, 1),
+    "fields of wrong types": (
+        [{"conversation_id": 7, "title": ["x"], "mapping": {"u": _user("u", {"x": 1}, "hi", {"t": 1})}, "current_node": 3}], 1, 1
+    ),
+    "times that are none": ([gpt_chat(*(_user(f"u{n}", "root", "x", t) for n, t in enumerate([1e300, -1e300, "soon", True, None])))], 1, 5),
+    "an answer nobody asked for": ([gpt_chat(gpt_node("a", "root", "assistant", "Hello!"))], 1, 1),
+    "half characters": ([{"conversation_id": "\ud800", "title": "\udc00 x", "mapping": {"\ud801": _user("\ud801", None, "\ud802")}}], 1, 1),
+    "ten thousand versions": ([gpt_chat(*(_user(f"u{n}", "root", f"v{n}") for n in range(10_000)))], 1, 10_000),
+    "claude without content": ([{"uuid": "x", "chat_messages": [None, 7, {"sender": "human", "text": "hi", "content": "no list"}]}], 1, 1),
+    "claude with a circle": (
+        [{"uuid": "x", "chat_messages": [{"uuid": i, "sender": "human", "text": i, "parent_message_uuid": p}
+            for i, p in ("ab", "ba")]}], 1, 2
+    ),
+    "open webui without history": ([{"id": "x", "chat": {"messages": [{"role": "user", "content": "hi"}, 5]}}], 1, 1),
+    "librechat in one piece": ({"conversationId": "x", "messages": [{"messageId": "a", "text": "hi", "parentMessageId": ROOT}]}, 1, 1),
+    "an entry that is none": ([1, "x", [[{}]], None, {"hello": 1}, bread()], 1, 3),
+    "an entry with too many brackets": (f'[{{"a":{"[" * 50_000}{"]" * 50_000}}}, {json.dumps(bread())}]', 1, 3),
+    "an entry that is no JSON": (f"[{{nonsense}}, {json.dumps(bread())}]", 1, 3),
+    "cut off in the middle": (json.dumps([bread(), bread()])[:-200], 1, 3),
+    "a number of a million digits": (f'[{{"a": {"9" * 1_000_000}}}, {json.dumps(bread())}]', 1, 3),
+    "a string of many megabytes": ([gpt_chat(_user("u", "root", "y" * 5_000_000))], 1, 1),
+    "escapes at the edges of pieces": ([gpt_chat(_user("u", "root", '\\"{[' * 1_000_000))], 1, 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", STRANGE)
+async def test_a_strange_file_is_read_as_far_as_it_goes(atelier: Atelier, tmp_path: Path, what: str) -> None:
+    export, chats, count = STRANGE[what]
+    file = write(tmp_path / "export.json", export)
+    preview = await atelier.chats.preview(file)
+    assert len(preview.chats) == chats
+    assert sum(each.new_turns for each in preview.chats) == count
+    if count > 1_000:
+        return
+    done = await atelier.chats.import_(file)
+    assert len(done.created) == chats
+    assert (await atelier.chats.import_(file)).created == ()
+    [id] = done.created
+    assert len(await atelier.repos.runs.list(id)) == count
+    await atelier.workflows.transcript(id)
+    await atelier.workflows.export(id)
+
+
+def _bomb(path: Path) -> Path:
+    return zipped(path, {"conversations.json": b"[" + b" " * 30_000_000 + b"]"})
+
+
+def _lying(path: Path) -> Path:
+    """Its list says that the file is small."""
+    zipped(path, {"conversations.json": json.dumps([bread()])})
+    data = bytearray(path.read_bytes())
+    at = data.rindex(b"PK\x01\x02")
+    data[at + 24 : at + 28] = struct.pack("<I", 40)
+    path.write_bytes(data)
+    return path
+
+
+REFUSED = {
+    "not JSON": lambda path: write(path, "hello"),
+    "empty": lambda path: write(path, ""),
+    "a zip bomb": _bomb,
+    "a zip that lies about its size": _lying,
+    "a zip without chats": lambda path: zipped(path, {"a.txt": "x"}),
+    "a broken zip": lambda path: (zipped(path, {"conversations.json": "[]"}), path.write_bytes(path.read_bytes()[:-30]), path)[-1],
+    "a folder": lambda path: (path.mkdir(), path)[-1],
+    "nothing": lambda path: path,
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+async def test_what_is_no_export_is_refused_in_words(atelier: Atelier, tmp_path: Path, what: str) -> None:
+    file = REFUSED[what](tmp_path / "export.zip")
+    for work in (atelier.chats.preview, atelier.chats.import_):
+        with pytest.raises(AtelierError) as caught:
+            await work(file)
+        assert "export.zip" in str(caught.value)
+    assert await atelier.workflows.list() == []
+
+
+async def test_a_chat_that_is_too_large_is_left_out_alone(atelier: Atelier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chat_file, "ENTRY_MOST", 100_000)
+    file = write(tmp_path / "export.json", [gpt_chat(_user("u", "root", "z" * 200_000), id="big"), bread()])
+    done = await atelier.chats.import_(file)
+    assert done.created == (workflow_id("chatgpt:c1"),)
+    assert done.skipped == {"too_large": 1}
+
+
+async def test_a_file_that_is_too_large_is_refused(atelier: Atelier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chat_file, "FILE_MOST", 1_000)
+    with pytest.raises(AtelierError, match="GB"):
+        await atelier.chats.preview(write(tmp_path / "export.json", [bread()]))
+
+
+async def test_an_imported_chat_goes_on_with_all_that_was_said(open_atelier: Opener, tmp_path: Path) -> None:
+    model = ScriptedModel(["Also forty.", "Fifty."])
+    async with open_atelier(model) as atelier:
+        await atelier.chats.import_(write(tmp_path / "export.json", [bread()]))
+        id = workflow_id("chatgpt:c1")
+        run = await atelier.runs.send(id, "And rye?", agent=AGENT)
+        await atelier.runs.wait(run)
+        sent = [message.content for message in model.requests[-1].messages if message.role is not Role.SYSTEM]
+        assert sent == ["How long does bread bake?", "Forty minutes.", "At what heat?", "At 230 °C.", "And rye?"]
+        assert (await atelier.repos.runs.get(run)).tainted, "what goes on from it has read it"
+        imported = (await atelier.workflows.branches(id)).popitem()[0]
+        again = await atelier.runs.regenerate(id, imported)
+        await atelier.runs.wait(again)
+        assert (await shown(atelier, "chatgpt:c1"))[-1] == ("assistant", "Fifty.")
+        rows = await atelier.usage.rows()
+        assert {row.agent for row in rows} == {"Tester", (await atelier.agents.default()).name}, "what was paid elsewhere is no usage here"
+        kept = await shown(atelier, "chatgpt:c1")
+        added = [gpt_node("u3", "a3", "user", "And oats?"), gpt_node("a4", "u3", "assistant", "Longer.")]
+        await atelier.chats.import_(write(tmp_path / "new.json", [bread(*added, current="a4")]))
+        assert await shown(atelier, "chatgpt:c1") == kept, "a person went on here: what they see stays in view"

@@ -1,0 +1,183 @@
+"""The monthly limit: nothing goes beyond it, whoever asks, however many at once, and after a restart; the person is told in time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from atelier_desk.domain.agent import AgentConfig, Budget
+from atelier_desk.domain.chat import ChatReply, ChatRequest, ReplyDone, Usage
+from atelier_desk.domain.events.run import LimitKind, PauseReason
+from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.engine import Atelier
+from atelier_desk.engine.gateways.gateway import FactoryGateway, OpenModel
+from tests.engine.conftest import Opener
+from tests.support.clock import ManualClock
+
+AGENT = AgentConfig(name="Tester", provider="test", model="priced", tools=(), max_tokens=1_000)
+START = datetime(2026, 3, 10, 12, tzinfo=UTC)
+PRICE = 1_000.0
+"""US dollars for a million tokens: a reply of 1 000 tokens costs a dollar."""
+
+
+class Model:
+    """Uses all the tokens it may; ``gate`` holds its replies back."""
+
+    def __init__(self) -> None:
+        self.asked: list[ChatRequest] = []
+        self.gate = asyncio.Event()
+        self.gate.set()
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[Any]:
+        self.asked.append(request)
+        await self.gate.wait()
+        usage = Usage(tokens_input=0, tokens_output=request.max_tokens)
+        yield ReplyDone(reply=ChatReply(content="Done.", usage=usage))
+
+
+@asynccontextmanager
+async def opened(open_atelier: Opener, model: Model, clock: ManualClock | None = None, **settings: Any) -> AsyncIterator[Atelier]:
+    async with open_atelier(clock=clock or ManualClock(START), model_factory=lambda _agent: model) as atelier:
+        gateway = atelier.environment.gateway
+        inner = FactoryGateway(lambda _agent: model)  # type: ignore[arg-type, return-value]
+
+        async def priced(agent: AgentConfig, language: str) -> OpenModel:
+            found = await inner.open(agent, language)
+            info = found.info.model_copy(update={"price_input": 0.0, "price_output": PRICE})
+            return OpenModel(found.model, found.plain, info, found.dialect)
+
+        gateway.open = priced  # type: ignore[method-assign]
+        await atelier.settings.update(name_by_model=False, memories_at_end="off", **settings)
+        yield atelier
+
+
+async def ask(atelier: Atelier, agent: AgentConfig = AGENT) -> str:
+    workflow = await atelier.workflows.create("x")
+    return await atelier.runs.send(workflow.id, "Go", agent=agent)
+
+
+async def settled(atelier: Atelier, run_id: str) -> RunStatus:
+    await atelier.runs.wait(run_id)
+    return (await atelier.repos.runs.get(run_id)).status
+
+
+async def test_replies_are_shortened_to_what_is_left_and_then_it_stops(open_atelier: Opener) -> None:
+    model = Model()
+    async with opened(open_atelier, model, monthly_cost_limit=1.5) as atelier:
+        for _ in range(2):
+            assert await settled(atelier, await ask(atelier)) is RunStatus.COMPLETED
+        assert [request.max_tokens for request in model.asked] == [1_000, 500]
+        stopped = await ask(atelier)
+        assert await settled(atelier, stopped) is RunStatus.PAUSED
+        [handle] = await atelier.runs.team_of(stopped)
+        limit = handle.current.limit
+        assert handle.current.pause is PauseReason.LIMIT
+        assert limit is not None
+        assert (limit.limit, limit.value, limit.cap) == (LimitKind.MONTH, 1.5, 1.5)
+        assert (limit.needed, limit.left) == (0.256, 0.0), "what the smallest reply may cost, and what there is"
+        assert len(model.asked) == 2, "nothing is sent that could go beyond it"
+        await atelier.runs.steering.resume(stopped, finish=True)
+        assert await settled(atelier, stopped) is RunStatus.PAUSED, "a last answer costs something, too"
+        await atelier.runs.steering.resume(stopped, raise_limits={LimitKind.MONTH: 1.0})
+        assert await settled(atelier, stopped) is RunStatus.COMPLETED
+        assert (await atelier.settings.get()).monthly_cost_limit == 2.5
+        assert (await atelier.usage.month()).spent == pytest.approx(2.5)
+
+
+async def test_two_at_once_never_exceed_it_together(open_atelier: Opener) -> None:
+    model = Model()
+    model.gate.clear()
+    async with opened(open_atelier, model, monthly_cost_limit=1.3) as atelier:
+        runs = [await ask(atelier) for _ in range(3)]
+        for _ in range(200):
+            await asyncio.sleep(0)
+            if len(model.asked) == 2:
+                break
+        model.gate.set()
+        states = [await settled(atelier, run) for run in runs]
+        assert sorted(states) == sorted([RunStatus.COMPLETED, RunStatus.COMPLETED, RunStatus.PAUSED])
+        assert (await atelier.usage.month()).spent <= 1.3 + 1e-9
+
+
+async def test_it_holds_after_a_restart_and_ends_with_the_month(open_atelier: Opener) -> None:
+    model, clock = Model(), ManualClock(START)
+    async with opened(open_atelier, model, clock, monthly_cost_limit=1.0) as atelier:
+        assert await settled(atelier, await ask(atelier)) is RunStatus.COMPLETED
+        [workflow] = await atelier.workflows.list()
+        await atelier.workflows.duplicate(workflow.id)
+        await atelier.workflows.purge(workflow.id)
+    async with opened(open_atelier, model, clock) as atelier:
+        month = await atelier.usage.month()
+        assert (month.month, month.limit) == ("2026-03", 1.0)
+        stopped = await ask(atelier)
+        assert await settled(atelier, stopped) is RunStatus.PAUSED
+        await clock.advance(timedelta(days=31).total_seconds())
+        await atelier.runs.steering.resume(stopped)
+        assert await settled(atelier, stopped) is RunStatus.COMPLETED
+        month = await atelier.usage.month()
+        assert (month.month, month.spent) == ("2026-04", pytest.approx(1.0))
+
+
+async def test_a_copy_of_a_workflow_costs_nothing(open_atelier: Opener) -> None:
+    model, clock = Model(), ManualClock(START)
+    async with opened(open_atelier, model, clock, monthly_cost_limit=10.0) as atelier:
+        await settled(atelier, await ask(atelier))
+        [workflow] = await atelier.workflows.list()
+        await clock.advance(3_600)
+        await atelier.workflows.duplicate(workflow.id)
+        await atelier.runs.fork(workflow.id, at=workflow.stream_seq)
+        assert atelier.environment.month.reserve(
+            (await atelier.runs.team_of(workflow.head_run_id or ""))[0].current, prompt_tokens=0, reply_tokens=9_000, prices=(0.0, PRICE)
+        ) in (8_999, 9_000), "nine of ten dollars are left"
+        assert (await atelier.usage.month()).spent == pytest.approx(1.0)
+    async with opened(open_atelier, model, clock) as atelier:
+        assert (await atelier.usage.month()).spent == pytest.approx(1.0)
+
+
+async def test_the_person_is_told_once_a_month_at_four_fifths(open_atelier: Opener) -> None:
+    model, clock = Model(), ManualClock(START)
+    told: list[str] = []
+
+    def heard(topic: str, id: str) -> None:
+        if topic == "usage":
+            told.append(id)
+
+    async with opened(open_atelier, model, clock, monthly_cost_limit=2.4) as atelier:
+        atelier.bus.on_changed(heard)
+        await settled(atelier, await ask(atelier))
+        assert told == []
+        await settled(atelier, await ask(atelier))
+        for _ in range(200):
+            await asyncio.sleep(0.01)
+            if told:
+                break
+        await settled(atelier, await ask(atelier))
+        assert told == ["2026-03"]
+    async with opened(open_atelier, model, clock) as atelier:
+        atelier.bus.on_changed(heard)
+        await atelier.usage.month()
+        assert told == ["2026-03"], "a restart says it no second time"
+
+
+async def test_without_a_limit_nothing_changes(open_atelier: Opener) -> None:
+    model = Model()
+    async with opened(open_atelier, model) as atelier:
+        for _ in range(3):
+            assert await settled(atelier, await ask(atelier)) is RunStatus.COMPLETED
+        assert [request.max_tokens for request in model.asked] == [1_000] * 3
+
+
+async def test_the_limit_of_a_run_says_what_the_request_may_cost(open_atelier: Opener) -> None:
+    model = Model()
+    async with opened(open_atelier, model) as atelier:
+        run = await ask(atelier, AGENT.model_copy(update={"budget": Budget(max_cost=0.02)}))
+        assert await settled(atelier, run) is RunStatus.PAUSED
+        [handle] = await atelier.runs.team_of(run)
+        limit = handle.current.limit
+        assert limit is not None
+        assert (limit.limit, limit.needed, limit.left) == (LimitKind.COST, 0.256, 0.02)
