@@ -14,7 +14,7 @@ from tests.cli.conftest import Cli
 
 LINES = [
     (["wor"], ["workflows"]),
-    (["--data-dir", "/tmp", "agents", ""], ["add", "edit", "import", "list", "remove", "show"]),
+    (["--data-dir", "/tmp", "agents", ""], ["add", "edit", "gallery", "import", "list", "remove", "show"]),
     (["workflows", "export", "x", "--format", ""], ["docx", "html", "json", "md", "pdf"]),
     (["run", "go", "--eff"], ["--effort"]),
     (["run", "go", "--effort", "m"], ["medium"]),

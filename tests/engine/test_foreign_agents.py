@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from atelier_desk.domain import limits
 from atelier_desk.domain.agent import ApprovalMode, Effort
 from atelier_desk.domain.errors import LimitError, UsageError
 from atelier_desk.engine.foreign_agents import ForeignAgent, Surroundings, is_foreign, read
@@ -54,10 +55,11 @@ def test_an_agent_of_claude_code() -> None:
     found = read(CLAUDE, "reviewer.md", HERE)
     config = found.config
     assert (config.name, config.system_prompt) == ("reviewer", "You review code.")
+    assert config.purpose == "Reviews code. Use when: something changed"
     assert config.tools == ("read_file", "run_command", "mcp__github__list")
     assert (config.provider, config.model, config.max_tool_iterations, config.effort) == ("local", "starter", 200, Effort.HIGH)
     assert config.approval is ApprovalMode.SELECTIVE, "no file makes an agent ask less often"
-    for said in ("WebSearch", "sonnet", "bypassPermissions", "Bash(git diff:*)", "Not taken: hooks", "Reviews code."):
+    for said in ("WebSearch", "sonnet", "bypassPermissions", "Bash(git diff:*)", "Not taken: hooks"):
         assert said in notes(found)
     assert "color" not in notes(found)
 
@@ -88,6 +90,13 @@ def test_an_agent_of_cline_and_of_cursor() -> None:
     assert (cline.config.name, cline.config.system_prompt, cline.config.tools) == ("helper", "Help.", ("read_file",))
     cursor = read("---\nname: look\ndescription: Looks\nreadonly: true\nmodel: inherit\n---\nLook.", "look.md", HERE)
     assert (cursor.config.approval, cursor.config.model) == (ApprovalMode.PLAN, "starter")
+
+
+def test_its_description_is_its_purpose_and_a_note_says_that_it_was_too_long() -> None:
+    short, long = (read(f"---\nname: a\ndescription: {text}\n---\nWork.", "a.md", HERE) for text in ("Looks", "word " * 60))
+    assert (short.config.purpose, "shortened" in notes(short)) == ("Looks", False)
+    assert len(long.config.purpose) <= limits.AGENT_PURPOSE
+    assert "shortened to 200 characters: “word word" in notes(long)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
+from atelier_desk.desktop.agent_gallery import ready_agents
 from atelier_desk.desktop.chat.compose.choices import describe, key_of
 from atelier_desk.desktop.palette import Command
 from atelier_desk.desktop.palette_words import found_by
@@ -63,9 +64,13 @@ def _prompts(window: WindowParts, prompts: Iterable[Prompt]) -> Iterator[Command
 def _agents(window: WindowParts) -> Iterator[Command]:
     """Who shall answer in the workflow in view."""
     for agent in window.chat.choices.agents:
-        hint = f"{agent.config.provider} · {window.chat.choices.labels[agent.id]}"
+        hint = f"{agent.config.purpose or agent.config.provider} · {window.chat.choices.labels[agent.id]}"
         run = partial(window.chat.header.agent_chosen.emit, agent.id)
         yield Command(_("Agent: {name}", name=agent.name), run, hint, "bot", in_every_language("Agent"), f"agent:{agent.id}", _("Agents"))
+    for item in ready_agents({agent.name for agent in window.chat.choices.agents}):
+        run = partial(window.chat.add_agent, item.key)
+        also = f"{item.also} {item.detail} {in_every_language('Agent')}"
+        yield Command(_("Add agent: {name}", name=item.text), run, item.detail, "plus", also, f"ready:{item.key}", _("Agents"))
 
 
 def _models(window: WindowParts) -> Iterator[Command]:

@@ -75,6 +75,8 @@ class AgentConfig(Model):
     """An agent as its owner configured it; the JSON form is the agent file (docs/python.md)."""
 
     name: str = Field(min_length=1, max_length=limits.AGENT_NAME)
+    purpose: str = Field(default="", max_length=limits.AGENT_PURPOSE, exclude_if=lambda value: not value)
+    """What it is for, in a line: shown where agents are chosen, and told to agents that may delegate to it."""
     lifecycle: Lifecycle = Lifecycle.PERMANENT
     provider: str = Field(min_length=1, max_length=64)
     model: str = Field(min_length=1, max_length=limits.MODEL_NAME)

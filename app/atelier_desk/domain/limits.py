@@ -23,6 +23,8 @@ ATTACHED_ENTRIES: Final = 1_000
 """Files that the list of an attached folder names."""
 ATTACHED_NAME: Final = 255
 AGENT_NAME: Final = 64
+AGENT_PURPOSE: Final = 200
+"""Characters: one line of a list."""
 MODEL_NAME: Final = 512
 """Characters: the names of local servers are paths, those of clouds are resource names."""
 PROVIDER_HEADERS: Final = 20

@@ -15,6 +15,7 @@ from typing import Any
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode, Effort
 from atelier_desk.domain.errors import AtelierError, LimitError, UsageError
+from atelier_desk.domain.text import shorten
 from atelier_desk.i18n import N_
 from atelier_desk.policy.permissions.foreign import agent_tools_for
 from atelier_desk.workspace.skills import header
@@ -92,8 +93,9 @@ def read(text: str, name: str, here: Surroundings) -> ForeignAgent:
     if not prompt and description:
         notes.add(N_("It has no instructions: its description is taken."))
         prompt = description
-    elif description:
-        notes.add(N_("Its description has no place here: “{text}”"), text=description[:200])
+    purpose = shorten(description, limits.AGENT_PURPOSE)
+    if len(description) > limits.AGENT_PURPOSE:
+        notes.add(N_("Its description is shortened to {most} characters: “{text}”"), most=limits.AGENT_PURPOSE, text=purpose)
     if not prompt:
         raise UsageError(N_("The file has no instructions for the agent."), code="empty")
     if len(prompt) > limits.SYSTEM_PROMPT:
@@ -102,6 +104,7 @@ def read(text: str, name: str, here: Surroundings) -> ForeignAgent:
     provider, model = _model(found, here, notes)
     fields: dict[str, Any] = {
         "name": (found.text("name") or _stem(name))[: limits.AGENT_NAME].strip() or _stem(name)[: limits.AGENT_NAME],
+        "purpose": purpose,
         "system_prompt": prompt,
         "provider": provider,
         "model": model,

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
@@ -91,12 +92,46 @@ async def test_one_agent_is_chosen_by_its_card(panel: Panel) -> None:
     assert (first.isChecked(), second.isChecked()) == (False, True)
 
 
-async def test_a_single_agent_is_no_choice(qtbot: QtBot) -> None:
-    made = Panel(qtbot, AGENTS[:1])
+async def test_ready_agents_stand_beside_ones_own_and_a_click_adds_one_that_answers(qtbot: QtBot) -> None:
+    made = Panel(qtbot, AGENTS)
     await made.chat.load_choices()
     await settle(20)
-    assert made.cards("agent-card") == []
-    assert made.page.agents.isHidden()
+    ready = made.cards("ready-agent")
+    assert len(made.cards("agent-card")) + len(ready) == 6
+    assert ready[0].accessibleName() == "Researcher: Finds sources on the web and compares them"
+    config = AgentConfig(name="Researcher", purpose="Finds sources", provider="p", model="m")
+    added = Agent(id="new", config=config)
+    made.engine.set("agents", "ready", config)
+    made.engine.set("agents", "import_config", added)
+    made.engine.set("agents", "list", [*AGENTS, added])
+    ready[0].click()
+    await settle(20)
+    assert made.engine.calls("agents.ready") == [(("researcher",), {})]
+    assert made.engine.calls("agents.import_config") == [((config,), {})]
+    assert made.chat.choices.agent == added
+    [card] = [each for each in made.cards("agent-card") if each.isChecked()]
+    assert card.accessibleName() == "Researcher: Finds sources · m"
+    assert "ready-agent-researcher" not in {each.objectName() for each in made.cards("ready-agent")}
+    undo = made.chat.window().findChild(QPushButton, "toast-action")
+    assert isinstance(undo, QPushButton)
+    undo.click()
+    await settle(20)
+    assert made.engine.calls("agents.delete") == [(("new",), {})]
+    assert made.chat.choices.agent == AGENTS[0]
+
+
+async def test_all_ready_agents_are_in_the_gallery(panel: Panel) -> None:
+    panel.page.more.click()
+    menu = panel.page.gallery
+    assert menu is not None
+    assert menu.isVisible()
+    chosen: list[str] = []
+    panel.page.ready_chosen.connect(chosen.append)
+    menu.field.setText("repairs tests")
+    await settle()
+    assert menu.current == "test-fixer"
+    QTest.keyClick(menu.field, Qt.Key.Key_Return)
+    assert chosen == ["test-fixer"]
 
 
 async def test_the_page_speaks_the_language_of_the_moment(panel: Panel) -> None:

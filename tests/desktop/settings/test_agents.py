@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QCheckBox, QPushButton
 
 from atelier_desk.desktop.settings.agent_form import AgentForm
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.desktop.widgets import say
+from atelier_desk.desktop.widgets.fold import Fold
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import Agent, AgentConfig, ApprovalMode, Budget, Effort, ToolMode
 from atelier_desk.domain.errors import ConflictError, UsageError
@@ -29,7 +31,14 @@ async def page(window: SettingsWindow) -> Any:
     window.show_page("agents")
     await settle()
     shown: Any = window.page("agents")
+    open_everything(shown)
     return shown
+
+
+def open_everything(page: Any) -> None:
+    for fold in page.findChildren(Fold):
+        fold.setChecked(True)
+    assert page.findChild(QPushButton, "agent-advanced").isChecked()
 
 
 async def test_the_form_shows_the_chosen_agent_and_its_tools(page: Any, find: Find) -> None:
@@ -357,3 +366,121 @@ async def test_another_provider_changes_the_model_or_clears_it(page: Any, find: 
     assert form.model_box.currentText() == "my-own-model", "nobody chose another provider"
     form.provider.setCurrentText("Empty")
     assert form.model_box.currentText() == ""
+
+
+async def test_the_form_begins_with_what_matters_and_opens_the_rest_on_demand(window: SettingsWindow, find: Find) -> None:
+    window.show_page("agents")
+    await settle()
+    for name in ("agent-name", "agent-purpose", "agent-model-picker", "agent-system-prompt", "tool-search", "tool-group-Files"):
+        assert find(name).isVisible(), name
+    for name in ("agent-provider", "agent-model", "agent-temperature", "agent-tool-mode", "agent-max-cost", "agent-answer-schema"):
+        assert not find(name).isVisible(), name
+    assert window.findChild(QCheckBox, "tool-enabled-read_file") is None, "nobody opened its group"
+    find("tool-group-open-Files").click()
+    await settle()
+    assert find("tool-enabled-read_file").isVisible()
+    find("agent-advanced").click()
+    assert find("agent-temperature").isVisible()
+
+
+async def test_a_group_is_ticked_in_part_whole_and_not_at_all_with_its_count(page: Any, find: Find, atelier: Engine) -> None:
+    box, count = find("tool-group-Files"), find("tool-group-count-Files")
+    total = len(atelier.registry.get_tools_by_section("file_ops"))  # type: ignore[attr-defined]
+    states = [(box.checkState(), count.text())]
+    find("tool-enabled-read_file").click()
+    states.append((box.checkState(), count.text()))
+    box.click()
+    states.append((box.checkState(), count.text()))
+    assert find("tool-enabled-delete_path").isChecked()
+    box.click()
+    states.append((box.checkState(), count.text()))
+    none, part, whole = Qt.CheckState.Unchecked, Qt.CheckState.PartiallyChecked, Qt.CheckState.Checked
+    assert states == [(none, f"0 of {total}"), (part, f"1 of {total}"), (whole, f"{total} of {total}"), (none, f"0 of {total}")]
+    assert page.form.tools.enabled() == ("TodoTool", "mcp__x__y")
+    assert not find("agent-save").isEnabled(), "it is as it was"
+    box.click()
+    find("agent-save").click()
+    await settle()
+    assert len(atelier.calls("agents.save")[-1][0][0].tools) == total + 2
+
+
+async def test_the_tokens_of_the_chosen_tools_are_those_of_the_mode_they_are_sent_in(page: Any, find: Find, atelier: Engine) -> None:
+    direct = PromptCost(100, 2_000, 9, listed=2_100, by_tool={"read_file": 700, "write_file": 600, "TodoTool": 300})
+    listed = PromptCost(100, 450, 5, listed=550)
+    atelier.set("agents", "prompt_cost", lambda _config: {ToolMode.DIRECT: direct, ToolMode.INVOKE: listed})
+    find("tool-enabled-read_file").click()
+    find("tool-enabled-write_file").click()
+    await page.jobs.settled()
+    await settle()
+    assert find("tool-group-count-Files").text().endswith(" · 1.3\u202fk tokens")
+    assert find("tool-total").text() == "4 tools · 2,000 tokens with every request"
+    find("agent-tool-mode").setCurrentIndex(find("agent-tool-mode").findData(ToolMode.INVOKE))
+    await page.jobs.settled()
+    await settle()
+    assert find("tool-total").text() == "4 tools · 450 tokens with every request"
+    assert "tokens" not in find("tool-group-count-Files").text()
+
+
+async def test_tools_are_searched_by_name_and_by_what_they_do(window: SettingsWindow, find: Find) -> None:
+    window.show_page("agents")
+    await settle()
+    find("tool-search").setText("delete")
+    shown = {each.objectName() for each in window.findChildren(QCheckBox) if each.isVisible()}
+    assert "tool-enabled-delete_path" in shown
+    assert not {"tool-group-Web", "tool-enabled-read_file"} & shown
+    find("tool-search").setText("nothing has this")
+    assert not {each.objectName() for each in window.findChildren(QCheckBox) if each.isVisible()}
+    find("tool-search").clear()
+    assert find("tool-group-Web").isVisible()
+    assert not find("tool-enabled-delete_path").isVisible(), "its group was not opened"
+
+
+async def test_the_model_is_picked_from_the_same_menu_as_in_the_header(page: Any, find: Find, atelier: Engine) -> None:
+    picker = find("agent-model-picker")
+    assert (picker.key, picker.whole_text) == ("local/starter", "starter")
+    assert [each.key for each in picker.choices] == ["local/starter", "Ollama/qwen3:4b"]
+    assert picker.choices[1].detail == "41.0\u202fk tokens"
+    picker.chosen.emit("Ollama/qwen3:4b")
+    assert picker.whole_text == "qwen3:4b"
+    find("agent-save").click()
+    await settle()
+    config = atelier.calls("agents.save")[-1][0][0]
+    assert (config.provider, config.model) == ("Ollama", "qwen3:4b")
+
+
+async def test_a_model_that_is_missing_is_asked_for_in_view(page: Any, find: Find, atelier: Engine) -> None:
+    find("agent-advanced").click()
+    find("agent-model").setCurrentText("")
+    assert find("agent-model-picker").whole_text == "Choose a model"
+    find("agent-save").click()
+    await settle()
+    assert atelier.calls("agents.save") == []
+    assert find("agent-error-model").isVisible()
+    find("agent-answer-schema").setPlainText("{")
+    find("agent-save").click()
+    await settle()
+    assert find("agent-answer-schema").isVisible(), "Advanced is opened for what is wrong in it"
+
+
+async def test_a_ready_agent_fills_the_form_of_a_new_one_and_is_stored_when_it_is_saved(page: Any, find: Find, atelier: Engine) -> None:
+    ready = AgentConfig(name="Researcher", purpose="Finds sources", provider="local", model="starter", tools=("read_file",))
+    atelier.set("agents", "ready", ready)
+    find("agent-gallery").click()
+    assert len(page.gallery._choices) >= 14
+    page.gallery.chosen.emit("researcher")
+    page.gallery.hide()
+    await settle()
+    assert atelier.calls("agents.ready") == [(("researcher",), {})]
+    assert (find("agent-name").text(), find("agent-purpose").text()) == ("Researcher (2)", "Finds sources")
+    assert page.form.tools.enabled() == ("read_file",)
+    assert atelier.calls("agents.save") == []
+    find("agent-revert").click()
+    assert find("agent-name").text() == "Assistant", "Cancel takes it back"
+    page.open_gallery()
+    page.gallery.chosen.emit("researcher")
+    page.gallery.hide()
+    await settle()
+    find("agent-save").click()
+    await settle()
+    config, agent_id = atelier.calls("agents.save")[-1][0]
+    assert (config.name, config.purpose, agent_id) == ("Researcher (2)", "Finds sources", None)

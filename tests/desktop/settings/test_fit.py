@@ -29,6 +29,7 @@ from atelier_desk.desktop.settings.prompt_cost import PromptCostNote
 from atelier_desk.desktop.settings.registry import sections
 from atelier_desk.desktop.settings.window import SIZE, SettingsWindow, fitting
 from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets.fold import Fold
 from atelier_desk.domain.agent import ToolMode
 from atelier_desk.engine import doctor
 from atelier_desk.engine.doctor import Check
@@ -125,6 +126,8 @@ async def test_fields_side_by_side_stand_at_one_height_also_where_one_caption_ta
     await settle()
     form = window.findChild(AgentForm)
     assert form is not None
+    form.advanced.setChecked(True)
+    await settle()
     captions = [form.captions[name] for name in ("approval", "question_timeout_s")]
     assert len({each.heightForWidth(each.width()) for each in captions}) == 2, "the window is wide enough for one line"
     for left, right in (("approval", "question_timeout_s"), ("effort", "tool_mode"), ("provider", "model")):
@@ -186,7 +189,10 @@ async def test_what_tools_cost_is_never_cut(window: SettingsWindow, scale: int) 
     window.show_page("agents")
     await settle()
     note = window.findChild(PromptCostNote, "agent-prompt-cost")
+    form = window.findChild(AgentForm)
     assert note is not None
+    assert form is not None
+    form.advanced.setChecked(True)
     for width in (700, 940, 1300):
         window.resize(width, 680)
         note.show_costs({mode: PromptCost(0, 623, 9, searched=57, listed=21_076) for mode in ToolMode})
@@ -198,6 +204,8 @@ async def test_what_tools_cost_is_never_cut(window: SettingsWindow, scale: int) 
 async def test_what_a_tool_does_stands_under_its_name(window: SettingsWindow, scale: int) -> None:
     window.show_page("agents")
     await settle()
+    for fold in window.findChildren(Fold):
+        fold.setChecked(True)
     theme().set_scale(scale)
     await settle()
     box = window.findChild(QCheckBox, "tool-enabled-TodoTool")

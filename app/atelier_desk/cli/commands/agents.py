@@ -10,14 +10,15 @@ from atelier_desk.cli.result import Result, Table
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.engine.atelier import Atelier
+from atelier_desk.engine.services.agent_gallery import READY
 from atelier_desk.engine.services.common import checks
 from atelier_desk.i18n import N_, _
 
 
 async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     agents = await atelier.agents.ensure_builtin()
-    rows = ((agent.name, agent.config.provider, agent.config.model, ", ".join(agent.config.tools)) for agent in agents)
-    return Result(agents, Table((_("name"), _("provider"), _("model"), _("tools")), rows))
+    rows = ((agent.name, agent.config.purpose, agent.config.provider, agent.config.model, str(len(agent.config.tools))) for agent in agents)
+    return Result(agents, Table((_("name"), _("purpose"), _("provider"), _("model"), _("tools")), rows))
 
 
 async def show(atelier: Atelier, arguments: Namespace, out: Output) -> int:
@@ -27,10 +28,22 @@ async def show(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     return 0
 
 
+async def gallery(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
+    configs = {each.key: await atelier.agents.ready(each.key) for each in READY}
+    rows = [{"key": key, "name": config.name, "purpose": config.purpose, "tools": list(config.tools)} for key, config in configs.items()]
+    cells = ((key, config.name, config.purpose) for key, config in configs.items())
+    return Result(rows, Table((_("key"), _("name"), _("purpose")), cells))
+
+
 async def add(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     if arguments.file == arguments.schema == "-":
         raise UsageError(N_("Standard input is either the agent or the schema."))
-    config = checks.parse_json(AgentConfig, await read_text(out, arguments.file), _("agent file"))
+    if arguments.ready:
+        config = await atelier.agents.ready(arguments.ready)
+    else:
+        config = checks.parse_json(AgentConfig, await read_text(out, arguments.file), _("agent file"))
+    if arguments.name is not None:
+        config = checks.changed(config, _("agent"), name=arguments.name)
     if arguments.schema is not None:
         config = checks.changed(config, _("agent"), answer_schema=await schema_from(out, arguments.schema))
     if arguments.on_conflict == "error":

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.chat.agent_page import AgentPage
     from atelier_desk.desktop.chat.compose.focus import ComposerFocus
     from atelier_desk.desktop.chat.compose.workflow_settings import WorkflowSettings
-    from atelier_desk.domain.agent import Choices
+    from atelier_desk.domain.agent import Agent, Choices
     from atelier_desk.domain.stream.event import StreamEvent, Topic
     from atelier_desk.domain.stream.payloads import QueueShown
     from atelier_desk.domain.workflow import Workflow
@@ -147,6 +147,7 @@ class ChatPanel(QWidget):
         self.empty.workflow_chosen.connect(self.open_workflow)
         self.empty.goal_chosen.connect(self._on_goal)
         self.empty.agent_chosen.connect(self._on_agent_card)
+        self.empty.ready_chosen.connect(self.add_agent)
         self.finder.left.connect(self.leave_agent)
         self.finder.agent_found.connect(self.open_agent)
         self.pinned.chosen.connect(self.finder.reveal)
@@ -264,6 +265,25 @@ class ChatPanel(QWidget):
     def _on_agent_card(self, agent_id: str) -> None:
         self.header.agent_chosen.emit(agent_id)
         self.composer.field.setFocus()
+
+    def add_agent(self, key: str) -> None:
+        """Store a copy of a ready agent, who answers from now on; it can be undone."""
+        self.bridge.jobs.start(self._add_agent(key), f"add {key}")
+
+    async def _add_agent(self, key: str) -> None:
+        from atelier_desk.desktop.panes.base import offer_undo
+
+        agents, before = self.bridge.engine.agents, self.choices.agent
+        made: Agent = await agents.import_config(await agents.ready(key))
+        await self.choices.load()
+        self._on_agent_card(made.id)
+
+        def undo() -> None:
+            if before is not None and self.choices.agent is not None and self.choices.agent.id == made.id:
+                self._on_agent_card(before.id)
+            self.bridge.jobs.start(agents.delete(made.id))
+
+        offer_undo(self, _("“{name}” added", name=made.name), undo)
 
     def _on_choice(self, provider: str, model: str) -> None:
         agent = self.choices.agent

@@ -36,13 +36,14 @@ from atelier_desk.i18n import N_, _, ngettext
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
     from atelier_desk.desktop.folders.desk import FolderDesk
+    from atelier_desk.desktop.widgets.picker import PickerMenu
     from atelier_desk.domain.agent import Agent
     from atelier_desk.domain.stream.event import Topic
     from atelier_desk.domain.workflow import Workflow
 
 RECENT = 4
 MOST_AGENTS = 6
-"""Cards; the others are in the picker above."""
+"""Cards, of one's own agents and then of ready ones; the others are in the picker above, and in the gallery."""
 CARD_WIDTH = 200
 """Pixels at 100 % below which there is one card less in a row."""
 COLUMNS = 3
@@ -173,11 +174,13 @@ class StartPage(QScrollArea):
     workflow_chosen = Signal(str)
     goal_chosen = Signal(str)
     agent_chosen = Signal(str)
+    ready_chosen = Signal(str)
 
     def __init__(self, bridge: Bridge, folders: FolderDesk, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("start-page")
         self._bridge, self._folders = bridge, folders
+        self.gallery: PickerMenu | None = None
         self._agents: Sequence[Agent] = ()
         self._labels: Mapping[str, str] = {}
         self._chosen = ""
@@ -208,11 +211,15 @@ class StartPage(QScrollArea):
         self.recent = control(_Section(body, N_("RECENT"), 1), "start-recent")
         self.examples = control(_Section(body, N_("EXAMPLES"), COLUMNS), "start-examples")
         self.agents = control(_Section(body, N_("AGENT"), COLUMNS), "start-agents")
+        self.more = control(QPushButton(body), "start-gallery", N_("More agents…"), look="quiet")
+        self.more.setAutoDefault(False)
+        self.more.clicked.connect(self._open_gallery)
         self.folders = self._make_folders(body)
         self.recent.hide()
         self.agents.hide()
         self._group = QButtonGroup(self)
-        fill(self._column, 1, head, self.folders, self.recent, self.examples, self.agents, 2)
+        more = fill(QHBoxLayout(), self.more, 1)
+        fill(self._column, 1, head, self.folders, self.recent, self.examples, self.agents, more, 2)
         self._fill_examples()
         self._fill_agents()
         self._fit()
@@ -246,22 +253,33 @@ class StartPage(QScrollArea):
                 button.setChecked(button.property("agent") == chosen)
 
     def _fill_agents(self) -> None:
+        from atelier_desk.desktop.agent_gallery import ready_agents
+
         for button in self._group.buttons():
             self._group.removeButton(button)
         cards: list[QWidget] = []
-        # One alone is no choice.
-        for agent in self._agents[:MOST_AGENTS] if len(self._agents) > 1 else ():
-            card = CardButton(self._body, "agent-card")
+        for agent in self._agents[:MOST_AGENTS]:
+            card = CardButton(self._body, "agent-card", wraps=True)
             card.setCheckable(True)
             card.setProperty("agent", agent.id)
             card.setChecked(agent.id == self._chosen)
             tools = len(agent.config.tools) + len(agent.config.sections)
             counted = ngettext("{n} tool", "{n} tools", tools)  # outside of an f-string, where the catalogues do not find it
-            card.set_texts(agent.name, f"{counted} · {self._labels[agent.id]}")
+            card.set_texts(agent.name, f"{agent.config.purpose or counted} · {self._labels[agent.id]}")
             card.clicked.connect(partial(self.agent_chosen.emit, agent.id))
             self._group.addButton(card)
             cards.append(card)
+        for item in ready_agents({each.name for each in self._agents})[: MOST_AGENTS - len(cards)]:
+            card = CardButton(self._body, f"ready-agent-{item.key}", wraps=True)
+            card.set_texts(item.text, item.detail)
+            card.clicked.connect(partial(self.ready_chosen.emit, item.key))
+            cards.append(card)
         self.agents.set_items(cards)
+
+    def _open_gallery(self) -> None:
+        from atelier_desk.desktop.agent_gallery import open_gallery
+
+        self.gallery = open_gallery(self.more, self.ready_chosen.emit)
 
     def _fill_examples(self) -> None:
         from atelier_desk.desktop.firststart.steps import GOALS

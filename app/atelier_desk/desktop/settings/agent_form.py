@@ -1,25 +1,32 @@
-"""The form of one agent: every field of its configuration, what is wrong said under the field."""
+"""The form of one agent: what it is, its model and its tools, the rest under Advanced; what is wrong is said under the field."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, cast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel, ValidationError
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QComboBox, QGridLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
+from atelier_desk.desktop.chat.compose.choices import key_of, model_choices
 from atelier_desk.desktop.settings.fields import Changed, Choice, Field, Line, Lines, Names, Number, Offered, Toggle
 from atelier_desk.desktop.settings.form import Form
 from atelier_desk.desktop.settings.prompt_cost import PromptCostNote
 from atelier_desk.desktop.settings.schema_field import SchemaField
 from atelier_desk.desktop.settings.tool_boxes import ToolBoxes
-from atelier_desk.desktop.widgets import control, fill, label, say
+from atelier_desk.desktop.widgets import bind, control, fill, label, say
+from atelier_desk.desktop.widgets.fold import Fold
+from atelier_desk.desktop.widgets.picker import Picker, PickerItem
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig, Effort, Lifecycle, ToolDialect, ToolMode
 from atelier_desk.domain.provider import ModelInfo
-from atelier_desk.i18n import N_
+from atelier_desk.i18n import N_, _
 from atelier_desk.profile_words import ALL
+
+if TYPE_CHECKING:
+    from atelier_desk.engine.services.request.cost import PromptCost
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +73,11 @@ LIFETIMES = ((Lifecycle.PERMANENT, N_("Permanent")), (Lifecycle.TEMPORARY, N_("T
 NO_LIMIT = N_("no limit")
 FIELDS: tuple[Field, ...] = (
     Line("name", N_("Name"), limit=limits.AGENT_NAME),
-    Offered("provider", N_("Provider")),
-    Offered("model", N_("Model"), free=True),
+    Line("purpose", N_("Purpose"), limit=limits.AGENT_PURPOSE, example=N_("What it is for, in one line")),
     Lines("system_prompt", N_("Instructions")),
     Tools("tools", N_("Tools")),
+    Offered("provider", N_("Provider")),
+    Offered("model", N_("Model ID"), free=True),
     Number("temperature", N_("Temperature"), step=0.1, places=2, zero=N_("model default"), optional=True, below=True),
     Number("max_tokens", N_("Max reply length (tokens)")),
     Toggle("enable_thinking", N_("Think before answering")),
@@ -110,9 +118,15 @@ class AgentForm(Form):
         self.schema = cast(SchemaField, self.controls["answer_schema"])
         self.provider, self.model_box = (cast(QComboBox, self.controls[each]) for each in ("provider", "model"))
         self.cost = PromptCostNote(self)
+        self.picker = control(Picker(self), "agent-model-picker", name=N_("Model"))
+        self._favourites: Sequence[str] = ()
+        self._recent: Sequence[str] = ()
         self._lay_out()
         self.changed.connect(self._say_schema)
+        self.changed.connect(self._show_model)
+        self.picker.chosen.connect(self._on_picked)
         self.provider.currentTextChanged.connect(lambda _text: self._other_provider())
+        bind(self._show_model, on="language")
 
     def _lay_out(self) -> None:
         note = control(
@@ -123,23 +137,22 @@ class AgentForm(Form):
                 "sub-agent can ask its parent. Only guided agents (very small models) cannot."
             ),
         )
+        self._body = QWidget(self)
+        self.advanced = Fold(self, "agent-advanced", N_("Advanced"), self._body)
+        model = QWidget(self)
+        caption = say(label("", "muted", model), N_("Model"))
+        caption.setBuddy(self.picker)
+        lines = (self.line("name", "purpose", stretch=(2, 3)), model, self.cell("system_prompt"), self.cell("tools", note))
+        line = fill(QHBoxLayout(), self.advanced, 1)
+        fill(QVBoxLayout(self), *lines, line, self._body, margins=(0, 0, 0, 0), spacing=12)
         grid = QGridLayout()
         grid.setHorizontalSpacing(16)
         grid.setVerticalSpacing(4)
         grid.setColumnStretch(0, 1)
         grid.setColumnStretch(1, 1)
-        column = fill(
-            QVBoxLayout(self),
-            *(self.line(*keys) for keys in (("name",), ("provider", "model"), ("system_prompt",))),
-            self.cell("tools", note),
-            self.line("temperature", "max_tokens"),
-            say(label("", "heading", self), N_("TOOLS, LIMITS AND BUDGET")),
-            self.cell("enable_thinking"),  # a line of its own: its text does not wrap
-            grid,
-            margins=(0, 0, 0, 0),
-            spacing=12,
-        )
-        column.insertSpacing(5, 4)
+        rows = (self.line("provider", "model"), self.line("temperature", "max_tokens"), self.cell("enable_thinking"))
+        fill(QVBoxLayout(self._body), *rows, grid, margins=(0, 0, 0, 0), spacing=12)
+        fill(QVBoxLayout(model), caption, self.picker, self.errors["model"], margins=(0, 0, 0, 0), spacing=4)
         for number, key in enumerate(key for key in self.fields if key not in self.captions):
             above, side = number // 2 * 2, number % 2
             if key == "answer_schema":  # lines of code need the whole width
@@ -155,16 +168,24 @@ class AgentForm(Form):
 
     # what the page uses -------------------------------------------------------------------------------------------------------------
 
-    def set_models(self, providers: list[str], models: list[ModelInfo]) -> None:
-        """The providers there are and what they offer; embedders are left out."""
+    def set_models(self, providers: list[str], models: list[ModelInfo], favourites: Sequence[str] = (), recent: Sequence[str] = ()) -> None:
+        """The providers there are and what they offer, with the models that stand first; embedders are left out."""
+        self._favourites, self._recent = favourites, recent
         self._models = [info for info in models if not info.embedding]
         chosen = self.fields["provider"].read(self.provider)
         self.offer("provider", providers if chosen in providers or not chosen else [*providers, chosen])
         self._offer_models()
+        self._show_model()
 
     def show_values(self, kept: BaseModel) -> None:
         super().show_values(kept)
         self._offer_models()
+        self._show_model()
+
+    def show_costs(self, costs: Mapping[ToolMode, PromptCost]) -> None:
+        """What the prompt of the agent in the form takes, in each mode."""
+        self.cost.show_costs(costs)
+        self.tools.show_cost(costs.get(self.fields["tool_mode"].read(self.controls["tool_mode"])))
 
     def draft(self) -> AgentConfig | None:
         """What is entered so far, for an estimate; None while it is no configuration."""
@@ -180,6 +201,8 @@ class AgentForm(Form):
     def checked(self) -> Any:
         made = super().checked()
         self._say_schema()
+        if any(not each.isHidden() and self._body.isAncestorOf(each) for each in self.errors.values()):
+            self.advanced.setChecked(True)  # what is wrong is seen
         return None if self.schema.broken else made
 
     # behaviour ----------------------------------------------------------------------------------------------------------------------
@@ -196,6 +219,20 @@ class AgentForm(Form):
         self._offer_models()
         if self.model_box.findText(self.model_box.currentText()) < 0:
             self.model_box.setCurrentText(self.model_box.itemText(0))
+
+    def _on_picked(self, key: str) -> None:
+        provider, _slash, model = key.partition("/")
+        for name, value in (("provider", provider), ("model", model)):
+            self.fields[name].show(self.controls[name], value)
+
+    def _show_model(self) -> None:
+        """The picker shows what the fields hold: a model that is not listed by its own name."""
+        provider, model = (self.fields[name].read(self.controls[name]) for name in ("provider", "model"))
+        items, key = model_choices(self._models, self._favourites, self._recent), key_of(provider, model)
+        items = [replace(each, starred=None) for each in items]
+        if model and all(each.key != key for each in items):
+            items.insert(0, PickerItem(key, model, provider))
+        self.picker.set_choices(items, key, None if model else _("Choose a model"))
 
     def _offer_models(self) -> None:
         if not self._filling:

@@ -1,20 +1,39 @@
-"""The check boxes of an agent's tools, by section, with what each does."""
+"""The tools of an agent: groups with a three-state tick and counts, opened on demand, and a search over all of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QPaintEvent
-from PySide6.QtWidgets import QCheckBox, QLabel, QSizePolicy, QStyle, QStyleOptionButton, QStylePainter, QWidget
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QSizePolicy,
+    QStyle,
+    QStyleOptionButton,
+    QStylePainter,
+    QVBoxLayout,
+    QWidget,
+)
 
+from atelier_desk import figures
+from atelier_desk.desktop.panes.wording import number
 from atelier_desk.desktop.settings.row_list import RowList
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import label
+from atelier_desk.desktop.widgets import control, fill, label, say
+from atelier_desk.desktop.widgets.fold import Fold
+from atelier_desk.desktop.widgets.matching import fits
 from atelier_desk.domain.text import visible
-from atelier_desk.i18n import _
+from atelier_desk.i18n import N_, _, ngettext
+
+if TYPE_CHECKING:
+    from atelier_desk.engine.services.request.cost import PromptCost
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +45,22 @@ class ToolChoice:
     summary: str
     title: str = ""
 
+    @property
+    def shown(self) -> str:
+        """What it is called."""
+        return visible(_(self.title) or self.name)
+
 
 class ToolBox(QCheckBox):
-    """A check box whose words end in … where they do not fit: a tool of a server may have a title of any length."""
+    """A check box whose words end in … where they do not fit: a tool of a server may have a title of any length. A click on one that is
+    ticked in part ticks it."""
 
     def __init__(self, text: str, parent: QWidget) -> None:
         super().__init__(text, parent)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+
+    def nextCheckState(self) -> None:
+        self.setCheckState(Qt.CheckState.Unchecked if self.checkState() is Qt.CheckState.Checked else Qt.CheckState.Checked)
 
     def minimumSizeHint(self) -> QSize:
         return QSize(theme().px(48), super().minimumSizeHint().height())
@@ -45,57 +73,176 @@ class ToolBox(QCheckBox):
         QStylePainter(self).drawControl(QStyle.ControlElement.CE_CheckBox, option)
 
 
-class ToolBoxes(RowList):
-    """``tool-enabled-<ToolName>`` check boxes. Enabled tools that are not known here stay enabled."""
+class ToolGroup(QWidget):
+    """``tool-group-<section>``, with its tools once it is opened (``tool-group-open-<section>``): ``tool-enabled-<ToolName>``.
+
+    Signals:
+        ticked: names of tools, and whether they are enabled now.
+    """
+
+    ticked = Signal(object, bool)
+
+    def __init__(self, choices: tuple[ToolChoice, ...], parent: QWidget) -> None:
+        super().__init__(parent)
+        self.choices = choices
+        self._boxes: dict[str, ToolBox] = {}
+        self._summaries: dict[str, QLabel] = {}
+        self._enabled: set[str] = set()
+        section = choices[0].section
+        self.box = control(ToolBox(visible(_(section)), self), f"tool-group-{section}", name=visible(_(section)))
+        self.count = control(label("", "small", self), f"tool-group-count-{section}")
+        self._body = QWidget(self)
+        self.fold = Fold(self, f"tool-group-open-{section}", "", self._body)
+        say(self.fold, name=lambda: _("Show the tools of {name}", name=visible(_(section))))
+        self._column = fill(QVBoxLayout(self._body), spacing=0)
+        line = fill(QHBoxLayout(), self.fold, (self.box, 1), self.count, margins=(0, 0, 0, 0), spacing=4)
+        fill(QVBoxLayout(self), line, self._body, margins=(0, 0, 0, 0), spacing=2)
+        self.box.clicked.connect(lambda _on: self.ticked.emit(self.names, self.box.isChecked()))
+        self.fold.toggled.connect(self._make)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All its tools."""
+        return tuple(each.name for each in self.choices)
+
+    def _make(self, _opened: bool = True) -> None:
+        """The boxes of its tools; those of sixty tools are not made before somebody looks at them."""
+        if self._boxes:
+            return
+        for choice in self.choices:
+            box = self._boxes[choice.name] = control(ToolBox(choice.shown, self._body), f"tool-enabled-{choice.name}")
+            say(box, name=box.text(), about=visible(_(choice.summary)), tip=visible(choice.name))
+            box.clicked.connect(lambda on, name=choice.name: self.ticked.emit((name,), on))
+            text = self._summaries[choice.name] = label(_(choice.summary), "small", self._body, wrap=True)
+            text.setBuddy(box)
+            fill(self._column, box, text)
+        self.indent()
+        self._tick()
+
+    def indent(self) -> None:
+        """Put each summary under its box's words: the style sheet gives a box padding, its indicator and a gap that grow with the text."""
+        self._column.setContentsMargins(theme().px(40), 0, 0, 4)
+        for text in self._summaries.values():
+            text.setContentsMargins(theme().px(16) + theme().px(8) + 5, 0, 0, 8)
+
+    def show_enabled(self, enabled: set[str], cost: PromptCost | None) -> None:
+        """Tick those that are enabled; ``cost`` is what their definitions take."""
+        self._enabled = enabled
+        mine = [name for name in self.names if name in enabled]
+        whole = Qt.CheckState.Checked if len(mine) == len(self.choices) else Qt.CheckState.PartiallyChecked
+        self.box.setCheckState(whole if mine else Qt.CheckState.Unchecked)
+        tokens = sum(cost.by_tool.get(name, 0) for name in mine) if cost is not None else 0
+        said = _("{done} of {total}", done=number(len(mine)), total=number(len(self.choices)))
+        self.count.setText(f"{said} · {_('{tokens} tokens', tokens=figures.tokens(tokens))}" if tokens else said)
+        self.box.setAccessibleDescription(self.count.text())
+        self._tick()
+
+    def _tick(self) -> None:
+        for name, box in self._boxes.items():
+            box.setChecked(name in self._enabled)
+
+    def search(self, needle: str) -> bool:
+        """Show only what is searched for, opened; whether there is any. Nothing searched for shows all, as it was opened."""
+        found = {each.name for each in self.choices if fits(needle, f"{each.shown} {each.name} {_(each.summary)} {_(each.section)}")}
+        if needle and found:
+            self._make()
+        for name, box in self._boxes.items():
+            for widget in (box, self._summaries[name]):
+                widget.setVisible(name in found)
+        self._body.setVisible(bool(needle) or self.fold.isChecked())
+        self.fold.setEnabled(not needle)
+        self.setVisible(bool(found))
+        return bool(found)
+
+
+class ToolBoxes(QWidget):
+    """Groups of tools under ``tool-search``; ``tool-total`` says how many are enabled and what their definitions take. Enabled tools that
+    are not known here stay enabled.
+
+    Signals:
+        changed: a person ticked something.
+    """
 
     changed = Signal()
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        self._boxes: dict[str, ToolBox] = {}
-        self._summaries: list[QLabel] = []
         self._given: tuple[str, ...] = ()
+        self._ticked: set[str] = set()
+        self._cost: PromptCost | None = None
+        self.search = control(QLineEdit(self), "tool-search", name=N_("Search tools"), hint=N_("Search tools"))
+        self.search.setClearButtonEnabled(True)
+        self._nothing = say(label("", "small", self), N_("No results"))
+        self._nothing.hide()
+        self.total = control(label("", "small", self, wrap=True), "tool-total")
+        say(
+            self.total,
+            self._total_words,
+            tip=N_("Definitions of these tools and of those that every agent has, as the chosen model is sent them"),
+        )
+        self.groups = RowList(self, spacing=4, before=self.search)
+        fill(QVBoxLayout(self), self.search, self.groups, self._nothing, self.total, margins=(0, 0, 0, 0), spacing=6)
+        self.search.textChanged.connect(self._filter)
         theme().changed.connect(self._indent)
 
+    @property
+    def _rows(self) -> list[ToolGroup]:
+        return [each for each in self.groups.rows if isinstance(each, ToolGroup)]
+
     def set_choices(self, choices: Iterable[ToolChoice]) -> None:
-        """Build the boxes, unless nothing changed; what is ticked stays."""
-        ticked, choices = self.enabled(), tuple(choices)
-        if self.show_rows(choices, lambda: self._make(choices)):
-            self._indent()
-            self.set_enabled(ticked)
+        """Make the groups, unless nothing changed; what is ticked stays, and so do the groups that are open."""
+        choices = tuple(choices)
+        opened = {each.choices[0].section for each in self._rows if each.fold.isChecked()}
+        if self.groups.show_rows(choices, lambda: self._make(choices)):
+            for each in self._rows:
+                each.fold.setChecked(each.choices[0].section in opened)
+            self._show()
+            self._filter(self.search.text())
 
     def _make(self, choices: tuple[ToolChoice, ...]) -> Iterator[QWidget]:
-        self._boxes, self._summaries = {}, []
-        for section, tools in groupby(choices, key=lambda choice: choice.section):
-            heading = label(_(section), "small", self)
-            heading.setContentsMargins(0, 8 if self._boxes else 0, 0, 0)  # it belongs to what follows it
-            yield heading
-            for choice in tools:
-                box = self._boxes[choice.name] = ToolBox(visible(_(choice.title) or choice.name), self)
-                box.setToolTip(visible(choice.name))
-                box.setObjectName(f"tool-enabled-{choice.name}")
-                box.setAccessibleName(box.text())
-                box.setAccessibleDescription(visible(_(choice.summary)))
-                box.clicked.connect(lambda _on: self.changed.emit())
-                text = label(_(choice.summary), "small", self, wrap=True)
-                text.setBuddy(box)
-                self._summaries.append(text)
-                yield box
-                yield text
+        for _section, tools in groupby(choices, key=lambda choice: choice.section):
+            group = ToolGroup(tuple(tools), self.groups)
+            group.ticked.connect(self._on_ticked)
+            yield group
 
     def _indent(self) -> None:
-        """Put each summary under its box's words: the style sheet gives a box padding, its indicator and a gap that grow with the text."""
-        for text in self._summaries:
-            text.setContentsMargins(theme().px(16) + theme().px(8) + 5, 0, 0, 8)
+        for each in self._rows:
+            each.indent()
+
+    def _filter(self, needle: str) -> None:
+        found = [each.search(needle.strip()) for each in self._rows]
+        self._nothing.setVisible(bool(found) and not any(found))
+
+    def _on_ticked(self, names: Iterable[str], on: bool) -> None:
+        self._ticked = self._ticked | set(names) if on else self._ticked - set(names)
+        self._show()
+        self.changed.emit()
+
+    def _show(self) -> None:
+        for each in self._rows:
+            each.show_enabled(self._ticked, self._cost)
+        say(self.total)
+
+    def _total_words(self) -> str:
+        count = len(self._ticked)
+        said = ngettext("{n} tool", "{n} tools", count)
+        if self._cost is None:
+            return said
+        return _("{tools} · {tokens} tokens with every request", tools=said, tokens=number(self._cost.definitions))
+
+    def show_cost(self, cost: PromptCost | None) -> None:
+        """What the definitions take, as they are sent."""
+        self._cost = cost
+        self._show()
 
     def set_enabled(self, names: Iterable[str]) -> None:
         """Tick exactly these."""
         self._given = tuple(names)
-        for name, box in self._boxes.items():
-            box.setChecked(name in self._given)
+        self._ticked = set(self._given)
+        self._show()
 
     def enabled(self) -> tuple[str, ...]:
         """The names of the enabled tools: those given that were left on, in their order, then what was ticked since."""
-        kept = (name for name in self._given if name not in self._boxes or self._boxes[name].isChecked())
-        more = (name for name, box in self._boxes.items() if box.isChecked() and name not in self._given)
+        kept = [name for name in self._given if name in self._ticked]
+        more = (name for each in self._rows for name in each.names if name in self._ticked and name not in self._given)
         return (*kept, *more)

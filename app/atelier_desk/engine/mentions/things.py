@@ -84,7 +84,9 @@ class Agents:
 
     async def find(self, where: Where, query: str, most: int) -> list[Mention]:
         agents = await where.context.repos.agents.list()
-        return best((Mention("agent", each.id, each.name, each.config.model, self.icon) for each in agents), query, most)
+        return best(
+            (Mention("agent", each.id, each.name, each.config.purpose or each.config.model, self.icon) for each in agents), query, most
+        )
 
     async def read(self, where: Where, key: str) -> Prepared:
         config = (await where.context.repos.agents.get(key)).config

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from atelier_desk.domain import answers, limits
 from atelier_desk.domain.agent import Agent, AgentConfig, ApprovalMode, ToolMode
 from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundError, UsageError
-from atelier_desk.engine.services.builtin_agents import builtin_agents
+from atelier_desk.engine.services.agent_gallery import READY, builtin_agents
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.conflicts import OnConflict
 from atelier_desk.engine.services.common.context import ServiceContext
@@ -176,9 +176,23 @@ class AgentService:
             self._context.bus.changed("agent", agent.id)
         return await self.list()
 
+    async def ready(self, key: str) -> AgentConfig:
+        """A copy of an agent of the gallery, in the current language, with the default agent's model; nothing is stored.
+
+        Raises:
+            NotFoundError: there is none of that key; the error names those there are.
+        """
+        found = next((each for each in READY if each.key == key), None)
+        if found is None:
+            raise NotFoundError(
+                N_("There is no ready agent {key}. Ready agents: {known}."), key=key, known=", ".join(each.key for each in READY)
+            )
+        default = (await self.default()).config
+        return found.config(self._context.registry, default.provider, default.model)
+
     async def prompt_cost(self, config: AgentConfig) -> dict[ToolMode, PromptCost]:
-        """Estimated prompt tokens of a run with a folder before anything is said, in each tool mode: system message and tool definitions,
-        as far as they are listed in the model's window."""
+        """Prompt tokens of a run with a folder before anything is said, in each tool mode: system message and tool definitions, as far as
+        they are listed in the model's window. Estimated, and corrected by what the model's server has counted since the start."""
         from atelier_desk.engine.gateways.gateway import DEFAULT_WINDOW
         from atelier_desk.engine.services.request.cost import prompt_cost
         from atelier_desk.llm.profiles import profile
@@ -189,7 +203,9 @@ class AgentService:
         except (AtelierError, TimeoutError):
             known = profile("", config.model).context_window
         window = known or DEFAULT_WINDOW
-        return {mode: prompt_cost(self._context.registry, config, mode, language=said, now=now, window=window) for mode in ToolMode}
+        counted = self._context.runs.env.calibrations.get(config.model)
+        registry = self._context.registry
+        return {mode: prompt_cost(registry, config, mode, language=said, now=now, window=window, calibration=counted) for mode in ToolMode}
 
     async def _named(self, name: str) -> Agent | None:
         try:

@@ -82,7 +82,7 @@ def _shown(colleague: Colleague) -> dict[str, Any]:
         "id": colleague.id,
         "name": config.name,
         "model": f"{config.provider}/{config.model}",
-        "about": preview(" ".join(config.system_prompt.split())),
+        "about": preview(" ".join((config.purpose or config.system_prompt).split())),
         "tools": list(config.tools),
         "sections": list(config.sections),
     }

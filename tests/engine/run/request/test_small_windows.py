@@ -17,7 +17,7 @@ from atelier_desk.engine.gateways.gateway import FactoryGateway
 from atelier_desk.engine.run.reducer.reduce import fold
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.request import searching
-from atelier_desk.engine.services.builtin_agents import builtin_agents
+from atelier_desk.engine.services.agent_gallery import builtin_agents
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.tools.default import create_default_tool_registry
 from atelier_desk.tools.modes import Toolset

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QMessageBox, QWidget
 
-from atelier_desk.desktop.chat.compose.choices import model_labels
+from atelier_desk.desktop.agent_gallery import open_gallery
+from atelier_desk.desktop.chat.compose.choices import RECENT, model_labels
 from atelier_desk.desktop.panes.base import offer_undo, toast
 from atelier_desk.desktop.settings.agent_form import AgentForm
 from atelier_desk.desktop.settings.agent_import import IMPORT_KINDS, ask_import
@@ -17,14 +18,17 @@ from atelier_desk.desktop.settings.files import ask_open, ask_save, read_text, w
 from atelier_desk.desktop.settings.list_form import ListFormPage, ListLine, Saved
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.tool_boxes import ToolChoice
+from atelier_desk.domain import limits
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.settings import Settings
+from atelier_desk.engine.services.common.naming import numbered
 from atelier_desk.i18n import N_, _
 from atelier_desk.llm.registry import builtin_type
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.widgets.picker import PickerMenu
     from atelier_desk.engine.services.tools import ToolInfo
 
 COST_MS = 300
@@ -49,12 +53,15 @@ class AgentsPage(ListFormPage[Agent]):
         self._labels: dict[tuple[str, str], str] = {}
         self.question: QMessageBox | None = None
         """What was asked last before an import."""
+        self.gallery: PickerMenu | None = None
+        """The menu that was opened last."""
         self._default = ""
         self.build_list(
             self.section(N_("AGENTS")),
             "agent",
             N_("Agents"),
             ("new", N_("New agent"), self.begin),
+            ("gallery", N_("Gallery…"), self.open_gallery),
             ("duplicate", N_("Duplicate"), lambda: self.busy_with_another() or self.jobs.once("duplicate", self._duplicate)),
             ("import", N_("Import…"), self._ask_import),
             ("export", N_("Export…"), self._ask_export),
@@ -83,15 +90,17 @@ class AgentsPage(ListFormPage[Agent]):
         providers = [config.name for config in await self.bridge.engine.providers.list()]
         self.form.set_models(providers, [])
         await super().load()
+        settings: Settings = await self.bridge.engine.settings.get()
         models = await self.bridge.engine.models.list()  # last: servers are asked
         self._labels = model_labels(models)
         self.show_list()
-        self.form.set_models(providers, models)
+        self.form.set_models(providers, models, settings.favourite_models, settings.recent_models[:RECENT])
         self.check()
 
     def line(self, agent: Agent) -> ListLine:
         config = agent.config
-        facts = [f"{config.provider} · {self._labels.get((config.provider, config.model), config.model)}"]
+        model = self._labels.get((config.provider, config.model), config.model)
+        facts = [*filter(None, [config.purpose]), f"{config.provider} · {model}"]
         if agent.id == self._default:
             facts.append(_("default"))
         return ListLine(agent.id, agent.name, " · ".join(facts), "bot")
@@ -127,7 +136,7 @@ class AgentsPage(ListFormPage[Agent]):
         await asyncio.sleep(COST_MS / 1000)
         config = self.form.draft()
         if config is not None:
-            self.form.cost.show_costs(await self.bridge.engine.agents.prompt_cost(config))
+            self.form.show_costs(await self.bridge.engine.agents.prompt_cost(config))
 
     # doing --------------------------------------------------------------------------------------------------------------------------
 
@@ -135,6 +144,20 @@ class AgentsPage(ListFormPage[Agent]):
         """The form of a new agent."""
         if self.begin_new():
             self.form.name.setFocus()
+
+    def open_gallery(self) -> None:
+        """A menu of the ready agents; one chosen fills the form of a new agent."""
+        if not self.busy_with_another():
+            self.gallery = open_gallery(self.buttons["gallery"], lambda key: self.jobs.once("ready", lambda: self._begin_like(key)))
+
+    async def _begin_like(self, key: str) -> None:
+        config: AgentConfig = await self.bridge.engine.agents.ready(key)
+        if self.begin_new():
+            name = numbered(config.name, {each.name for each in self.things}, length=limits.AGENT_NAME)
+            self.form.show_values(config.model_copy(update={"name": name}))
+            self.form.name.setFocus()
+            self._cost_soon()
+            self.check()
 
     async def save_form(self) -> Saved:
         config = self.form.checked()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from atelier_desk.domain.agent import AgentConfig, ToolMode
@@ -11,7 +12,7 @@ from atelier_desk.engine.run.request import prompt, searching
 from atelier_desk.engine.run.request.model_call import tools_tokens
 from atelier_desk.engine.run.request.toolset import toolset
 from atelier_desk.llm.profiles import profile
-from atelier_desk.llm.tokens import message_tokens
+from atelier_desk.llm.tokens import Calibration, definition_tokens, message_tokens
 from atelier_desk.tools.registry import ToolRegistry
 
 FOLDER = ("workspace",)
@@ -28,6 +29,7 @@ class PromptCost:
         tools: how many definitions there are.
         searched: how many tools are not listed but searched for when they are needed, because listing them takes too much of the window.
         listed: what the request would take if they were listed too; ``total`` when none is searched for.
+        by_tool: what each definition takes, by its tool's name.
     """
 
     system: int
@@ -35,20 +37,33 @@ class PromptCost:
     tools: int
     searched: int = 0
     listed: int = 0
+    by_tool: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def total(self) -> int:
         return self.system + self.definitions
 
 
-def prompt_cost(registry: ToolRegistry, config: AgentConfig, mode: ToolMode, *, language: str, now: datetime, window: int) -> PromptCost:
-    """The cost with ``mode`` in place of the configuration's own, for a model with this ``window`` in tokens."""
+def prompt_cost(
+    registry: ToolRegistry,
+    config: AgentConfig,
+    mode: ToolMode,
+    *,
+    language: str,
+    now: datetime,
+    window: int,
+    calibration: Calibration | None = None,
+) -> PromptCost:
+    """The cost with ``mode`` in place of the configuration's own, for a model with this ``window`` in tokens. ``calibration`` is what the
+    model's server has counted so far."""
+    measured = (calibration or Calibration()).apply
     config = config.model_copy(update={"tool_mode": mode})
     state = RunState(run_id="", workflow_id="", agent=config, language=language, started_at=now, workspace=FOLDER)
     mine = toolset(registry, state)
     searched = searching.searched(mine, state, window)
     search = searched.search if searched is not None else None
     definitions = tuple(registry.get_definitions_by_names(mine.visible(search), profile("", config.model).edit_forms))
-    system, tokens = message_tokens(prompt.system_prompt(state, mine.text(search))), tools_tokens(definitions)
-    hidden, unlisted = (searched.tools, searched.tokens) if searched is not None else (0, 0)
-    return PromptCost(system, tokens, len(definitions), searched=hidden, listed=system + tokens + unlisted)
+    system, tokens = measured(message_tokens(prompt.system_prompt(state, mine.text(search)))), measured(tools_tokens(definitions))
+    hidden, unlisted = (searched.tools, measured(searched.tokens)) if searched is not None else (0, 0)
+    by_tool = {each.name: measured(definition_tokens((each,))) for each in definitions}
+    return PromptCost(system, tokens, len(definitions), searched=hidden, listed=system + tokens + unlisted, by_tool=by_tool)

@@ -1,0 +1,29 @@
+"""The ready agents in the window: what a menu of them shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container
+from typing import TYPE_CHECKING
+
+from atelier_desk.desktop.widgets.picker import PickerItem, PickerMenu
+from atelier_desk.desktop.widgets.words import say
+from atelier_desk.engine.services.agent_gallery import READY
+from atelier_desk.i18n import N_, _, in_every_language
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QWidget
+
+
+def ready_agents(taken: Container[str] = ()) -> list[PickerItem]:
+    """Those of the gallery whose names are not ``taken``, by key, found in every language."""
+    items = (PickerItem(each.key, _(each.name), "", _(each.purpose), also=in_every_language(each.name)) for each in READY)
+    return [each for each in items if each.text not in taken]
+
+
+def open_gallery(at: QWidget, chosen: Callable[[str], object]) -> PickerMenu:
+    """A menu of all ready agents below a button; ``chosen`` gets a key."""
+    menu = say(PickerMenu(at), name=N_("Ready agents"))
+    menu.chosen.connect(chosen)
+    menu.closed.connect(menu.deleteLater)
+    menu.open(ready_agents(), "", at)
+    return menu

@@ -1,0 +1,28 @@
+"""A button that shows and hides what stands below it."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QPushButton, QWidget
+
+from atelier_desk.desktop.widgets.words import Text, control, say
+from atelier_desk.i18n import _
+
+
+class Fold(QPushButton):
+    """``▸ Advanced``, or ``▾ Advanced`` while it is open; its accessible name is the plain text."""
+
+    def __init__(self, parent: QWidget, name: str, text: Text, body: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._said = text
+        control(self, name, look="quiet")
+        self.setCheckable(True)
+        self.setAutoDefault(False)
+        say(self, self._text, name=text)
+        self.toggled.connect(lambda _open: say(self))
+        if body is not None:
+            body.hide()
+            self.toggled.connect(body.setVisible)
+
+    def _text(self) -> str:
+        said = self._said() if callable(self._said) else _(self._said)
+        return f"{'▾' if self.isChecked() else '▸'} {said}".rstrip()

@@ -1,0 +1,32 @@
+"""``atelier agents gallery`` and ``agents add --from``: a copy of a ready agent, in the language of the terminal."""
+
+from __future__ import annotations
+
+from tests.cli.conftest import Cli
+
+
+def test_a_ready_agent_is_listed_copied_renamed_and_removed(cli: Cli) -> None:
+    listed = cli("agents", "gallery", "--json").json
+    assert len(listed) >= 14
+    reviewer = next(each for each in listed if each["key"] == "reviewer")
+    assert (reviewer["name"], reviewer["purpose"]) == ("Code reviewer", "Finds bugs and risks in changes, edits nothing")
+    added = cli("agents", "add", "--from", "reviewer", "--json").json
+    assert (added["config"]["name"], added["config"]["tools"]) == ("Code reviewer", reviewer["tools"])
+    assert cli("agents", "add", "--from", "reviewer").status == 2, "the name is taken"
+    assert cli("agents", "add", "--from", "reviewer", "--on-conflict", "rename").out.strip().endswith("Code reviewer (2)")
+    assert cli("agents", "add", "--from", "reviewer", "--name", "Ann").status == 0
+    shown = cli("agents", "show", "Ann").json
+    assert (shown["name"], shown["purpose"]) == ("Ann", reviewer["purpose"])
+    assert "Finds bugs and risks" in cli("agents", "list").out
+    assert cli("agents", "remove", "Ann").status == 0
+
+
+def test_what_is_wrong_says_what_there_is(cli: Cli) -> None:
+    unknown = cli("agents", "add", "--from", "poet")
+    assert (unknown.status, "test-fixer" in unknown.err) == (2, True)
+    assert cli("agents", "add").status == 2
+    assert cli("agents", "add", "a.json", "--from", "writer").status == 2
+
+
+def test_it_speaks_french(cli: Cli) -> None:
+    assert "Relecteur de code" in cli("--lang", "fr", "agents", "gallery").out

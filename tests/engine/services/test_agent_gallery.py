@@ -1,0 +1,122 @@
+"""The gallery: every ready agent works at once, in both languages, with tools that exist and are offered."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from atelier_desk import i18n
+from atelier_desk.domain import limits
+from atelier_desk.domain.agent import ApprovalMode
+from atelier_desk.domain.chat import ToolCall
+from atelier_desk.domain.errors import NotFoundError
+from atelier_desk.engine.services.agent_gallery import READY, builtin_agents
+from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.tools.base import Effect
+from atelier_desk.tools.default import create_default_tool_registry
+from atelier_desk.tools.sections import CORE
+from tests.engine.conftest import Opener
+from tests.engine.run.request.test_small_windows import on_window
+
+LIST: tuple[str, dict[str, Any]] = ("list_directory", {"path": "."})
+READ: tuple[str, dict[str, Any]] = ("read_file", {"path": "note.md"})
+SUM: tuple[str, dict[str, Any]] = ("CalculatorTool", {"operation": "eval", "expression": "6 * 7"})
+RUN: tuple[str, dict[str, Any]] = ("run_command", {"command": "echo ran", "modifies_files": False})
+CALLS: dict[str, tuple[str, dict[str, Any]]] = {
+    "assistant": SUM,
+    "team-lead": ("list_tool_sections", {}),
+    "researcher": READ,
+    "fact-checker": READ,
+    "writer": ("write_file", {"path": "letter.md", "content": "Dear all,\n"}),
+    "proofreader": ("edit_file", {"path": "note.md", "old_string": "teh", "new_string": "the"}),
+    "translator": ("write_file", {"path": "note.fr.md", "content": "Bonjour\n"}),
+    "summarizer": READ,
+    "data-analyst": RUN,
+    "planner": LIST,
+    "developer": RUN,
+    "reviewer": ("search_files", {"pattern": "teh"}),
+    "test-fixer": RUN,
+    "code-guide": ("glob_files", {"pattern": "*.md"}),
+    "file-organizer": ("move_file", {"source": "note.md", "destination": "notes.md"}),
+    "minutes": ("write_file", {"path": "minutes.md", "content": "# Minutes\n"}),
+    "tutor": SUM,
+}
+"""What each calls when it is tried."""
+NO_SKILLS = {"activate_skill"}
+"""Offered where there is a skill."""
+READERS = {"researcher", "fact-checker", "summarizer", "planner", "reviewer", "code-guide", "tutor"}
+"""They are for looking: nothing they have changes a file or runs a command."""
+
+
+def test_there_are_more_than_twelve_and_each_is_told_from_the_others() -> None:
+    assert len(READY) >= 14
+    assert len({each.key for each in READY}) == len({each.name for each in READY}) == len(READY) == len(CALLS)
+    assert all(re.fullmatch(r"[a-z]+(-[a-z]+)*", each.key) for each in READY)
+
+
+@pytest.mark.parametrize("language", i18n.LANGUAGES)
+def test_names_purposes_and_instructions_are_in_every_language(language: str) -> None:
+    registry = create_default_tool_registry()
+    with i18n.spoken(language):
+        configs = [each.config(registry, "p", "m") for each in READY]
+    for ready, config in zip(READY, configs, strict=True):
+        assert 0 < len(config.purpose) <= limits.AGENT_PURPOSE // 2, "it stands on a card"
+        assert not config.purpose.endswith(".")
+        assert (config.system_prompt == ready.instructions) is (language == "en"), ready.key
+    assert len({each.name for each in configs}) == len(READY)
+
+
+def test_the_first_two_are_those_of_a_fresh_installation() -> None:
+    names = [each.name for each in builtin_agents(create_default_tool_registry())]
+    assert names == [each.name for each in READY[:2]] == ["Assistant", "Team lead"]
+
+
+@pytest.mark.parametrize("key", sorted(READERS))
+def test_who_only_looks_can_change_nothing(key: str) -> None:
+    registry = create_default_tool_registry()
+    [ready] = [each for each in READY if each.key == key]
+    tools = [registry.get_tool(name) for name in ready.config(registry, "p", "m").tools]
+    changing = {each.name for each in tools if each is not None and each.section != CORE and each.effect in (Effect.WRITE, Effect.EXECUTE)}
+    assert changing <= {"render_3d_asset"}
+
+
+@pytest.mark.parametrize("key", list(CALLS))
+async def test_each_works_at_once_with_its_tools(open_atelier: Opener, tmp_path: Path, key: str) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    (folder / "note.md").write_text("teh note\n")
+    name, arguments = CALLS[key]
+    model = ScriptedModel([[ToolCall(id="c", name=name, arguments=arguments)], "Done."])
+    async with open_atelier(model) as atelier:
+        on_window(atelier, model, 200_000)
+        config = await atelier.agents.ready(key)
+        assert len(config.tools) == len(set(config.tools)) > 4
+        agent = await atelier.agents.import_config(config)
+        assert agent.config.tools == config.tools
+        workflow = await atelier.workflows.create(workspace=(str(folder),))
+        run_id = await atelier.runs.send(workflow.id, "Go", agent=agent.config.model_copy(update={"approval": ApprovalMode.AUTO}))
+        ended = await atelier.runs.wait(run_id)
+        assert ended.status.value == "completed"
+        offered = {each.name for each in model.requests[0].tools}
+        tools = {each: atelier.registry.get_tool(each) for each in config.tools}
+        assert None not in tools.values(), "all of them exist"
+        assert {each for each, tool in tools.items() if tool is not None and not tool.lacks()} - offered <= NO_SKILLS
+        assert model.requests[0].messages[0].content.startswith(config.system_prompt)
+        events = await atelier.repos.journal.events(run_id)
+        [result] = [event.body.result for event in events if event.body.type == "tool_call_finished"]
+        assert result["success"] is True, result
+    model.assert_complete()
+
+
+async def test_a_copy_has_the_default_model_and_a_name_of_its_own(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        default = (await atelier.agents.default()).config
+        config = await atelier.agents.ready("writer")
+        assert (config.provider, config.model) == (default.provider, default.model)
+        first, second = [await atelier.agents.import_config(config) for _number in range(2)]
+        assert (first.name, second.name) == ("Writer", "Writer (2)")
+        with pytest.raises(NotFoundError, match="test-fixer"):
+            await atelier.agents.ready("poet")
