@@ -53,6 +53,7 @@ class Program:
 
     async def start(self, **window: str) -> None:
         await self.window.start(Settings(window=window))
+        self.window.rail.set_visible(True)
         await settle(30)
 
 
@@ -112,6 +113,8 @@ async def test_layout_is_kept_and_put_back(qtbot: QtBot, program: Program) -> No
     assert other.window.sidebar.isHidden()
     assert other.window.rail.docks["activity"].isHidden()
     other.window.reset_layout()
+    assert not other.window.rail.visible, "nothing is in the panes"
+    other.window.rail.set_visible(True)
     assert not other.window.rail.docks["activity"].isHidden()
     other.window.restore_layout({"geometry": "!!", "state": "AAAA", "columns": "%"})
 
@@ -212,6 +215,7 @@ async def test_it_can_be_drawn_at_every_size(program: Program, scale: int) -> No
 
 
 def test_large_text_stacks_fewer_panes(program: Program) -> None:
+    program.window.rail.set_visible(True)
     docks = program.window.rail.docks
     assert docks["activity"] not in program.window.tabifiedDockWidgets(docks["memory"])
     theme().set_scale(150)
@@ -296,6 +300,8 @@ async def test_no_line_is_left_at_the_windows_edge_and_messages_stand_over_the_c
     qtbot.waitUntil(lambda: window.pages.x() == 0 and lines("middle-right") and window.pages.contentsRect().left() == 0)
     qtbot.waitUntil(centred)
     window.rail.set_visible(False)
+    qtbot.waitUntil(lambda: lines("middle-right") and window.pages.geometry().right() == window.rail.strip.x() - 1)
+    window.rail.set_aside(True)
     qtbot.waitUntil(lambda: lines("middle-none") and window.pages.contentsRect().width() == window.width())
     window.toggle_sidebar()
     qtbot.waitUntil(lambda: lines("middle-left") and window.pages.contentsRect().left() == 1)

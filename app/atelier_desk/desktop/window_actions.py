@@ -286,6 +286,10 @@ class WindowActions(WindowParts):
     def toggle_panes(self) -> None:
         self.rail.set_visible(not self.rail.visible)
 
+    @action("keep-panes-closed", N_("Keep the panes closed"), group="view", keywords="rail right column quiet hide", checkable=True)
+    def keep_panes_closed(self, on: bool) -> None:
+        self.rail.set_kept_closed(on)
+
     def _add_pane_actions(self) -> None:
         """One that shows it for each pane, in their order."""
         after = "toggle-panes"
@@ -298,6 +302,7 @@ class WindowActions(WindowParts):
     def reset_layout(self) -> None:
         self.sidebar.show()
         self.rail.reset()
+        self.actions_["keep-panes-closed"].setChecked(False)
         self._size_columns()
 
     @action("theme-light", N_("Light theme"), group="view", icon="sun")
