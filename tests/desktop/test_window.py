@@ -32,7 +32,7 @@ from tests.support.wheel import changed_by_wheel, inputs
 
 NAMES = [
     "workflow-list", "new-workflow", "agent-select", "model-select", "chat-view", "chat-input", "send-button", "stop-button", "task-pane",
-    "memory-pane", "activity-pane", "reports-pane", "question-inbox", "search-field", "language-select", "status-usage",
+    "memory-pane", "activity-pane", "reports-pane", "question-inbox", "search-field", "status-usage",
 ]  # fmt: skip
 
 
@@ -191,10 +191,11 @@ async def test_language_change_reaches_every_part(program: Program) -> None:
     assert program.window.sidebar.foot.settings.text().strip() == "Settings"
 
 
-def test_choosing_a_language_asks_the_program(qtbot: QtBot, program: Program) -> None:
-    box = program.window.sidebar.foot.findChild(QComboBox, "language-select")
+async def test_a_language_is_chosen_in_the_settings_and_the_palette_only(qtbot: QtBot, program: Program) -> None:
+    await program.start(workflow="w1")
+    assert not program.window.findChildren(QComboBox, "language-select")
     with qtbot.waitSignal(program.window.language_wanted) as told:
-        box.activated.emit(0)
+        program.window.actions_["language-french"].trigger()
     assert told.args == ["fr"]
 
 

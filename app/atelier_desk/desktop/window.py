@@ -94,7 +94,6 @@ class MainWindow(WindowActions):
         self.sidebar.foot.settings_wanted.connect(self.actions_["settings"].trigger)
         self.sidebar.foot.palette_wanted.connect(self.command_palette)
         self.sidebar.foot.menu_wanted.connect(self.main_menu)
-        self.sidebar.foot.language_chosen.connect(self.language_wanted)
         self.bridge.failed.connect(self.toasts.show)
         self.toasts.undo.changed.connect(self.actions_["undo-delete"].setEnabled)
         self.actions_["undo-delete"].setEnabled(False)

@@ -122,7 +122,7 @@ class WindowActions(WindowParts):
         self._with_current(lambda key: self.sidebar.deeds.archive([key]))
 
     @action(
-        "workflow-settings", N_("Workflow settings…"), group="workflow", icon="sliders-horizontal", keywords="budget instructions approval"
+        "workflow-settings", N_("Workflow settings…"), group="workflow", icon="sliders-horizontal", keywords="budget instructions limits"
     )
     def workflow_settings(self) -> None:
         self.chat.open_settings()
@@ -199,7 +199,7 @@ class WindowActions(WindowParts):
         self.chat.pinned.open()
 
     # -- runs -----------------------------------------------------------------------------------------------------------------
-    @action("stop-run", N_("Stop the agent"), group="run", shortcut="Ctrl+.", icon="square")
+    @action("stop-run", N_("Stop the agent"), group="run", shortcut="Ctrl+.", icon="circle-stop")
     def stop_run(self) -> None:
         self.chat.stop()
 
