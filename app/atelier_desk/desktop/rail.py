@@ -439,7 +439,7 @@ class Rail(QWidget):
             self._put_away = {name for name, dock in self._docked() if not dock.isHidden()} - self.drawer.names
         wanted = (self.drawer.names or set(self._usual)) | self._put_away if on else set()
         for name, dock in self._docked():
-            dock.setVisible(name in wanted)
+            dock.setVisible(name in wanted or (on and not dock.isHidden()))  # what a person opened below stays
         if on:
             self._placed("stack")[-1].raise_()
         self._show_strip()
