@@ -35,6 +35,7 @@ async def started(qtbot: QtBot, **more: Any) -> MainWindow:
     window.resize(1300, 860)
     window.show()
     await window.start(Settings(window={"workflow": "w1"}))
+    window.rail.set_visible(True)
     await settle(30)
     return window
 

@@ -72,7 +72,7 @@ async def test_the_drawer_lies_over_the_conversation(window: MainWindow, qtbot: 
     await settle()
 
     def over() -> None:
-        assert tasks.geometry().right() >= window.width() - 2
+        assert tasks.geometry().right() >= window.rail.strip.x() - 2
         assert window.pages.geometry().right() < tasks.x(), "they are not under the conversation"
         assert window.chat.size() == chat
         assert window.chat.composer.mapTo(window, QPoint()) == composer

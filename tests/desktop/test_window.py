@@ -32,7 +32,7 @@ from tests.support.wheel import changed_by_wheel, inputs
 
 NAMES = [
     "workflow-list", "new-workflow", "agent-select", "model-select", "chat-view", "chat-input", "send-button", "stop-button", "task-pane",
-    "memory-pane", "activity-pane", "reports-pane", "question-inbox", "search-field", "language-select", "status-usage",
+    "memory-pane", "activity-pane", "reports-pane", "question-inbox", "search-field", "status-usage",
 ]  # fmt: skip
 
 
@@ -53,6 +53,7 @@ class Program:
 
     async def start(self, **window: str) -> None:
         await self.window.start(Settings(window=window))
+        self.window.rail.set_visible(True)
         await settle(30)
 
 
@@ -112,6 +113,8 @@ async def test_layout_is_kept_and_put_back(qtbot: QtBot, program: Program) -> No
     assert other.window.sidebar.isHidden()
     assert other.window.rail.docks["activity"].isHidden()
     other.window.reset_layout()
+    assert not other.window.rail.visible, "nothing is in the panes"
+    other.window.rail.set_visible(True)
     assert not other.window.rail.docks["activity"].isHidden()
     other.window.restore_layout({"geometry": "!!", "state": "AAAA", "columns": "%"})
 
@@ -188,10 +191,11 @@ async def test_language_change_reaches_every_part(program: Program) -> None:
     assert program.window.sidebar.foot.settings.text().strip() == "Settings"
 
 
-def test_choosing_a_language_asks_the_program(qtbot: QtBot, program: Program) -> None:
-    box = program.window.sidebar.foot.findChild(QComboBox, "language-select")
+async def test_a_language_is_chosen_in_the_settings_and_the_palette_only(qtbot: QtBot, program: Program) -> None:
+    await program.start(workflow="w1")
+    assert not program.window.findChildren(QComboBox, "language-select")
     with qtbot.waitSignal(program.window.language_wanted) as told:
-        box.activated.emit(0)
+        program.window.actions_["language-french"].trigger()
     assert told.args == ["fr"]
 
 
@@ -212,6 +216,7 @@ async def test_it_can_be_drawn_at_every_size(program: Program, scale: int) -> No
 
 
 def test_large_text_stacks_fewer_panes(program: Program) -> None:
+    program.window.rail.set_visible(True)
     docks = program.window.rail.docks
     assert docks["activity"] not in program.window.tabifiedDockWidgets(docks["memory"])
     theme().set_scale(150)
@@ -299,6 +304,8 @@ async def test_no_line_is_left_at_the_windows_edge_and_messages_stand_over_the_c
     qtbot.waitUntil(lambda: window.pages.x() == 0 and lines("middle-right") and window.pages.contentsRect().left() == 0)
     qtbot.waitUntil(centred)
     window.rail.set_visible(False)
+    qtbot.waitUntil(lambda: lines("middle-right") and window.pages.geometry().right() == window.rail.strip.x() - 1)
+    window.rail.set_aside(True)
     qtbot.waitUntil(lambda: lines("middle-none") and window.pages.contentsRect().width() == window.width())
     window.toggle_sidebar()
     qtbot.waitUntil(lambda: lines("middle-left") and window.pages.contentsRect().left() == 1)

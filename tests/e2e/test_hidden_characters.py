@@ -98,6 +98,7 @@ def granted(desk: Desk, screen: Screen, folder: Path) -> None:
     desk.last_reply("Grant me")
     desk.wait_done()
     pane.desk.grant([str(folder)])
+    pane.desk.ask_trust([str(folder)])
     desk.until(lambda: desk.window.findChildren(QWidget, "trust-yes"), "the question whether it is trusted")
     screen.look(desk, "trust")
     desk.click(desk.window.findChildren(QAbstractButton, "trust-yes")[0])

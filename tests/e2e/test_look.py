@@ -62,8 +62,7 @@ def test_every_text_follows_the_language_live(open_desk: OpenDesk) -> None:
     )
     desk.send("Count")
     desk.find("user-question-modal")
-    foot = desk.window.sidebar.foot
-    desk.choose(desk.find("language-select", QComboBox, foot), "fr")
+    desk.action("language-french")
     desk.until(lambda: i18n.language() == "fr", "French is in force")
     desk.settle()
     assert QLocale().language() is QLocale.Language.French
@@ -71,7 +70,7 @@ def test_every_text_follows_the_language_live(open_desk: OpenDesk) -> None:
     assert "«Later»" in rendered(desk.find("question-later"))
     assert desk.find("question-answer").accessibleName() == "«Your response»"
     assert left_behind(desk, *own) == []
-    desk.choose(desk.find("language-select", QComboBox, foot), "en")
+    desk.action("language-english")
     desk.until(lambda: i18n.language() == "en", "English is in force")
     desk.settle()
     assert "«" not in rendered(desk.window)
@@ -81,7 +80,7 @@ def test_every_text_follows_the_language_live(open_desk: OpenDesk) -> None:
 @pytest.mark.usefixtures("_marked_french")
 def test_the_language_is_kept(open_desk: OpenDesk) -> None:
     desk = open_desk()
-    desk.choose(desk.find("language-select", QComboBox, desk.window.sidebar.foot), "fr")
+    desk.action("language-french")
     desk.until(lambda: desk.engine(lambda a: a.settings.get()).language == "fr", "it is stored")
     desk.close()
     i18n.set_language("en")

@@ -1,16 +1,20 @@
-"""The right rail and the drawer below: panes that can be hidden, torn off, moved and stacked; their layout is kept by the window."""
+"""The right rail and the drawer below: panes that can be hidden, torn off, moved and stacked; their layout is kept by the window.
+
+Until something is in a pane the rail is a strip of icons; it opens by itself once, the first time something is.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QMainWindow, QTabWidget, QWidget
 
 from atelier_desk.desktop.dock_tabs import DockTabs, whole_height
+from atelier_desk.desktop.pane_strip import PaneStrip
 from atelier_desk.desktop.panes.registry import PaneEntry, PaneHost, Place, panes
 from atelier_desk.desktop.side_drawer import SideDrawer
 from atelier_desk.desktop.soon import Soon
@@ -45,6 +49,11 @@ USUAL = 200
 """Height in pixels at 100 % of a pane whose entry names none, when it unfolds."""
 FOLD_MS = 400
 """How long a pane is empty before it folds: what is being read is there by then."""
+
+
+Opening = Literal["once", "done", "never"]
+OPENINGS: tuple[Opening, ...] = ("once", "done", "never")
+"""Whether the rail opens by itself: the next time something is in it, no more because it did or a person opened it, or not at all."""
 
 
 class _DockTitle(QWidget):
@@ -106,6 +115,9 @@ def tear_off(dock: QDockWidget) -> None:
 class Rail(QWidget):
     """Makes the docks of all registered panes in a main window. It is no visible widget itself.
 
+    Attributes:
+        opens: whether it opens by itself.
+
     Signals:
         made: the name of a pane that is in ``panes`` from now on.
     """
@@ -122,6 +134,8 @@ class Rail(QWidget):
         self._workflow_id: str | None = None
         """None until the engine is open and it is known which one is to be shown."""
         self._rows = 0
+        self.opens: Opening = "once"
+        self._aside = self._was_visible = False
         self._fit = Soon(self, FIT_MS, self.fit)
         self._fold = Soon(self, FOLD_MS, self._fold_vacant)
         self._unfold = Soon(self, 0, self._unfold_filled)
@@ -141,6 +155,11 @@ class Rail(QWidget):
         self._usual = [entry.name for entry in self._entries.values() if entry.place != "drawer"]
         self.drawer = SideDrawer(window, self.docks, self._usual)
         self.drawer.opened.connect(lambda: QTimer.singleShot(0, self, self._enter_drawer))  # once they have their places
+        self.strip = PaneStrip(window, [self._entries[name] for name in self._usual], self.show_pane)
+        self._strip_soon = Soon(self, 0, self._show_strip)
+        for dock in self.docks.values():
+            dock.visibilityChanged.connect(lambda *_: self._strip_soon.ask())
+        self.set_visible(False)
 
     def _placed(self, place: Place) -> list[QDockWidget]:
         """The docks that belong in a place, in their order."""
@@ -188,9 +207,12 @@ class Rail(QWidget):
         self._window.resizeDocks(stack, heights, Qt.Orientation.Vertical)
 
     def reset(self) -> None:
-        """The layout nobody changed, whatever the width of the window."""
+        """The layout nobody changed, whatever the width of the window: closed until something is in it."""
+        filled = self._filled()
+        self.opens = "done" if filled else "once"
         self.lay_out()
-        self.drawer.restore(self._usual)
+        self.drawer.restore(self._usual if filled else ())
+        self._show_strip()
 
     @property
     def rows(self) -> int:
@@ -204,6 +226,7 @@ class Rail(QWidget):
 
         It may be older than the drawer below: its panes share one place again, unless somebody shows them.
         """
+        self._strip_soon.ask()
         at_side = [name for name, dock in self.docks.items() if not dock.isHidden()] if shown is None else shown
         self.drawer.restore(at_side)
         drawer, below = self._placed("drawer"), Qt.DockWidgetArea.BottomDockWidgetArea
@@ -254,9 +277,49 @@ class Rail(QWidget):
             self._make_pane(name)
         self._refold()
 
+    # -- the strip, and opening by itself -----------------------------------------------------------------------------------------------
+    def _filled(self) -> list[str]:
+        return [name for name in self._usual if name in self.panes and self.panes[name].notable]
+
+    def _open_first(self) -> None:
+        """Something is in a pane for the first time: open beside the conversation. Over it, in a narrow window, nothing opens unasked."""
+        filled = self._filled()
+        if self.opens == "once" and filled and not self.drawer.narrow and not self._aside:
+            self.set_visible(True)
+            if not any(self._entries[name].place == "stack" for name in filled):
+                self.docks[filled[0]].raise_()
+
+    def _on_counted(self, name: str, count: int) -> None:
+        self.strip.show_count(name, count, waits=False)
+        self._open_first()
+
+    def set_kept_closed(self, on: bool) -> None:
+        """Close the rail and never open it unasked, or let it open by itself again the next time something is in it."""
+        self.opens = "never" if on else "once"
+        if on:
+            self.set_visible(False)
+        else:
+            self._open_first()
+
+    def set_aside(self, on: bool) -> None:
+        """Show nothing of it, or what was shown before."""
+        if on and not self._aside:
+            self._was_visible = self.visible
+            self.set_visible(False)
+        self._aside, was = on, self._aside
+        if was and not on and self._was_visible:
+            self.set_visible(True)
+        self._show_strip()
+
+    def _show_strip(self) -> None:
+        """In a narrow window it stays: the drawer lies over the conversation beside it."""
+        beside = any(self.drawer.at_side(name) and not dock.isHidden() for name, dock in self.docks.items())
+        self.strip.setVisible(not self._aside and (self.drawer.narrow or not beside))
+
     # -- folding ----------------------------------------------------------------------------------------------------------------------
     def _refold(self, *_: object) -> None:
         """Unfold at once what may not be folded any more, when the panes have their places; fold a moment later what may."""
+        self._open_first()
         self._unfold.ask()
         self._fold.ask()
 
@@ -311,6 +374,7 @@ class Rail(QWidget):
         pane.set_folded(False)
         pane.filled.connect(self._refold)
         pane.waiting.connect(partial(self._badge, name))
+        pane.counted.connect(partial(self._on_counted, name))
         pane.tools.addWidget(_DockButtons(dock, entry))
         self.panes[name] = pane
         if self._workflow_id is not None:
@@ -320,6 +384,7 @@ class Rail(QWidget):
     def _badge(self, name: str, count: int) -> None:
         """Say on its tab how many things of a pane wait for the person: it may stand behind another."""
         title = self._entries[name].title
+        self.strip.show_count(name, count, waits=True)
         say(self.docks[name], title=(lambda: f"{_(title)} · {number(count)}") if count else title)
 
     def set_workflow(self, workflow_id: str) -> None:
@@ -336,6 +401,8 @@ class Rail(QWidget):
         """Bring a pane to the front, wherever it is."""
         dock = self.docks[name]
         opened = dock.isHidden()
+        if self.opens == "once" and name in self._usual:
+            self.opens = "done"  # a person did it
         self._make_pane(name)
         if self.drawer.narrow and self.drawer.at_side(name):
             self.drawer.show(name)
@@ -365,14 +432,17 @@ class Rail(QWidget):
         if self.drawer.narrow:
             self.drawer.show() if on else self.drawer.shut()
             return
+        if on and self.opens == "once":
+            self.opens = "done"
         if not on:
             self.drawer.note()
             self._put_away = {name for name, dock in self._docked() if not dock.isHidden()} - self.drawer.names
         wanted = (self.drawer.names or set(self._usual)) | self._put_away if on else set()
         for name, dock in self._docked():
-            dock.setVisible(name in wanted)
+            dock.setVisible(name in wanted or (on and not dock.isHidden()))  # what a person opened below stays
         if on:
             self._placed("stack")[-1].raise_()
+        self._show_strip()
 
     def _enter_drawer(self) -> None:
         """The keyboard goes into the drawer, so that Esc leaves it."""

@@ -77,7 +77,7 @@ class SideDrawer(QObject):
         self._front: list[str] = []
         self._sizes: dict[str, QSize] = {}
         """Of the panes beside the conversation: Qt squeezes them before they yield, and gives a place that was empty another size."""
-        self._over: tuple[QWidget, QWidget, QWidget] | None = None
+        self._over: tuple[QWidget, QWidget, QWidget, QWidget] | None = None
         self._shades: tuple[_Shade, ...] = ()
         """Over the conversation and over what stands left of it."""
         self._least = 0
@@ -89,9 +89,10 @@ class SideDrawer(QObject):
             dock.topLevelChanged.connect(self._on_moved)
             dock.visibilityChanged.connect(self._on_visible)
 
-    def lie_over(self, pages: QWidget, middle: QWidget, sidebar: QWidget) -> None:
-        """``pages`` is what the panes take room from, ``middle`` what keeps its width in it; the conversation lies beside ``sidebar``."""
-        self._over = pages, middle, sidebar
+    def lie_over(self, pages: QWidget, middle: QWidget, sidebar: QWidget, strip: QWidget) -> None:
+        """``pages`` is what the panes take room from, ``middle`` what keeps its width in it; the conversation lies between ``sidebar`` and
+        ``strip``."""
+        self._over = pages, middle, sidebar, strip
         pages.installEventFilter(self)
         sidebar.installEventFilter(self)
 
@@ -187,7 +188,7 @@ class SideDrawer(QObject):
     def _open_over(self) -> None:
         if self._over is None:
             return
-        pages, middle, _sidebar = self._over
+        pages, middle, *_beside = self._over
         middle.setMinimumWidth(LEAST_SEEN)
         pages.setMinimumWidth(LEAST_SEEN)
         self._shades = (_Shade(pages), _Shade(self._window))
@@ -200,7 +201,7 @@ class SideDrawer(QObject):
             shade.deleteLater()
         self._shades = ()
         if self._over is not None:
-            pages, middle, _sidebar = self._over
+            pages, middle, *_beside = self._over
             middle.setContentsMargins(0, 0, 0, 0)
             pages.setMinimumWidth(0)
             middle.setMinimumWidth(self._least)
@@ -215,12 +216,15 @@ class SideDrawer(QObject):
         """Give the conversation the room under the drawer too, at whichever side it is."""
         if self._over is None or not self.open:
             return
-        pages, middle, sidebar = self._over
+        pages, middle, sidebar, strip = self._over
         gap = self._window.style().pixelMetric(QStyle.PixelMetric.PM_DockWidgetSeparatorExtent)
         left = sidebar.mapTo(self._window, sidebar.rect().topRight()).x() + 1 + gap if sidebar.isVisible() else 0
         free = pages.x() - left
         right = self._window.width() - pages.geometry().right() - 1
-        right += 1 if right else 0  # the line at that side, which is there only beside panes
+        if strip.isVisible():
+            right -= strip.width()
+        elif right:
+            right += 1  # the line at that side, which is there only beside panes
         for shade, part in zip(self._shades, (pages.rect(), QRect(0, 0, left, self._window.height())), strict=True):
             shade.cover(part)
         middle.setContentsMargins(-max(0, free), 0, -right, 0)

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication, QFrame, QMenu, QStackedWidget, QWidg
 
 from atelier_desk.desktop.actions import ActionRegistry, shortcut_text
 from atelier_desk.desktop.opening_page import OpeningPage
-from atelier_desk.desktop.rail import Rail
+from atelier_desk.desktop.rail import OPENINGS, Rail
 from atelier_desk.desktop.sidebar.column import SideColumn
 from atelier_desk.desktop.sidebar.sidebar import Sidebar
 from atelier_desk.desktop.start_folder import remember_folder, start_folder
@@ -69,7 +69,7 @@ class MainWindow(WindowActions):
         self.opening.setFocus()
         self.side = SideColumn(self, self.sidebar, self.pages, (self.opening, self.middle))
         self.rail = Rail(self, bridge)
-        self.rail.drawer.lie_over(self.pages, self.middle, self.sidebar)
+        self.rail.drawer.lie_over(self.pages, self.middle, self.sidebar, self.rail.strip)
         self.pages.installEventFilter(self)
         self.installEventFilter(self)
         self.toasts.stand_over(self.pages)
@@ -98,7 +98,6 @@ class MainWindow(WindowActions):
         self.sidebar.foot.settings_wanted.connect(self.actions_["settings"].trigger)
         self.sidebar.foot.palette_wanted.connect(self.command_palette)
         self.sidebar.foot.menu_wanted.connect(self.main_menu)
-        self.sidebar.foot.language_chosen.connect(self.language_wanted)
         self.bridge.failed.connect(self.toasts.show)
         self.toasts.undo.changed.connect(self.actions_["undo-delete"].setEnabled)
         self.actions_["undo-delete"].setEnabled(False)
@@ -229,15 +228,14 @@ class MainWindow(WindowActions):
             self._error_page.quit_wanted.connect(self.close)
             self.pages.addWidget(self._error_page)
         self.sidebar.foot.show_connection("failed")
-        self.rail.set_visible(False)
+        self.rail.set_aside(True)
         self._error_page.show_error(error, data_dir)
         self.pages.setCurrentWidget(self._error_page)
 
     def leave_engine_error(self) -> None:
         """The engine is opened again."""
         self.sidebar.foot.show_connection("opening")
-        if not self.rail.drawer.narrow:
-            self.rail.set_visible(True)
+        self.rail.set_aside(False)
         self.pages.setCurrentWidget(self.opening)
         self.opening.setFocus()
 
@@ -249,6 +247,7 @@ class MainWindow(WindowActions):
             "state": _text(self.saveState(LAYOUT_VERSION)),
             "panes": "\n".join(sorted(self.rail.drawer.wanted())),
             "rows": str(self.rail.rows),
+            "rail": self.rail.opens,
             "sidebar": "hidden" if self.sidebar.isHidden() else "shown",
             "workflow": self.chat.workflow_id,
             "commands": self.ran_last,
@@ -266,6 +265,9 @@ class MainWindow(WindowActions):
             rows = kept.get("rows", "")
             shown = set(kept["panes"].split("\n")) - {""} if "panes" in kept else None
             self.rail.mend(shown, int(rows) if rows.isdecimal() else 0)
+            opens = kept.get("rail", "done")  # a layout of an earlier version is what a person made of it
+            self.rail.opens = opens if opens in OPENINGS else "done"
+            self.actions_["keep-panes-closed"].setChecked(self.rail.opens == "never")
         self.ran_last = kept.get("commands", "")
         self.sidebar.setVisible(kept.get("sidebar") != "hidden")
         if "closed" in kept:

@@ -139,7 +139,7 @@ class WindowActions(WindowParts):
         self._with_current(lambda key: self.sidebar.deeds.archive([key]))
 
     @action(
-        "workflow-settings", N_("Workflow settings…"), group="workflow", icon="sliders-horizontal", keywords="budget instructions approval"
+        "workflow-settings", N_("Workflow settings…"), group="workflow", icon="sliders-horizontal", keywords="budget instructions limits"
     )
     def workflow_settings(self) -> None:
         self.chat.open_settings()
@@ -216,7 +216,7 @@ class WindowActions(WindowParts):
         self.chat.pinned.open()
 
     # -- runs -----------------------------------------------------------------------------------------------------------------
-    @action("stop-run", N_("Stop the agent"), group="run", shortcut="Ctrl+.", icon="square")
+    @action("stop-run", N_("Stop the agent"), group="run", shortcut="Ctrl+.", icon="circle-stop")
     def stop_run(self) -> None:
         self.chat.stop()
 
@@ -303,6 +303,10 @@ class WindowActions(WindowParts):
     def toggle_panes(self) -> None:
         self.rail.set_visible(not self.rail.visible)
 
+    @action("keep-panes-closed", N_("Keep the panes closed"), group="view", keywords="rail right column quiet hide", checkable=True)
+    def keep_panes_closed(self, on: bool) -> None:
+        self.rail.set_kept_closed(on)
+
     def _add_pane_actions(self) -> None:
         """One that shows it for each pane, in their order."""
         after = "toggle-panes"
@@ -315,6 +319,7 @@ class WindowActions(WindowParts):
     def reset_layout(self) -> None:
         self.sidebar.show()
         self.rail.reset()
+        self.actions_["keep-panes-closed"].setChecked(False)
         self._size_columns()
 
     @action("theme-light", N_("Light theme"), group="view", icon="sun")

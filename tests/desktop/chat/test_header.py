@@ -9,12 +9,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.chat.compose.profile import ProfileChip
 from atelier_desk.desktop.chat.header import ChatHeader
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.picker import Picker, PickerItem
 from atelier_desk.domain.chat import Usage
-from atelier_desk.profile_words import PROFILES
 
 
 def test_the_title_is_whole_where_there_is_room_and_keeps_some_words_where_there_is_not(qtbot: QtBot) -> None:
@@ -34,11 +32,9 @@ def test_the_title_is_whole_where_there_is_room_and_keeps_some_words_where_there
     qtbot.waitUntil(lambda: header.title.width() >= theme().px(100) - 1)
 
 
-def test_the_profile_and_the_usage_fold_before_title_and_names_are_cut(qtbot: QtBot) -> None:
+def test_the_usage_folds_before_title_and_names_are_cut(qtbot: QtBot) -> None:
     header = ChatHeader()
     qtbot.addWidget(header)
-    chip = ProfileChip(header)
-    header.add(chip, fold=chip)
     header.set_agents([PickerItem("a", "Assistant")], "a")
     header.set_models([PickerItem("p/m", "SmolLM2 135M")], "p/m", "SmolLM2 135M")
     header.set_title("Isolate the execution")
@@ -46,23 +42,21 @@ def test_the_profile_and_the_usage_fold_before_title_and_names_are_cut(qtbot: Qt
     header.show()
     qtbot.waitExposed(header)
     header.show_usage(Usage(tokens_input=5_000, tokens_output=500, cost=0.008), 2_800, 4_000)
-    chip.show_profile(PROFILES[1])
 
     def whole() -> bool:
         cut = header.title.width() < header.title.fontMetrics().horizontalAdvance(header.title.text())
         return not cut and all(box.text().rstrip(" ▾") == box.whole_text for box in (header.agents, header.models))
 
-    seen: list[tuple[str, bool]] = []
+    seen: list[bool] = []
     for width in (*range(1200, 400, -10), 1200):
-        if seen[-1:] == [("", False)] and width < 1200:
+        if seen[-1:] == [False] and width < 1200:
             continue  # from here on names are cut
         header.resize(width, 46)
         qtbot.waitUntil(whole)
         assert header.meter.isVisible()
-        assert chip.accessibleName() == "Permissions: Ask"
-        if (state := (chip.text(), "$" in header.usage.text())) not in seen[-1:]:
+        if (state := "$" in header.usage.text()) not in seen[-1:]:
             seen.append(state)
-    assert seen == [("Ask", True), ("", True), ("", False), ("Ask", True)]
+    assert seen == [True, False, True]
 
 
 def test_a_title_given_before_the_first_paint_is_whole_too(qtbot: QtBot) -> None:

@@ -128,6 +128,19 @@ async def test_the_question_names_the_files_and_can_be_left_open(panel: Panel) -
     assert panel.question() is None
 
 
+async def test_nothing_is_asked_of_a_folder_without_such_files(panel: Panel) -> None:
+    panel.engine.set("files", "told", [])
+    panel.chat.open_workflow("w")
+    await settle()
+    panel.chat.folders.grant(["/p"])
+    await settle()
+    assert panel.question() is None
+    assert (panel.workflow.workspace, panel.decided) == (("/p",), {})
+    panel.chat.folders.ask_trust(["/p"])
+    await settle()
+    assert panel.question() is not None, "it can be decided all the same"
+
+
 async def test_trust_is_given_and_taken_back_in_the_menu_of_the_header(panel: Panel) -> None:
     panel.workflow = Workflow(id="w", name="W", workspace=("/p", "/q"))
     panel.chat.open_workflow("w")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QPoint, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
@@ -27,19 +27,9 @@ _TITLE = 100
 _SHORT_TITLE = 72
 """Pixels at 100 % it keeps beside the usage: with less room than that the usage goes."""
 _ROOMY_TITLE = 220
-"""Pixels at 100 % of a long title for which, and for whole names of agent and model, other parts fold: the profile, then the usage."""
+"""Pixels at 100 % of a long title for which, and for whole names of agent and model, the usage folds."""
 _HEIGHT = 28
 """Pixels at 100 % that everything to press in the line is high."""
-
-
-class Foldable(Protocol):
-    """A part that shows its icon alone where there is little room; ``spare``: pixels that saves."""
-
-    folded: bool
-
-    def spare(self) -> int: ...
-    def set_folded(self, folded: bool) -> None: ...
-    def isHidden(self) -> bool: ...
 
 
 class ChatHeader(QWidget):
@@ -57,7 +47,6 @@ class ChatHeader(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._folding: list[Foldable] = []
         self._added: list[QWidget] = []
         self.title = control(ElidedLabel("", self), look="title")
         self.title.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
@@ -100,10 +89,8 @@ class ChatHeader(QWidget):
         say(self.efforts, tip=N_("How much the model thinks before answering"), name=N_("Thinking"))
         bind(self._dress)
 
-    def add(self, widget: QWidget, *, fold: Foldable | None = None) -> None:
-        """Give a widget of the window a place at the right, before the button of the panes; ``fold``: it can show less."""
-        if fold is not None:
-            self._folding.append(fold)
+    def add(self, widget: QWidget) -> None:
+        """Give a widget of the window a place at the right, before the button of the panes."""
         self._added.append(widget)
         self._row.insertWidget(self._row.count() - 1, widget)
         self._dress()
@@ -143,24 +130,18 @@ class ChatHeader(QWidget):
         self.title.setMaximumWidth(max(whole, self.title.minimumWidth()))
 
     def _fold(self, title: int) -> None:
-        """Let the parts that can say less do so, one kind after the other, until title and pickers are whole."""
+        """Let the usage say less where title and pickers would not be whole."""
         margins, shown = self._row.contentsMargins(), [each for each in self._parts() if each not in (self.title, self.meter)]
         needed = margins.left() + margins.right() + min(title, theme().px(_ROOMY_TITLE)) + self.meter.width_of(brief=False)
         needed += sum(each.sizeHint().width() for each in shown) + self._row.spacing() * (len(shown) + 1)
-        folding = [each for each in self._folding if not each.isHidden()]
-        needed += sum(each.spare() for each in folding if each.folded)
-        fold = needed > self.width()
-        for each in folding:
-            each.set_folded(fold)
-            needed -= each.spare() if fold else 0
         self.meter.set_brief(needed > self.width() or self.width() < theme().px(_WIDE))
 
     def _has_room_for_options(self, title: int) -> bool:
-        """Whether the workflow's settings fit beside whole names of agent and model, the rest folded and the usage away."""
+        """Whether the workflow's settings fit beside whole names of agent and model, the usage away."""
         margins, shown = self._row.contentsMargins(), [each for each in self._parts() if each not in (self.title, self.meter, self.options)]
         needed = margins.left() + margins.right() + min(title, theme().px(_TITLE)) + self.options.sizeHint().width()
         needed += sum(each.sizeHint().width() for each in shown) + self._row.spacing() * (len(shown) + 2)
-        return needed - sum(each.spare() for each in self._folding if not each.isHidden() and not each.folded) <= self.width()
+        return needed <= self.width()
 
     def _parts(self) -> list[QWidget]:
         items = [self._row.itemAt(number) for number in range(self._row.count())]

@@ -12,7 +12,6 @@ from atelier_desk.desktop.chat.changed_files import ChangedFiles
 from atelier_desk.desktop.chat.compose.calling import CallingDesk
 from atelier_desk.desktop.chat.compose.choices import WorkflowChoices, model_labels
 from atelier_desk.desktop.chat.compose.composer import Composer
-from atelier_desk.desktop.chat.compose.profile import ProfileChip
 from atelier_desk.desktop.chat.compose.queue_desk import QueueDesk
 from atelier_desk.desktop.chat.compose.queue_strip import QueueStrip
 from atelier_desk.desktop.chat.compose.sender import Sender
@@ -90,8 +89,6 @@ class ChatPanel(QWidget):
         self.choices = WorkflowChoices(bridge, self.header, self)
         self.folders = FolderDesk(bridge, self)
         self.header.add(FolderButton(self.folders, self.header))
-        self.profile = ProfileChip(self.header)
-        self.header.add(self.profile, fold=self.profile)
         self.pinned = PinnedButton(bridge, self.pages, self.header)
         self.header.add(self.pinned)
         self.agent_page: AgentPage | None = None
@@ -141,7 +138,6 @@ class ChatPanel(QWidget):
         self.sending.workflow_made.connect(self.workflow_made)
         self.composer.stopped.connect(self.stop)
         self.composer.profiles.chosen.connect(self.choices.choose_profile)
-        self.profile.clicked.connect(self.composer.profiles.open)
         self.header.options.clicked.connect(self.open_settings)
         self.choices.shown.connect(self._on_choice)
         self.empty.workflow_chosen.connect(self.open_workflow)
@@ -292,7 +288,6 @@ class ChatPanel(QWidget):
         self.composer.set_agent(agent.config.name if agent else "")
         self.composer.set_enabled(agent is not None and self.bridge.ready)
         self.composer.profiles.show_profile(self.choices.profile)
-        self.profile.show_profile(self.choices.profile)
         self.header.meter.know_window(self.choices.window)  # it may be read after the workflow was
         self._show_starter(provider, model)
 

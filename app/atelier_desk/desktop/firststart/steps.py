@@ -39,14 +39,19 @@ FACTS = (
 GOALS = (
     (N_("Calculate"), N_("What is 12% of 840?"), "calculator", N_("The agent calls a tool; open its card to see the details.")),
     (
-        N_("Plan work"),
+        N_("Add a task"),
         N_("Add a task: prepare the Monday meeting."),
         "list-todo",
         N_("The task appears on the right, where you can edit it too."),
     ),
-    (N_("Ask"), N_("Ask me which language I prefer for answers."), "circle-help", N_("The agent asks you and continues with your answer.")),
+    (
+        N_("Set a preference"),
+        N_("Ask me which language I prefer for answers."),
+        "circle-help",
+        N_("The agent asks you and continues with your answer."),
+    ),
 )
-"""Three things the smallest model can do, each shows a part of the window: tool cards, the plan, a question. One request each: the
+"""Three things the smallest model can do, each shows a part of the window: tool cards, the tasks, a question. One request each: the
 guided dialect takes a second sentence for a part of the first."""
 
 

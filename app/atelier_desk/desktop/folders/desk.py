@@ -133,7 +133,8 @@ class FolderDesk(QObject):
         ask_folder(self._around, _("Grant a folder"), lambda path: self.grant([str(path)]))
 
     def grant(self, folders: Sequence[str]) -> None:
-        """Let agents use these folders, too; of those nobody decided about, ask whether they are trusted."""
+        """Let agents use these folders, too; of those that hold files with instructions and nobody decided about, ask whether they are
+        trusted."""
         self._bridge.jobs.start(self._grant(self.workflow_id, tuple(dict.fromkeys(folders))))
 
     def replace(self, folder: str) -> None:
@@ -163,18 +164,22 @@ class FolderDesk(QObject):
         if not new:
             return
         await self._keep(workflow_id, (*before, *new))
-        decided = await self._bridge.engine.files.trusted(new)
-        undecided = [folder for folder in new if decided[folder] is None]
-        if undecided and workflow_id == self.workflow_id:
-            await self._ask_trust(undecided)
+        await self._ask_where_needed(workflow_id, new)
 
     async def _replace(self, workflow_id: str, folder: str, other: str) -> None:
         """In its place: relative paths of agents begin in the first folder."""
         folders = [other if each == folder else each for each in await self._granted(workflow_id)]
         await self._keep(workflow_id, tuple(dict.fromkeys(folders)))
-        decided = await self._bridge.engine.files.trusted((other,))
-        if decided[other] is None and workflow_id == self.workflow_id:
-            await self._ask_trust([other])
+        await self._ask_where_needed(workflow_id, (other,))
+
+    async def _ask_where_needed(self, workflow_id: str, folders: tuple[str, ...]) -> None:
+        """Ask about those nobody decided about, and only where there is something to trust: files with instructions. The others stay
+        untrusted, and the folder's menu can change that."""
+        files = self._bridge.engine.files
+        decided = await files.trusted(folders)
+        undecided = [folder for folder in folders if decided[folder] is None and await files.told((folder,))]
+        if undecided and workflow_id == self.workflow_id:
+            await self._ask_trust(undecided)
 
     async def _ask_trust(self, folders: Sequence[str]) -> None:
         from atelier_desk.desktop.folders.question import ask_trust

@@ -57,11 +57,13 @@ class Pane(QWidget):
 
     Signals:
         filled: something came into an empty pane, or the last went.
+        counted: how many things are in it now.
         waiting: how many things in it wait for the person now.
     """
 
     topics: tuple[Topic, ...] = ()
     filled = Signal()
+    counted = Signal(int)
     waiting = Signal(int)
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
@@ -130,6 +132,11 @@ class Pane(QWidget):
     def vacant(self) -> bool:
         """There is nothing to show."""
         return self._folds and self._empty is not None and not self._empty.isHidden()
+
+    @property
+    def notable(self) -> bool:
+        """There is something for which a closed rail opens."""
+        return not self.vacant
 
     @property
     def folded(self) -> bool:

@@ -147,6 +147,7 @@ class ReportsPane(Pane):
             two_line_item(self.list, report.name, report.name, facts, "file-text")
         self.list.setCurrentRow(min(max(chosen, 0), self.list.count() - 1))
         count = len(self._reports)
+        self.counted.emit(count)
         self.heading.setText(_("REPORTS · {n}", n=number(count)) if count else _("REPORTS"))
         self._name.setText(self._open)
         self._warning.setVisible(self._damaged)

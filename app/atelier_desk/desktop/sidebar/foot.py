@@ -1,4 +1,4 @@
-"""The foot of the left column: settings, palette, language, and whether the engine answers."""
+"""The foot of the left column: settings, palette, menu, and whether the engine answers."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWi
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import IconButton, bind, control, fill, label, say, tint
-from atelier_desk.desktop.widgets.inputs import ComboBox
-from atelier_desk.i18n import N_, _, language
+from atelier_desk.i18n import N_, _
 
 Connection = Literal["opening", "ready", "failed", "moved", "closing"]
-_LANGUAGES = (("fr", "Français"), ("en", "English"))
 STATES: dict[Connection, str] = {
     "opening": N_("Opening…"),
     "ready": N_("Ready"),
@@ -29,13 +27,11 @@ class SidebarFoot(QWidget):
 
     Signals:
         settings_wanted, palette_wanted, menu_wanted: the buttons.
-        language_chosen: ``fr`` or ``en``.
     """
 
     settings_wanted = Signal()
     palette_wanted = Signal()
     menu_wanted = Signal()
-    language_chosen = Signal(str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -44,27 +40,20 @@ class SidebarFoot(QWidget):
         self._palette_keys = "Ctrl+K"
         self.palette_button = control(QPushButton(self._palette_keys, self), "open-palette", look="quiet")
         self.menu = control(IconButton("ellipsis", parent=self), "main-menu")
-        self.language = control(ComboBox(self), "language-select", look="quiet")
-        for code, name in _LANGUAGES:
-            self.language.addItem(name, code)
         self._dot = QLabel(self)
         self._words = control(label("", "small", self), "connection-state")
         first = fill(QHBoxLayout(), self.settings, 1, self.palette_button, self.menu, spacing=2)
-        second = fill(QHBoxLayout(), self.language, 1, self._dot, self._words, spacing=6)
-        second.addSpacing(8)
+        second = fill(QHBoxLayout(), self._dot, self._words, 1, margins=(10, 2, 8, 4), spacing=8)
         fill(QVBoxLayout(self), first, second, margins=(0, 0, 0, 0), spacing=2)
         say(self.settings, lambda: " " + _("Settings"))
         tint(self.settings, "settings")
         say(self.palette_button, name=N_("Command palette"), tip=N_("Command palette"))
         say(self.menu, tip=N_("Menu"))
-        say(self.language, tip=N_("Language"))
         say(self._words, lambda: _(STATES[self._state]), name=lambda: _("Connection: {state}", state=_(STATES[self._state])), tip=self._tip)
         self.settings.clicked.connect(self.settings_wanted)
         self.palette_button.clicked.connect(self.palette_wanted)
         self.menu.clicked.connect(self.menu_wanted)
-        self.language.activated.connect(lambda index: self.language_chosen.emit(str(self.language.itemData(index))))
         bind(self._dress)
-        bind(self.language.setCurrentIndex, lambda: max(0, self.language.findData(language())))
 
     def _tip(self) -> str:
         return _("The data folder was moved or replaced: nothing is being saved.") if self._state == "moved" else ""

@@ -40,7 +40,7 @@ LOOKS: dict[str, tuple[str, Role, PillKind]] = {
     "interrupted": ("power", "warn", "warn"),
     "completed": ("check", "ok", "ok"),
     "error": ("circle-x", "err", "err"),
-    "cancelled": ("square", "muted", ""),
+    "cancelled": ("circle-stop", "muted", ""),
     "abandoned": ("x", "muted", ""),
 }
 

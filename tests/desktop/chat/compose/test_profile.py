@@ -1,19 +1,19 @@
-"""What agents may do without asking: chosen where one writes, kept with the workflow, said in the header."""
+"""What agents may do without asking: one control, where one writes, kept with the workflow."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QComboBox, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.chat.compose.profile import ProfileChip, ProfilePicker, profile_choices
+from atelier_desk.desktop.chat.compose.profile import ProfilePicker, profile_choices
 from atelier_desk.desktop.chat.panel import ChatPanel
 from atelier_desk.domain.agent import Agent, AgentConfig, ApprovalMode, Choices
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import Workflow
-from atelier_desk.profile_words import ALL, ASK_ALL, PROFILES, profile_of
+from atelier_desk.profile_words import ALL
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 ADA = Agent(id="ada", config=AgentConfig(name="Ada", provider="p", model="m"))
@@ -29,7 +29,6 @@ class Shown:
         self.panel.resize(900, 600)
         self.panel.show()
         self.picker: Any = self.panel.findChild(ProfilePicker, "profile-select")
-        self.chip: Any = self.panel.findChild(ProfileChip, "workflow-profile")
 
     async def show(self, workflow: Workflow | None) -> None:
         await self.panel.choices.load()
@@ -49,11 +48,11 @@ def looks(button: QPushButton) -> tuple[str, str]:
 async def test_the_agent_s_profile_holds_until_one_is_picked_and_then_that_one(shown: Shown) -> None:
     workflow = Workflow(id="w", name="W", agent_id="ada", choices=Choices(instructions="In French."))
     await shown.show(workflow)
-    assert (shown.picker.whole_text, shown.chip.text()) == ("Ask", "Ask")
-    assert [(each.text, bool(each.detail)) for each in shown.picker.choices] == [(each.title, True) for each in PROFILES]
+    assert shown.picker.whole_text == "Ask"
+    assert [(each.text, bool(each.detail)) for each in shown.picker.choices] == [(each.title, True) for each in ALL]
     shown.picker.chosen.emit("edit")
     await settle()
-    assert (shown.picker.key, shown.chip.text()) == ("edit", "Edit")
+    assert (shown.picker.key, shown.picker.whole_text) == ("edit", "Edit")
     [((_id, kept), _fields)] = shown.engine.calls("workflows.choose")
     assert kept == Choices(approval=ApprovalMode.EDIT, instructions="In French.")
     shown.panel.header.agent_chosen.emit("ada")
@@ -61,12 +60,12 @@ async def test_the_agent_s_profile_holds_until_one_is_picked_and_then_that_one(s
     assert "next message" in shown.picker.toolTip()
 
 
-async def test_free_is_marked_in_the_menu_the_composer_and_the_header(shown: Shown) -> None:
+async def test_free_is_marked_in_the_menu_and_the_composer(shown: Shown) -> None:
     await shown.show(Workflow(id="w", name="W", agent_id="ada", choices=Choices(approval=ApprovalMode.AUTO)))
-    assert looks(shown.picker) == looks(shown.chip) == ("picker-warn", "Permissions: Free")
-    assert [bool(each.marks) for each in shown.picker.choices] == [False, False, False, True]
+    assert looks(shown.picker) == ("picker-warn", "Permissions: Free")
+    assert [bool(each.marks) for each in shown.picker.choices] == [False, False, False, False, True]
     shown.picker.chosen.emit("plan")
-    assert looks(shown.chip) == ("picker", "Permissions: Plan")
+    assert looks(shown.picker) == ("picker", "Permissions: Plan")
 
 
 async def test_before_the_first_message_it_is_kept_for_the_workflow_to_come(shown: Shown) -> None:
@@ -77,13 +76,17 @@ async def test_before_the_first_message_it_is_kept_for_the_workflow_to_come(show
     assert shown.engine.calls("workflows.choose") == []
 
 
-async def test_the_header_and_the_keyboard_open_the_menu(shown: Shown, qtbot: QtBot) -> None:
+async def test_there_is_one_control_for_it(shown: Shown) -> None:
     await shown.show(Workflow(id="w", name="W", agent_id="ada"))
-    shown.chip.click()
+    said = [each for each in shown.panel.findChildren(QWidget) if each.accessibleName().startswith("Permissions")]
+    assert said == [shown.picker]
+    shown.panel.open_settings()
+    assert not shown.panel.findChildren(QComboBox)
+    shown.picker.open()
     assert shown.picker.menu_open.current == "ask"
     shown.picker.menu_open.hide()
 
 
-def test_every_stored_mode_is_a_profile_and_ask_always_is_listed_where_it_holds() -> None:
+def test_every_stored_mode_can_be_chosen() -> None:
     assert {each.mode for each in ALL} == set(ApprovalMode)
-    assert [each.key for each in profile_choices(profile_of(ApprovalMode.MANUAL))] == [*(each.name for each in PROFILES), ASK_ALL.name]
+    assert [each.key for each in profile_choices()] == ["plan", "ask", "ask-all", "edit", "free"]

@@ -56,7 +56,7 @@ class Lane(QWidget):
         self.bar.setTextVisible(False)
         self.report = control(QPushButton(self.head), "lane-report", look="link", on=self.toggle_report)
         self.stop = control(
-            IconButton("square", lambda: _("Stop: {agent}", agent=self.member.name or _("Agent")), self.head, size=14),
+            IconButton("circle-stop", lambda: _("Stop: {agent}", agent=self.member.name or _("Agent")), self.head, size=14),
             "lane-stop",
             on=lambda: self._host.stop_requested.emit(self.run_id),
         )

@@ -189,7 +189,7 @@ def notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
             "error": _("Failed"),
         }
         status = str(details.get("status", ""))
-        icons = {"completed": "circle-check", "cancelled": "square", "abandoned": "circle-x", "error": "circle-alert"}
+        icons = {"completed": "circle-check", "cancelled": "circle-stop", "abandoned": "circle-x", "error": "circle-alert"}
         role: Role = "ok" if status == "completed" else ("err" if status == "error" else "muted")
         return icons.get(status, "info"), role, "card", titles.get(status, status), entry.content
     return "info", "muted", "card", entry.content or entry.topic, ""

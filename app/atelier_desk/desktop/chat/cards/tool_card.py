@@ -152,7 +152,7 @@ class ToolCard(QFrame):
             row.insertWidget(row.indexOf(self._chevron), stop)
             self.stop = stop
         if self.stop is not None:
-            self.stop.setIcon(theme().icon("square", "muted", 12))
+            self.stop.setIcon(theme().icon("circle-stop", "muted", 14))
             self.stop.setVisible(wanted)
 
     def _ask_stop(self) -> None:

@@ -75,7 +75,7 @@ class Composer(QFrame):
         self._hint = control(_Hint("", self), look="small")
         self.strategies = control(Picker(self), "strategy-select", look="picker", name=N_("How to send while the agent is working"))
         self.stop = control(QPushButton(self), "stop-button", lambda: " " + _("Stop"), name=N_("Stop the agent"))
-        tint(self.stop, "square", "text", 12)
+        tint(self.stop, "circle-stop", "text", 16)
         self.send = control(QToolButton(self), "send-button", look="send", tip=N_("Send"))
         self.send.setCursor(Qt.CursorShape.PointingHandCursor)
         self.strategy = "queue"

@@ -1,25 +1,24 @@
-"""What agents may do without asking: the picker in the composer, and the same in the line above the messages."""
+"""What agents may do without asking: the one control for it, in the composer."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import bind, say
 from atelier_desk.desktop.widgets.picker import Picker, PickerItem
 from atelier_desk.i18n import _
-from atelier_desk.profile_words import ASK_ALL, PROFILES, Profile
+from atelier_desk.profile_words import ALL, Profile
 
 _ICON = 14
 """Pixels at 100 %."""
 
 
-def profile_choices(current: Profile) -> list[PickerItem]:
-    """The four; what an agent's form sets besides them is listed while it is in force."""
-    offered = [*PROFILES, *([ASK_ALL] if current is ASK_ALL else [])]
+def profile_choices() -> list[PickerItem]:
+    """All of them, from the strictest on."""
     marks = (("triangle-alert", _("take care")),)
-    return [PickerItem(one.name, _(one.title), detail=_(one.allows), marks=marks if one.risky else ()) for one in offered]
+    return [PickerItem(one.name, _(one.title), detail=_(one.allows), marks=marks if one.risky else ()) for one in ALL]
 
 
 class ProfilePicker(Picker):
@@ -42,44 +41,7 @@ class ProfilePicker(Picker):
         if (profile := self._profile) is None:
             return
         _dress(self, profile)
-        self.set_choices(profile_choices(profile), profile.name)
-        say(self, tip=lambda: _told(profile), name=lambda: _("Permissions: {profile}", profile=_(profile.title)))
-
-
-class ProfileChip(QPushButton):
-    """``workflow-profile``: the same in the header, to be read; a click opens the picker in the composer."""
-
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.setObjectName("workflow-profile")
-        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.setCursor(Qt.CursorShape.PointingHandCursor)
-        self._profile: Profile | None = None
-        self.folded = False
-        bind(self._show)
-        self.show_profile(None)
-
-    def spare(self) -> int:
-        """Pixels that folding saves."""
-        return self.fontMetrics().horizontalAdvance(_(self._profile.title)) + 4 if self._profile is not None else 0
-
-    def set_folded(self, folded: bool) -> None:
-        """Show the icon alone; the composer has the word too."""
-        if folded != self.folded:
-            self.folded = folded
-            self._show()
-
-    def show_profile(self, profile: Profile | None) -> None:
-        """This one is in force; None hides it."""
-        self._profile = profile
-        self.setVisible(profile is not None)
-        self._show()
-
-    def _show(self) -> None:
-        if (profile := self._profile) is None:
-            return
-        _dress(self, profile)
-        self.setText("" if self.folded else _(profile.title))
+        self.set_choices(profile_choices(), profile.name)
         say(self, tip=lambda: _told(profile), name=lambda: _("Permissions: {profile}", profile=_(profile.title)))
 
 

@@ -1,20 +1,18 @@
-"""What holds in one workflow in place of its agent's own: instructions, approvals, limits."""
+"""What holds in one workflow in place of its agent's own: instructions and limits."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QLineEdit, QWidget
 
 from atelier_desk.desktop.panes.form_dialog import FormDialog
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import control
 from atelier_desk.desktop.widgets.format import locale
-from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig, Budget, Choices
 from atelier_desk.i18n import N_, _
-from atelier_desk.profile_words import ALL, profile_of
 
 CAPS = (
     ("max_cost", N_("Cost limit per run ($)")),
@@ -41,13 +39,6 @@ class WorkflowSettings(FormDialog):
         self.instructions.setTabChangesFocus(True)
         self.instructions.setFixedHeight(theme().px(84))
         self.add_field(_("Instructions"), self.instructions)
-        self.approval = control(ComboBox(self), "workflow-approval")
-        self.approval.addItem(_("Agent default: {value}", value=_(profile_of(agent.approval).title)), None)
-        for profile in ALL:
-            self.approval.addItem(_(profile.title), profile.mode)
-            self.approval.setItemData(self.approval.count() - 1, _(profile.allows), Qt.ItemDataRole.ToolTipRole)
-        self.approval.setCurrentIndex(max(0, self.approval.findData(choices.approval)))
-        self.add_field(_("Permissions"), self.approval)
         self.caps: dict[str, QLineEdit] = {}
         for name, text in CAPS:
             own, set_here = getattr(agent.budget, name), getattr(choices.budget, name)
@@ -76,7 +67,6 @@ class WorkflowSettings(FormDialog):
         caps = {name: _number(field.text(), whole=name == "max_tokens") for name, field in self.caps.items()}
         changed = {
             "instructions": self.instructions.toPlainText().strip(),
-            "approval": self.approval.currentData(),
             "budget": Budget(**{**self._choices.budget.model_dump(), **caps}),
         }
         self.chosen.emit(self._choices.model_copy(update=changed))

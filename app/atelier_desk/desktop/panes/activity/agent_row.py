@@ -75,7 +75,7 @@ class AgentRow(QWidget):
         )
         self.pause = self.buttons.add("pause", self._pause_words, self._toggle, "agent-pause")
         self.stop = self.buttons.add(
-            "square", lambda: _("Stop: {agent}", agent=self.name), lambda: self.asked.emit("cancel", run_id), "agent-stop"
+            "circle-stop", lambda: _("Stop: {agent}", agent=self.name), lambda: self.asked.emit("cancel", run_id), "agent-stop"
         )
         self.set_chosen(False)
 

@@ -87,7 +87,7 @@ class CommandRows(QWidget):
         say(name, tip=lambda: command.line, name=lambda: _("Runs in the background: {command}", command=command.line))
         self._outputs[command.id] = control(ElidedLabel("", row), "command-output", look="muted")
         stop = control(QPushButton(row), "command-stop", N_("Stop"), look="link", on=partial(self._stop, command))
-        stop.setIcon(theme().icon("square", "muted", 13))
+        stop.setIcon(theme().icon("circle-stop", "muted", 14))
         stop.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         say(stop, tip=N_("Stop this command and its child processes"), name=lambda: _("Stop {command}", command=command.line))
         field = self._fields[command.id] = control(QLineEdit(row), "command-input", hint=N_("Type a line and press Enter"))

@@ -96,7 +96,7 @@ _ICONS: dict[ChunkType, tuple[str, Role]] = {
     ChunkType.MISFIT: ("triangle-alert", "warn"),
     ChunkType.ERROR: ("circle-x", "err"),
 }
-_ENDS: dict[str, tuple[str, Role]] = {"cancelled": ("square", "muted"), "abandoned": ("x", "muted"), "error": ("circle-x", "err")}
+_ENDS: dict[str, tuple[str, Role]] = {"cancelled": ("circle-stop", "muted"), "abandoned": ("x", "muted"), "error": ("circle-x", "err")}
 """Of runs that did not complete."""
 
 

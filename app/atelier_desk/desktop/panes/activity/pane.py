@@ -220,6 +220,11 @@ class ActivityPane(Pane):
     def vacant(self) -> bool:
         return super().vacant and not self.tree.members
 
+    @property
+    def notable(self) -> bool:
+        """What one agent answers alone is in the conversation already."""
+        return len(self.tree.members) > 1 or any(entry.is_call for entry in self.log.entries)
+
     def _show(self) -> None:
         self.list.show_rows(self._visible_entries())
         self._stack.setCurrentWidget(self._splitter if self.log.entries else self.empty)
@@ -235,6 +240,7 @@ class ActivityPane(Pane):
             self.agent.setToolTip(_("Show all agents"))
         self._show_tree()
         self._show_details()
+        self.counted.emit(len(self.tree.members))
 
     def _show_tree(self, *_: object) -> None:
         there = bool(self.tree.members)

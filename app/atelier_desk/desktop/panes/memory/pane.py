@@ -246,6 +246,8 @@ class MemoryPane(Pane):
 
     def _show(self) -> None:
         count = self.list.memories.rowCount()
+        if not self._narrowed:
+            self.counted.emit(count)
         self._stack.setCurrentWidget(self.list if count else self.empty)
         if self._narrowed:
             self.empty.set_texts(N_("No results"), N_("Try other words or fewer filters."))

@@ -88,6 +88,7 @@ class TaskPane(Pane):
         done, total = progress(tasks)
         self.heading.setText(_("TASKS · {done} / {total}", done=done, total=total) if total else _("TASKS"))
         self.heading.setAccessibleName(_("Tasks, {done} of {total} done", done=done, total=total))
+        self.counted.emit(total - done)
         self.bar.setVisible(total > 0)
         self.bar.setRange(0, max(1, total))
         self.bar.setValue(done)
