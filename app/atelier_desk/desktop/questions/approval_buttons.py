@@ -112,7 +112,8 @@ class ApprovalButtons(QWidget):
         for button, text in self._texts.items():
             shown = visible(text)
             # A little shorter, where that saves a line: in a low pane the buttons take room from what is asked.
-            room = beside if button is self.run and beside > NEARLY * button.fontMetrics().horizontalAdvance(shown) else whole
+            saves = button is self.run and not self.scope.isHidden()
+            room = beside if saves and beside > NEARLY * button.fontMetrics().horizontalAdvance(shown) else whole
             cut = button.fontMetrics().elidedText(shown, Qt.TextElideMode.ElideRight, room) if room > 0 else shown
             if button.text() != cut:
                 button.setText(cut)

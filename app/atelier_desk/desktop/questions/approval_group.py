@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QHideEvent, QKeyEvent, QMoveEvent, QPainter, QPaintEvent, QPen, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QBoxLayout, QFrame, QHBoxLayout, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
 from atelier_desk.desktop.jobs import error_text
@@ -18,7 +18,7 @@ from atelier_desk.desktop.panes.wording import ago, number
 from atelier_desk.desktop.questions import approval_wording as wording
 from atelier_desk.desktop.questions.approval_card import LEAST_BODY, LEAST_WIDTH, MOST_HEIGHT, RING, SIDE, ApprovalCard
 from atelier_desk.desktop.questions.approval_desk import approval_desk
-from atelier_desk.desktop.questions.approval_header import loosen
+from atelier_desk.desktop.questions.approval_header import TITLE, loosen
 from atelier_desk.desktop.questions.body import Body
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import ElidedLabel, FlowLayout, IconButton, Pill, bind, control, fill, label, say
@@ -54,8 +54,11 @@ class GroupLine(QWidget):
             on=self.toggle,
             name=lambda: f"{_('Close') if self.card is not None else _('Review')}: {self._what.text()}",
         )
-        top = fill(QHBoxLayout(), (self._what, 1), (self._risk, 0, Qt.AlignmentFlag.AlignTop), (self.review, 0, Qt.AlignmentFlag.AlignTop))
-        self._column = fill(QVBoxLayout(self), top, self._undo, margins=(0, 0, 0, 0), spacing=2)
+        side = fill(QHBoxLayout(), self._risk, self.review, 1, spacing=6)
+        self._top = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        fill(self._top, (self._what, 1), (side, 0), spacing=6)
+        self._top.setAlignment(side, Qt.AlignmentFlag.AlignTop)
+        self._column = fill(QVBoxLayout(self), self._top, self._undo, margins=(0, 0, 0, 0), spacing=2)
         bind(self._show, on="language")
 
     def _show(self) -> None:
@@ -64,6 +67,14 @@ class GroupLine(QWidget):
         self._undo.setText(undo := undo_words(self.request))
         self._undo.setVisible(bool(undo))
         say(self.review)
+
+    def arrange(self, width: int) -> None:
+        """Risk and button beside the text where ``width`` allows it, else below."""
+        side = self._risk.sizeHint().width() + self.review.sizeHint().width()
+        across = side + theme().px(TITLE) <= width
+        self._top.setDirection(QBoxLayout.Direction.LeftToRight if across else QBoxLayout.Direction.TopToBottom)
+        if self.card is not None:
+            self.card.fit(width)
 
     def toggle(self) -> None:
         """Open the card of this call alone, with its arguments, or put it away."""
@@ -204,8 +215,7 @@ class ApprovalGroup(QFrame):
         edges = self._column.contentsMargins()
         inner = width - edges.left() - edges.right() - 2
         for line in self.lines.values():
-            if line.card is not None:
-                line.card.fit(inner)
+            line.arrange(inner)
         wanted = max(self._list.heightForWidth(inner), self._list.minimumHeightForWidth(inner))
         self._area.setFixedHeight(wanted)
         self._column.invalidate()
