@@ -47,8 +47,10 @@ def may_go_together(asked: ApprovalRequest) -> bool:
     """Whether one yes may allow this call along with others: the profile alone asks about it, and its risk is not high.
 
     What asks each time (a protected name, taint, a script, a rule that asks) has no rule that could allow it, whatever reason is shown.
+    What does not fit into its line is looked at alone: nobody allows the end of a command that is not there to be read.
     """
-    return asked.status is ApprovalStatus.PENDING and asked.reason in _PLAIN and asked.risk != "high" and bool(asked.always)
+    plain = asked.status is ApprovalStatus.PENDING and asked.reason in _PLAIN and asked.risk != "high" and bool(asked.always)
+    return plain and not any(str(value).endswith("…") for value in asked.presentation.summary.params.values())
 
 
 def together(waiting: Iterable[ApprovalRequest]) -> list[tuple[ApprovalRequest, ...]]:

@@ -224,6 +224,22 @@ async def test_one_by_one_in_the_card_of_a_line(scene: Callable[..., Scene]) -> 
     assert s.allowed() == ["v2"]
 
 
+@pytest.mark.parametrize("typed", [{"arguments": "{}"}, {"note": "No"}])
+async def test_what_was_typed_for_one_of_them_is_not_passed_over(scene: Callable[..., Scene], typed: dict[str, str]) -> None:
+    s = scene("v1", "v2")
+    group = s.group()
+    await settle(20)
+    await s.wait(1)
+    s.desk.keep_draft("v1", module.Draft(**typed), group)
+    button = find(group, "approval-allow-all")
+    assert not button.isEnabled()
+    group._allow_pressed()
+    await settle(20)
+    assert s.allowed() == []
+    s.desk.keep_draft("v1", module.Draft(), group)
+    assert button.isEnabled()
+
+
 async def test_a_refusal_of_the_engine_is_said_in_place(scene: Callable[..., Scene]) -> None:
     s = scene("v1", "v2")
     group = s.group()

@@ -17,7 +17,7 @@ from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.wording import ago, number
 from atelier_desk.desktop.questions import approval_wording as wording
 from atelier_desk.desktop.questions.approval_card import LEAST_BODY, LEAST_WIDTH, MOST_HEIGHT, RING, SIDE, ApprovalCard
-from atelier_desk.desktop.questions.approval_desk import approval_desk
+from atelier_desk.desktop.questions.approval_desk import Draft, approval_desk
 from atelier_desk.desktop.questions.approval_header import TITLE, loosen
 from atelier_desk.desktop.questions.body import Body
 from atelier_desk.desktop.theme import mark, theme
@@ -118,6 +118,7 @@ class ApprovalGroup(QFrame):
         self._build()
         self.show_requests(requests)
         self.desk.changed.connect(self._check)
+        self.desk.draft_changed.connect(self._check)
         bind(self._show)
 
     def _build(self) -> None:
@@ -253,7 +254,7 @@ class ApprovalGroup(QFrame):
 
     def _allow_pressed(self) -> None:
         """Allow what is listed, as it was listed long enough to be read and pressed."""
-        if self._busy or self.desk.unsettled(self._since):
+        if self._busy or self._begun() or self.desk.unsettled(self._since):
             return
         listed = [each.id for each in self.requests]
         had_keyboard = self.isAncestorOf(QApplication.focusWidget() or self.window())
@@ -279,10 +280,16 @@ class ApprovalGroup(QFrame):
         if self.desk.jobs.once(("decide", *listed), job) is None:
             self._busy = False
 
+    def _begun(self) -> bool:
+        """Whether something was typed for one of them: other arguments, a reason to reject. “All” would pass over it."""
+        return any(self.desk.draft(key) != Draft() for key in self.lines)
+
     def _check(self, *_args: object) -> None:
         left = self.desk.unsettled(self._since)
         self.body.setEnabled(not self._busy)
-        self.allow.setEnabled(not self._busy and (not left or self.allow.hasFocus()))
+        self.allow.setEnabled(not self._busy and not self._begun() and (not left or self.allow.hasFocus()))
+        told = _("Decide about the call that you have changed first") if self._begun() else _("Allow these calls, each for this once")
+        self.allow.setToolTip(told)
         if left:
             self._settle.start(int(left * 1000) + 1)
 
@@ -304,7 +311,6 @@ class ApprovalGroup(QFrame):
         text = _("Allow all {count}", count=number(count))
         self.allow.setText(text)
         self.allow.setAccessibleName(text)
-        self.allow.setToolTip(_("Allow these calls, each for this once"))
         self.setAccessibleName(visible(title))
         self.setAccessibleDescription(visible(". ".join(map(wording.line, requests))))
         self.refit()
