@@ -217,6 +217,46 @@ def test_calls_made_together_are_asked_one_after_the_other(cli: Cli, approvals: 
     assert [(each["call_id"], each["status"]) for each in result.of("validation_response")] == [("a", "approved"), ("b", "rejected")]
 
 
+@pytest.mark.parametrize(("lang", "word"), [("en", "all"), ("fr", "tout")])
+def test_calls_that_wait_together_are_listed_and_allowed_with_one_word(cli: Cli, approvals: Configure, lang: str, word: str) -> None:
+    approvals()
+    model = ScriptedModel([[*calculate("1+1", "a"), *calculate("2+2", "b"), *calculate("3+3", "c")], "done"])
+    result = cli("run", "go", "--json", "--lang", lang, steps=model, typed=f"{word}\n")
+    assert result.status == 0, result.err
+    assert result.err.count("?") == 1, "one question for all of them"
+    for shown in ("1+1", "2+2", "3+3"):
+        assert shown in result.err
+    decided = {each["call_id"]: (each["status"], each["scope"]) for each in result.of("validation_response")}
+    assert decided == dict.fromkeys("abc", ("approved", "once"))
+
+
+def test_several_are_approved_from_outside_by_their_ids(cli: Cli, approvals: Configure) -> None:
+    approvals()
+    result = cli("run", "go", "--json", steps=[[*calculate("1+1", "a"), *calculate("2+2", "b"), *calculate("3+3", "c")]])
+    first, second, third = (each["id"] for each in cli("approvals", "list", "--json").json)
+    refused = cli("approvals", "approve", first, second, "--scope", "run")
+    assert (refused.status, "for this once" in refused.err) == (2, True)
+    assert cli("approvals", "approve", first, "missing").status == 2
+    done = cli("approvals", "approve", first, second)
+    assert (done.status, done.out) == (0, f"{first}  approved\n{second}  approved\n")
+    assert [each["id"] for each in cli("approvals", "list", "--json").json] == [third]
+    assert result.status == 5
+
+
+def test_what_must_be_decided_alone_is_not_in_all(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "ws").mkdir()
+    (tmp_path / "ws" / "old.txt").write_text("old")
+    writes = [*call("write_file", "w1", path="a.md", content="a"), *call("write_file", "w2", path="b.md", content="b")]
+    steps = [[*writes, *call("delete_path", "d", path="old.txt"), *call("write_file", "g", path=".git/hooks/x", content="x")], "done"]
+    result = cli("run", "go", "--json", "--workspace", "ws", "--approval", "ask", steps=steps, typed="all\n")
+    asked = {each["call_id"]: each["validation_id"] for each in result.of("validation_required")}
+    assert set(asked) == {"w1", "w2", "d", "g"}, result.err
+    assert {each["call_id"] for each in result.of("validation_response")} == {"w1", "w2"}
+    assert "It goes to the trash and can be restored for 30 days." in result.err
+    assert (result.status, (tmp_path / "ws" / "old.txt").exists()) == (5, True)
+    assert not (tmp_path / "ws" / ".git").exists()
+
+
 def test_what_the_conversation_asks_is_decided_there(cli: Cli, approvals: Configure) -> None:
     approvals()
     result = cli("chat", steps=[calculate("12*7"), "It is 84."], typed="what is 12*7?\ny\n/quit\n")

@@ -14,13 +14,16 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from atelier_desk import i18n
+from atelier_desk.desktop.questions import approval_desk
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import theme
 
 
 @pytest.fixture(autouse=True)
-def _dressed(qtbot: QtBot) -> Iterator[None]:
-    """The light theme at 100 % in English, whatever the machine is set to; widgets of earlier tests are really gone."""
+def _dressed(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The light theme at 100 % in English, whatever the machine is set to; widgets of earlier tests are really gone. Approvals take a yes
+    at once."""
+    monkeypatch.setattr(approval_desk, "SETTLE_S", 0.0)
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
     if not theme()._installed:
         theme().install("light")

@@ -88,11 +88,15 @@ def test_a_rejection_tells_the_agent_why(open_desk: OpenDesk, server: ModelServe
     server.script(GOAL, calls(spawn("s1", "Eve", CHECK)), "Then I check myself.")
     desk = open_asking(open_desk, server)
     desk.send(GOAL)
-    card = in_inbox(desk)
-    desk.type(child(card, QPlainTextEdit, "approval-reason"), "Too dear for one sum")
+    card = in_chat(desk)
+    reason = child(card, QPlainTextEdit, "approval-reason")
+    assert not reason.isVisible()
     press(desk, card, "approval-reject")
+    desk.type(reason, "Too dear for one sum")
+    desk.press(reason, Qt.Key.Key_Return)
     desk.last_reply("Then I check myself.")
     desk.wait_done()
+    assert "You rejected it: Too dear for one sum" in rendered(desk.window.chat)
     assert "Too dear for one sum" in told(server.requests(GOAL)[1])
     assert waiting(desk) == 0
 
@@ -106,18 +110,38 @@ def test_a_yes_for_the_run_is_asked_for_once(open_desk: OpenDesk, server: ModelS
     desk = open_asking(open_desk, server)
     desk.send(GOAL)
     card = in_chat(desk)
-    press(desk, card, "approval-scope")
-    scopes: Any = card
-    desk.until(lambda: scopes._menu and scopes._menu.isVisible(), "the menu is open")
-    menu: QWidget = scopes._menu
-    desk.press(menu, Qt.Key.Key_Down)
-    desk.press(menu, Qt.Key.Key_Return)
+    assert "Allow sub-agents in this run" in rendered(card)
+    press(desk, card, "approval-run")
     desk.last_reply("Both are done.")
     desk.wait_done()
     assert len(desk.engine(lambda a: a.approvals.list(desk.workflow_id))) == 1
     desk.send("Once more")
     in_chat(desk)
     assert waiting(desk) == 1
+
+
+def test_several_that_wait_together_are_one_card_with_one_yes(open_desk: OpenDesk, server: ModelServer) -> None:
+    eve, fay, gus = (spawn(f"s{n}", name, task) for n, (name, task) in enumerate((("Eve", CHECK), ("Fay", CUT), ("Gus", MEASURE))))
+    server.script(GOAL, calls(eve, fay, gus), "All three are at work.", "All done.", "All done.")
+    for task, said in ((CHECK, "84 is right."), (CUT, "Three boards."), (MEASURE, "84 cm.")):
+        server.script(task, said)
+    desk = open_asking(open_desk, server)
+    desk.send(GOAL)
+    card = desk.until(lambda: [each for each in desk.window.chat.findChildren(QWidget, "approval-group") if each.isVisible()], "the card")[
+        0
+    ]
+    assert not [each for each in desk.window.chat.findChildren(QWidget, "approval-card") if each.isVisible()]
+    desk.until(lambda: "Allow all 3" in rendered(card), "all three are listed")
+    said = rendered(card)
+    for name in ("Ada asks for 3 approvals", "Start the agent Eve", "Start the agent Fay", "Start the agent Gus", "Allow all 3"):
+        assert name in said
+    assert waiting(desk) == 3
+    yes = child(card, QAbstractButton, "approval-allow-all")
+    desk.click(yes)
+    desk.until(lambda: waiting(desk) == 0, "nothing waits any more")
+    desk.wait_done()
+    assert [len(server.requests(task)) for task in (CHECK, CUT, MEASURE)] == [1, 1, 1]
+    assert len(desk.engine(lambda a: a.approvals.list(desk.workflow_id))) == 3
 
 
 def test_a_sub_agents_approval_says_who_stands_above_it(open_desk: OpenDesk, server: ModelServer) -> None:

@@ -7,9 +7,10 @@ import itertools
 import pytest
 
 from atelier_desk.domain.agent import ApprovalMode
-from atelier_desk.domain.approval import ApprovalFlags, ApprovalKind, ApprovalPolicy, RiskName
+from atelier_desk.domain.approval import ApprovalFlags, ApprovalKind, ApprovalPolicy, ApprovalRequest, ApprovalStatus, RiskName
+from atelier_desk.domain.call import Presentation, Words
 from atelier_desk.domain.permission import Action, PermissionRule
-from atelier_desk.policy.approvals import risk_of, stricter
+from atelier_desk.policy.approvals import risk_of, stricter, together
 from atelier_desk.policy.permissions.decide import Level, decide
 from atelier_desk.policy.permissions.facts import Concern, Facts
 from atelier_desk.tools.sections import SectionRegistry
@@ -134,3 +135,33 @@ def test_the_stricter_mode_of_two() -> None:
 )
 def test_a_section_says_what_kind_its_calls_are(section: str, kind: ApprovalKind) -> None:
     assert SectionRegistry().get(section).kind is kind
+
+
+def waits(id: str, **fields: object) -> ApprovalRequest:
+    values = {"workflow_id": "w", "run_id": "r", "call_id": id, "tool": "t", "reason": "selective", "risk": "medium", "always": ("t",)}
+    return ApprovalRequest(id=id, **(values | fields))  # type: ignore[arg-type]
+
+
+ALONE: list[dict[str, object]] = [
+    {"risk": "high"},
+    {"reason": "risk_high"},
+    *({"reason": concern.value} for concern in Concern),
+    {"reason": "rule"},
+    {"always": ()},  # what asks each time, though the profile is named as the reason
+    {"status": ApprovalStatus.APPROVED},
+    {"run_id": "another"},
+    {"presentation": Presentation(summary=Words(text="Run “{command}”", params={"command": "echo " + "a" * 190 + "…"}))},
+]
+"""What no yes may allow along with others."""
+
+
+@pytest.mark.parametrize("fields", ALONE, ids=str)
+def test_what_is_decided_alone(fields: dict[str, object]) -> None:
+    found = together([waits("a"), waits("b", **fields), waits("c")])
+    assert [[each.id for each in group] for group in found] == [["a", "c"], ["b"]]
+
+
+def test_calls_of_one_run_go_together_in_the_order_they_came() -> None:
+    found = together([waits("a", reason="manual"), waits("x", run_id="s"), waits("b", risk="low"), waits("y", run_id="s")])
+    assert [[each.id for each in group] for group in found] == [["a", "b"], ["x", "y"]]
+    assert together([]) == []

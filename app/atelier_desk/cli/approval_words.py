@@ -11,6 +11,7 @@ from atelier_desk.domain.permission import Holds, RuleScope
 from atelier_desk.domain.text import shorten, visible, visible_json
 from atelier_desk.i18n import N_, _
 from atelier_desk.rule_words import always_words
+from atelier_desk.undo_words import undo_words
 
 SHOWN = 160
 """Characters of a call and of its result in its one line."""
@@ -110,6 +111,8 @@ def described(asked: ApprovalRequest) -> list[str]:
         _("{agents} asks for your approval: {call}", agents=lineage(asked.lineage, asked.agent_name), call=asked_for(asked)),
         f"  {risk(asked)} · {reason(asked.reason)}" + (f" ({asked.about})" if asked.about else ""),
     ]
+    if asked.status is ApprovalStatus.PENDING and (undo := undo_words(asked)):
+        lines.append(f"  {undo}")
     if asked.server:
         lines.append("  " + _("Server: {name}", name=asked.server))
     if asked.round > 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from atelier_desk.cli import approval_words
@@ -16,9 +16,12 @@ from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.domain.text import visible_json
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.i18n import N_, _
+from atelier_desk.policy.approvals import together
 
 TICK_S = 1.0
 """How often the time is counted in which a person can see the request in the terminal."""
+ALL = N_("all")
+"""What a person types to allow all calls that were listed with the one that is asked about."""
 CHOICES = {"yes": N_("yes"), "no": N_("no"), "edit": N_("edit"), "run": N_("run"), "always": N_("always")}
 """What a person can type, in any unambiguous short form; ``run`` allows the tool for the rest of the run."""
 
@@ -53,6 +56,20 @@ class Decisions(Asker[ApprovalRequest]):
     ) -> None:
         await self._give(asked, self._approvals.approve(asked.id, arguments, scope))
 
+    async def _listed(self, asked: ApprovalRequest) -> tuple[ApprovalRequest, ...]:
+        """The calls that may be allowed with this one, itself among them."""
+        waiting = await self._approvals.pending(asked.workflow_id)
+        return next((group for group in together(waiting) if asked.id in {each.id for each in group}), ())
+
+    async def _approve_together(self, listed: Sequence[ApprovalRequest]) -> None:
+        ids = [each.id for each in listed]
+        self.given.update(ids)
+        try:
+            await self._approvals.approve_together(ids)
+        except AtelierError:
+            self.given.difference_update(ids)
+            raise
+
     async def _reject(self, asked: ApprovalRequest, note: str) -> None:
         await self._give(asked, self._approvals.reject(asked.id, note))
 
@@ -67,11 +84,21 @@ class Decisions(Asker[ApprovalRequest]):
             self._out.note(line, "")
 
     async def _by_person(self, asked: ApprovalRequest) -> bool:
-        words = ", ".join(_(word) for word in CHOICES.values())
+        choices = dict(CHOICES)
+        # What comes while the person types is not in the list, and not allowed.
+        listed = await self._listed(asked)
+        if len(listed) > 1:
+            choices["all"] = ALL
+            self._out.note(_("{n} calls of this run wait together:", n=len(listed)), "bold")
+            for each in listed:
+                self._out.note(f"  {approval_words.risk(each)} · {approval_words.asked_for(each)}", "")
+        words = ", ".join(_(word) for word in choices.values())
         typed = await self._typed(_("Approve it? ({choices}; empty decides later): ", choices=words))
         if not typed:
             return False
-        match _choice(typed, words):
+        match _choice(typed, words, choices):
+            case "all":
+                await self._approve_together(listed)
             case "yes":
                 await self._approve(asked)
             case "run":
@@ -119,10 +146,10 @@ def parse_arguments(text: str) -> dict[str, Any]:
     return value
 
 
-def _choice(typed: str, words: str) -> str:
+def _choice(typed: str, words: str, choices: Mapping[str, str]) -> str:
     """The choice a person meant, by its word in their language or in English, or by the beginning of it."""
     said = typed.casefold()
-    for spellings in ({_(word): choice for choice, word in CHOICES.items()}, {choice: choice for choice in CHOICES}):
+    for spellings in ({_(word): choice for choice, word in choices.items()}, {choice: choice for choice in choices}):
         fitting = [choice for word, choice in spellings.items() if word.casefold().startswith(said)]
         if len(fitting) == 1:
             return fitting[0]

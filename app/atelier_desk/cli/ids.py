@@ -47,11 +47,17 @@ async def complete_ids(atelier: Atelier, arguments: Namespace) -> None:
     }
     for name, of in getattr(arguments, "ids", {}).items():
         given = getattr(arguments, name, None)
-        if not isinstance(given, str) or not BEGINNING.fullmatch(given.lower()):
-            continue
-        found = await repositories[of].beginning_with(given.lower(), limit=SHOWN + 1)
-        if len(found) > 1:
-            names = ", ".join(found[:SHOWN]) + (" …" if len(found) > SHOWN else "")
-            raise UsageError(N_("{text} matches several ids: {names}. Give more characters."), text=given, names=names)
-        if found:
-            setattr(arguments, name, found[0])
+        if isinstance(given, list):
+            setattr(arguments, name, [await _completed(repositories[of], each) for each in given])
+        elif isinstance(given, str):
+            setattr(arguments, name, await _completed(repositories[of], given))
+
+
+async def _completed(repository: Repository[Any], given: str) -> str:
+    if not BEGINNING.fullmatch(given.lower()):
+        return given
+    found = await repository.beginning_with(given.lower(), limit=SHOWN + 1)
+    if len(found) > 1:
+        names = ", ".join(found[:SHOWN]) + (" …" if len(found) > SHOWN else "")
+        raise UsageError(N_("{text} matches several ids: {names}. Give more characters."), text=given, names=names)
+    return found[0] if found else given

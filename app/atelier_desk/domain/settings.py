@@ -125,7 +125,7 @@ class Settings(Model):
     memories_off: tuple[str, ...] = Field(default=(), max_length=10_000)
     """Ids of the workflows whose agents neither keep nor are given memories."""
     memories_ask: bool = True
-    """What an agent wants remembered for all workflows holds for its own alone until a person says so, at the end of the run."""
+    """What an agent wants remembered for all workflows holds for its own alone until a person says so, in the card that asks at once."""
     memories_at_end: Literal["off", "told", "always"] = "told"
     """The model is asked after an answer what of the turn is to be remembered: never, when the person told something of themselves (in
     English or French), or always. What it says is proposed."""

@@ -1,11 +1,12 @@
-"""How two answers of the owner combine: a tool's risk, and which of two modes asks more."""
+"""How two answers of the owner combine, and which waiting calls one answer may allow together."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from atelier_desk.domain.agent import ApprovalMode
-from atelier_desk.domain.approval import RISKS, ApprovalFlags, ApprovalSettings, RiskName
+from atelier_desk.domain.approval import RISKS, ApprovalFlags, ApprovalRequest, ApprovalSettings, ApprovalStatus, RiskName
 
 _STRICTNESS = {mode: place for place, mode in enumerate(ApprovalMode)}
 
@@ -36,3 +37,25 @@ def stricter_settings(held: ApprovalSettings, chosen: ApprovalSettings) -> dict[
         "always_confirm_high": held.always_confirm_high or chosen.always_confirm_high,
         "risks": risks,
     }
+
+
+_PLAIN = frozenset({"manual", "selective"})
+"""Reasons to ask that say nothing about the call itself: the profile asks about its kind."""
+
+
+def may_go_together(asked: ApprovalRequest) -> bool:
+    """Whether one yes may allow this call along with others: the profile alone asks about it, and its risk is not high.
+
+    What asks each time (a protected name, taint, a script, a rule that asks) has no rule that could allow it, whatever reason is shown.
+    What does not fit into its line is looked at alone: nobody allows the end of a command that is not there to be read.
+    """
+    plain = asked.status is ApprovalStatus.PENDING and asked.reason in _PLAIN and asked.risk != "high" and bool(asked.always)
+    return plain and not any(str(value).endswith("…") for value in asked.presentation.summary.params.values())
+
+
+def together(waiting: Iterable[ApprovalRequest]) -> list[tuple[ApprovalRequest, ...]]:
+    """Requests as they are shown: those of one run that may go together as one, any other alone; in the order they came."""
+    groups: dict[str, list[ApprovalRequest]] = {}
+    for asked in waiting:
+        groups.setdefault(f"run {asked.run_id}" if may_go_together(asked) else f"call {asked.id}", []).append(asked)
+    return [tuple(group) for group in groups.values()]

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
-from atelier_desk.domain.approval import Ancestor, ApprovalKind, ApprovalRequest, ApprovalStatus
+from atelier_desk.domain.approval import Ancestor, ApprovalKind, ApprovalRequest, ApprovalScope, ApprovalStatus
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine.services.tools import ToolService
 from atelier_desk.tools.default import create_default_tool_registry
@@ -21,7 +21,7 @@ def asks(name: str = "v1", workflow: str = "w1", **fields: Any) -> ApprovalReque
     """A waiting request ``name``; the digits of the name order it in time."""
     minute = int("".join(filter(str.isdigit, name)) or 0)
     base: dict[str, Any] = {
-        "run_id": "r",
+        "run_id": f"r-{name}",  # two of one run would wait in one card
         "call_id": f"c-{name}",
         "agent_name": "Checker",
         "kind": ApprovalKind.TOOL,
@@ -46,6 +46,7 @@ class ApprovalEngine(FakeAtelier):
             "pending": self._pending,
             "get": self.stored.__getitem__,
             "approve": self._approve,
+            "approve_together": lambda ids: [self._approve(each, None, ApprovalScope.ONCE, ()) for each in ids],
             "reject": self._reject,
             "seen": 30.0,
             "preview": [],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -16,13 +17,17 @@ from atelier_desk.desktop.questions.approval_card import ApprovalCard
 from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.approval import ApprovalKind, ApprovalRequest, ApprovalScope, ApprovalStatus
-from atelier_desk.domain.call import Presentation, Subjects
+from atelier_desk.domain.call import Presentation, Subjects, Words
 from atelier_desk.domain.errors import ConflictError, ToolError
 from atelier_desk.domain.parts import FileChange
 from atelier_desk.domain.stream.event import ChunkType
 from tests.desktop.questions.approvals import LINEAGE, TODO, ApprovalEngine, asks, tell
 from tests.support.fake_bridge import FakeBridge, Held, settle
 
+WRITE = Presentation(summary=Words(text="Write {path}", params={"path": "a.md"}))
+TRASHED = "It goes to the trash and can be restored for 30 days."
+RUNS = "Changes to files of the workspace can usually be undone, nothing else."
+SERVER = "What the server does cannot be undone here."
 SPAWN = {
     "sub_agent_name": "Type checker",
     "prompt_preview": "Read every module",
@@ -79,7 +84,7 @@ async def test_it_says_what_why_how_risky_and_who_is_above(scene: MakeScene) -> 
     assert s.find("approval-risk").text() == "high risk"
     assert s.find("approval-time").isHidden()
     assert "Read the registry" in s.find("approval-arguments").toPlainText()
-    for name in ("approval-approve", "approval-reject", "approval-scope", "approval-edit", "approval-reason"):
+    for name in ("approval-approve", "approval-run", "approval-reject", "approval-scope", "approval-edit", "approval-reason"):
         assert s.find(name).accessibleName(), name
 
 
@@ -121,6 +126,8 @@ async def test_a_double_click_decides_once_in_every_card(scene: MakeScene, butto
     s = scene(asks())
     held = Held()
     s.engine.set("approvals", button, held)
+    if button == "reject":
+        s.find("approval-reject").click()
     s.find(f"approval-{button}").click()
     s.find(f"approval-{button}").click()
     await settle()
@@ -141,6 +148,10 @@ async def test_allow_once_and_reject_with_a_reason(scene: MakeScene, qtbot: QtBo
     assert s.find("approval-state").text() == "allowed"
     assert s.find("approval-approve").isHidden()
     t = scene(asks("v2"))
+    assert not t.find("approval-reason").isVisible(), "it appears only when rejecting"
+    t.find("approval-reject").click()
+    assert t.find("approval-approve").isHidden(), "one thing at a time"
+    assert t.engine.calls("approvals.reject") == []
     t.find("approval-reason").setPlainText("  Use the other file. ")
     t.find("approval-reject").click()
     await settle()
@@ -151,7 +162,6 @@ async def test_allow_once_and_reject_with_a_reason(scene: MakeScene, qtbot: QtBo
 @pytest.mark.parametrize(
     ("name", "scope", "rules"),
     [
-        ("run", ApprovalScope.RUN, ()),
         ("tool", ApprovalScope.ALWAYS, ("mcp__files__read",)),
         ("server", ApprovalScope.ALWAYS, ("mcp__files",)),
     ],
@@ -179,7 +189,8 @@ async def test_the_server_of_a_tool_is_named_once_and_with_a_rule_that_stands_al
 async def test_what_asks_each_time_offers_no_yes_for_ever(scene: MakeScene) -> None:
     """A protected file: a wide rule would open the tool, and still not this call."""
     s = scene(asks(tool="write_file", section="file_ops", reason="protected", about=".git/hooks/pre-commit", always=()))
-    assert [action.objectName() for action in s.card.scope_menu().actions() if action.objectName()] == ["approval-scope-run"]
+    assert s.find("approval-scope").isHidden()
+    assert s.find("approval-run").isVisible()
 
 
 @pytest.mark.parametrize(
@@ -280,16 +291,91 @@ async def test_an_error_of_the_engine_loses_nothing(scene: MakeScene) -> None:
     assert s.find("approval-approve").isEnabled()
 
 
-@pytest.mark.parametrize(("key", "call"), [(Qt.Key.Key_A, "approvals.approve"), (Qt.Key.Key_R, "approvals.reject")])
-async def test_keys_decide_on_the_card_but_not_in_its_fields(scene: MakeScene, qtbot: QtBot, key: Qt.Key, call: str) -> None:
+async def test_keys_decide_on_the_card_but_not_in_its_fields(scene: MakeScene, qtbot: QtBot) -> None:
     s = scene(asks())
-    qtbot.keyClick(s.find("approval-reason"), key)
-    qtbot.keyClick(s.card, key, Qt.KeyboardModifier.ControlModifier)
+    qtbot.keyClick(s.find("approval-arguments-copy"), Qt.Key.Key_A)
+    qtbot.keyClick(s.card, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
     await settle()
-    assert s.engine.calls(call) == []
-    qtbot.keyClick(s.card, key)
+    assert s.engine.calls("approvals.approve") == []
+    qtbot.keyClick(s.card, Qt.Key.Key_A)
     await settle()
-    assert len(s.engine.calls(call)) == 1
+    assert len(s.engine.calls("approvals.approve")) == 1
+
+
+async def test_r_asks_for_the_reason_enter_rejects_and_escape_goes_back(scene: MakeScene, qtbot: QtBot) -> None:
+    s = scene(asks())
+    reason = s.find("approval-reason")
+    qtbot.keyClick(s.card, Qt.Key.Key_R)
+    qtbot.keyClicks(reason, "draft")
+    qtbot.keyClick(reason, Qt.Key.Key_Escape)
+    assert (reason.isVisible(), reason.toPlainText(), s.find("approval-approve").isVisible()) == (False, "", True)
+    qtbot.keyClick(s.card, Qt.Key.Key_R)
+    qtbot.keyClicks(reason, "Ra")
+    qtbot.keyClick(reason, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+    qtbot.keyClicks(reason, "b")
+    assert s.engine.calls("approvals.reject") == s.engine.calls("approvals.approve") == []
+    qtbot.keyClick(reason, Qt.Key.Key_Return)
+    await settle()
+    assert s.engine.calls("approvals.reject") == [(("v1",), {"note": "Ra\nb"})]
+
+
+@pytest.mark.parametrize("scale", [100, 150])
+async def test_nothing_overlaps_while_a_long_reason_is_typed(scene: MakeScene, scale: int) -> None:
+    theme().set_scale(scale)
+    s = scene(asks(tool="write_file", presentation=WRITE), 360)
+    s.find("approval-reject").click()
+    s.find("approval-reason").setPlainText("No, because it is wrong. " * 30)
+    await settle(30)
+    parts = [s.card.head, s.find("approval-scroll"), s.card.reason, s.card.buttons]
+    for above, below in itertools.pairwise(parts):
+        assert above.geometry().bottom() < below.geometry().top(), (above.objectName(), below.objectName())
+    assert s.card.rect().contains(s.card.buttons.geometry())
+    assert s.find("approval-reason").height() <= s.card.reason.height()
+
+
+@pytest.mark.parametrize(("fields", "accented"), [({}, True), ({"risk": "high"}, False), ({"reason": "repository"}, False)])
+async def test_the_yes_does_not_stand_out_at_high_risk(scene: MakeScene, fields: dict[str, Any], accented: bool) -> None:
+    s = scene(asks(**fields))
+    assert (s.find("approval-approve").property("variant") == "primary") is accented
+    assert s.find("approval-run").property("variant") != "primary"
+
+
+@pytest.mark.parametrize(
+    ("fields", "title", "undo"),
+    [
+        ({"tool": "write_file", "effect": "write"}, "Checker wants to write a.md", "This can be undone for 30 days."),
+        ({"tool": "write_file", "effect": "write", "days": 0}, "Checker wants to write a.md", "This can be undone."),
+        ({"tool": "delete_path", "effect": "write", "undo": "trash"}, "Checker wants to delete a.md", TRASHED),
+        ({"tool": "run_command", "effect": "execute"}, "Checker wants to run “ls”", RUNS),
+        ({"tool": "fetch_web_page", "effect": "network"}, "Checker wants to read the page a.md", "What is sent out cannot be taken back."),
+        ({"tool": "mcp__a__b", "effect": "execute", "server": "a"}, "Checker wants to use b of the server a", SERVER),
+        ({"tool": "own_tool", "effect": "read"}, "Checker wants to use “Own”", ""),
+    ],
+)
+async def test_one_sentence_says_what_is_wanted_and_the_next_what_can_be_undone(
+    scene: MakeScene, fields: dict[str, Any], title: str, undo: str
+) -> None:
+    words = {"write_file": "Write {path}", "delete_path": "Delete {path}", "run_command": "Run “{command}”"}
+    words |= {"fetch_web_page": "Read the page {path}"}
+    said = Words(text=words.get(fields["tool"], ""), params={"path": "a.md", "command": "ls"})
+    details = {"undo_days": fields.pop("days", 30)} | ({"undo": fields.pop("undo")} if "undo" in fields else {})
+    shown = Presentation(title="Own" if fields["tool"] == "own_tool" else "", summary=said)
+    s = scene(asks(kind=ApprovalKind.FILE_OP, operation="", presentation=shown, details=details, **fields))
+    assert s.find("approval-title").text() == title
+    assert (s.find("approval-undo").text(), s.find("approval-undo").isHidden()) == (undo, not undo)
+
+
+async def test_the_wider_yes_is_a_button_in_plain_words(scene: MakeScene) -> None:
+    for fields, text in (
+        ({"details": SPAWN}, "Allow sub-agents in this run"),
+        ({"subjects": Subjects(command="ls")}, "Allow all commands in this run"),
+        ({}, "Allow TodoTool in this run"),
+    ):
+        s = scene(asks(**fields))
+        assert s.find("approval-run").text() == text
+        s.find("approval-run").click()
+        await settle()
+        assert s.engine.calls("approvals.approve") == [(("v1",), {"arguments": None, "scope": ApprovalScope.RUN, "rules": ()})]
 
 
 async def test_a_click_gives_no_letter_the_power_to_decide(scene: MakeScene, qtbot: QtBot) -> None:
@@ -316,7 +402,7 @@ async def test_the_buttons_stay_in_view_however_long_the_content(scene: MakeScen
     s.card.limit_height(theme().px(320))
     await settle(30)
     assert s.card.height() <= theme().px(320)
-    for name in ("approval-approve", "approval-reject", "approval-scope", "approval-reason"):
+    for name in ("approval-approve", "approval-run", "approval-reject", "approval-scope"):
         button = s.find(name)
         corner = button.mapTo(s.card, QPoint(button.width(), button.height()))
         assert s.card.rect().contains(corner), name
@@ -498,7 +584,8 @@ async def test_a_yes_to_the_settings_of_a_repository_says_how_long_it_holds(scen
     await settle()
     assert s.find("approval-approve").text() == s.find("approval-approve").accessibleName() == "Allow these settings"
     assert "until they change" in s.find("approval-approve").toolTip()
-    assert [entry.text() for entry in s.card.scope_menu().actions() if entry.text()] == ["Allow these settings in this run only"]
+    assert s.find("approval-run").text() == "Allow these settings in this run only"
+    assert s.find("approval-scope").isHidden()
     assert s.find("approval-why").text().endswith("until they change.\nfilter.x.clean (.git/config)")
     said = [each.text() for each in s.find("approval-command-1").findChildren(QLabel)]
     assert said == ["git diff", "Apart from these settings, it is read-only."]
@@ -516,7 +603,8 @@ async def test_where_no_change_can_be_shown_there_is_no_switch_for_it(scene: Mak
 
 async def test_the_hint_of_the_reason_is_whole_in_a_card_of_usual_width(scene: MakeScene) -> None:
     s = scene(asks(), 420)
-    await settle()
+    s.find("approval-reject").click()
+    await settle(30)
     assert s.find("approval-reason").placeholderText() == "Reason for rejecting (optional)"
 
 
@@ -528,7 +616,8 @@ async def test_what_qt_made_around_a_card_outlives_it_after_tab_went_through_it(
     bar = around.verticalScrollBar()
     names = [each.objectName() for each in s.card.stops()]
     assert names[0] == "approval-card"
-    assert names.index("approval-reason") < names.index("approval-reject") < names.index("approval-approve") < names.index("approval-scope")
+    order = [names.index(f"approval-{name}") for name in ("approve", "reject", "run", "scope")]
+    assert order == sorted(order)
     s.card.deleteLater()
     QApplication.sendPostedEvents(s.card, QEvent.Type.DeferredDelete)
     assert not isValid(s.card)

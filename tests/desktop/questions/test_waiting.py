@@ -16,9 +16,15 @@ from atelier_desk.domain.approval import ApprovalRequest, ApprovalStatus
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import Message, MessageRole, Workflow
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
-from tests.desktop.questions.approvals import ApprovalEngine, asks
+from tests.desktop.questions import approvals
+from tests.desktop.questions.approvals import ApprovalEngine
 from tests.desktop.questions.conftest import ask
 from tests.support.fake_bridge import FakeBridge, settle
+
+
+def asks(name: str, **fields: Any) -> ApprovalRequest:
+    """One under a call of the only run, which has a card of its own."""
+    return approvals.asks(name, **({"run_id": "r", "reason": "rule"} | fields))
 
 
 class Desk:
@@ -101,7 +107,7 @@ async def test_tab_leads_from_the_field_through_the_whole_card(desk: Any) -> Non
     await d.start()
     assert d.tab() == "approval-card"
     reached = [d.tab() for _stop in range(9)]
-    for name in ("approval-reason", "approval-reject", "approval-approve", "approval-scope"):
+    for name in ("approval-approve", "approval-reject", "approval-run", "approval-scope"):
         assert name in reached
     d.field.setFocus()
     d.tab()
@@ -112,8 +118,8 @@ async def test_a_reason_is_typed_and_sent_without_the_mouse(desk: Any) -> None:
     d = desk(asks("v1"))
     await d.start()
     await d.go()
-    while d.tab() != "approval-reason":
-        assert d.here() or QApplication.focusWidget() is not d.field
+    d.qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_R)
+    assert QApplication.focusWidget().objectName() == "approval-reason"
     d.qtbot.keyClicks(QApplication.focusWidget(), "Not in main")
     d.qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Return)
     await settle(40)

@@ -85,8 +85,8 @@ class Engine:
     async def asked(self, **fields: Any) -> ApprovalRequest:
         workflow = await self.repos.workflows.create(Workflow(name="w"))
         tool = "CalculatorTool"
-        values = {"call_id": "c", "tool": tool, "section": "core_ops", "always": (tool,), "arguments": ARGUMENTS, **fields}
-        request = ApprovalRequest(workflow_id=workflow.id, run_id="r", **values)
+        values = {"run_id": "r", "call_id": "c", "tool": tool, "section": "core_ops", "always": (tool,), "arguments": ARGUMENTS, **fields}
+        request = ApprovalRequest(workflow_id=workflow.id, **values)
         await self.repos.journal.commit(Commit(approvals=(request,)))
         return request
 
@@ -518,3 +518,56 @@ async def test_a_yes_for_ever_to_one_command_does_not_let_the_others_run_that_wa
         await atelier.approvals.reject(unreadable)
         await atelier.runs.wait(run_id)
         assert sorted(path.name for path in (tmp_path / "work").iterdir()) == ["one.txt", "two.txt"]
+
+
+def lettered(*names: str) -> list[ToolCall]:
+    return [ToolCall(id=f"c{number}", name="send_letter", arguments={"to": name}) for number, name in enumerate(names)]
+
+
+async def several(atelier: Atelier) -> list[ApprovalRequest]:
+    """The requests of a run that asks for all of its calls at once."""
+    workflow = await atelier.workflows.create("x")
+    run_id = await atelier.runs.send(workflow.id, "write", agent=AGENT)
+    assert (await atelier.runs.wait(run_id)).status is RunStatus.AWAITING_APPROVAL
+    return await atelier.approvals.pending(workflow.id)
+
+
+async def test_one_yes_allows_what_is_listed_and_nothing_else(office: Opener) -> None:
+    async with office([lettered("Ann", "Bob", "Cy"), "Done."]) as atelier:
+        ann, bob, cy = await several(atelier)
+        decided = await atelier.approvals.approve_together([ann.id, bob.id])
+        assert [(each.status, each.scope, each.decided_by) for each in decided] == [
+            (ApprovalStatus.APPROVED, ApprovalScope.ONCE, "user")
+        ] * 2
+        await atelier.runs.wait(ann.run_id)
+        assert [each.id for each in await atelier.approvals.pending()] == [cy.id], "it came while the others were allowed"
+        assert "Cy:1" not in ran
+        await atelier.approvals.reject(cy.id)
+        assert (await atelier.runs.wait(ann.run_id)).status is RunStatus.COMPLETED
+        assert sorted(ran) == ["Ann:1", "Bob:1"]
+
+
+async def test_what_was_decided_meanwhile_stays_as_it_was(office: Opener) -> None:
+    async with office([lettered("Ann", "Bob"), "Done."]) as atelier:
+        ann, bob = await several(atelier)
+        await atelier.approvals.reject(ann.id)
+        await atelier.approvals.approve_together([ann.id, bob.id])
+        assert (await atelier.runs.wait(ann.run_id)).status is RunStatus.COMPLETED
+        assert ran == ["Bob:1"]
+        with pytest.raises(ConflictError):
+            await atelier.approvals.approve_together([ann.id, bob.id])
+        for wrong in ([], ["missing"]):
+            with pytest.raises((UsageError, NotFoundError)):
+                await atelier.approvals.approve_together(wrong)
+
+
+@pytest.mark.parametrize(
+    "fields", [{"risk": "high"}, {"reason": "protected"}, {"reason": "tainted"}, {"reason": "rule"}, {"always": ()}, {"run_id": "r2"}]
+)
+async def test_what_must_be_decided_alone_is_not_allowed_along_with_others(engine: Engine, fields: dict[str, Any]) -> None:
+    plain: dict[str, Any] = {"reason": "manual", "risk": "medium", "always": ("CalculatorTool",)}
+    first = await engine.asked(**plain)
+    second = await engine.asked(**(plain | fields))
+    with pytest.raises(UsageError, match="Decide about each"):
+        await engine.approvals.approve_together([first.id, second.id])
+    assert [each.status for each in await engine.approvals.pending()] == [ApprovalStatus.PENDING] * 2

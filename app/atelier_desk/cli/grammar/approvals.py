@@ -16,8 +16,9 @@ def register(add: Adder) -> None:
     flag(listing, "--all", _("with --workflow: decided ones too"))
     show = group.command("show", _("a call with all its arguments, and what was decided"), needs=DATABASE)
     add_id(show, "id", "approval")
-    approve = group.command("approve", _("approve a call"))
+    approve = group.command("approve", _("approve a call, or several that wait together in one run"))
     add_id(approve, "id", "approval")
+    add_id(approve, "more", "approval", nargs="*", help=_("others of the same run, each approved for this once"))
     approve.add_argument("--arguments", metavar="JSON", help=_("run it with these arguments instead; - reads standard input"))
     approve.add_argument(
         "--scope",

@@ -179,7 +179,7 @@ class ChatPanel(QWidget):
             chain(self.view, tab_stops(self.empty))
         field = self._field_in_view()
         if field is not None and self.host.desk is not None and len(self.host.desk):
-            from atelier_desk.desktop.questions.approval_card import waiting_cards
+            from atelier_desk.desktop.questions.approval_group import waiting_cards
 
             chain(field, (each for card in waiting_cards(self) for each in card.stops()))
 

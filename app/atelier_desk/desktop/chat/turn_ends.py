@@ -40,6 +40,13 @@ class TurnEnds(QObject):
         """What each turn has to show."""
         raise NotImplementedError
 
+    def stands_at(self, shown: Any, entry: Entry, *, ended: bool) -> bool:
+        """Whether one thing of a turn is shown at this message; ``ended``: it is the last one of the turn, which is over."""
+        return ended
+
+    def arrange(self, entries: Sequence[Entry]) -> None:
+        """These are about to be told."""
+
     def read(self) -> None:
         """Ask the engine again."""
         workflow = self._pages.workflow
@@ -58,11 +65,12 @@ class TurnEnds(QObject):
         transcript = self._pages.current
         if transcript is None:
             return
+        self.arrange(transcript.entries)
         last: dict[str, Entry] = {entry.run_id: entry for entry in transcript.entries if entry.kind == "assistant" and not entry.live}
         shown: list[Change] = []
         for entry in transcript.entries:
             ended = last.get(entry.run_id) is entry and entry.run_id != transcript.live_run
-            wanted = tuple(self._turns.get(entry.run_id, ())) if ended else ()
+            wanted = tuple(each for each in self._turns.get(entry.run_id, ()) if self.stands_at(each, entry, ended=ended))
             if wanted != getattr(entry, self.entry_field):
                 setattr(entry, self.entry_field, wanted)
                 shown.append(("update", entry))

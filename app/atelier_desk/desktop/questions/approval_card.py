@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QEvent, QObject, QPoint, QRectF, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QFocusEvent, QHideEvent, QKeyEvent, QPainter, QPaintEvent, QPen, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QApplication, QBoxLayout, QFrame, QMenu, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QObject, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QColor, QFocusEvent, QHideEvent, QKeyEvent, QMoveEvent, QPainter, QPaintEvent, QPen, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QApplication, QFrame, QMenu, QScrollArea, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
 from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.questions import approval_wording as wording
 from atelier_desk.desktop.questions.answer_field import AnswerField
+from atelier_desk.desktop.questions.approval_buttons import ApprovalButtons
 from atelier_desk.desktop.questions.approval_changes import ApprovalChanges
 from atelier_desk.desktop.questions.approval_desk import Draft, approval_desk
 from atelier_desk.desktop.questions.approval_details import ApprovalDetails
@@ -25,7 +26,7 @@ from atelier_desk.desktop.questions.arguments_view import ArgumentsView
 from atelier_desk.desktop.questions.body import Body
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import bind, control, fill, label, say, tint
+from atelier_desk.desktop.widgets import bind, control, fill, label, say
 from atelier_desk.desktop.widgets.enter import sends
 from atelier_desk.desktop.widgets.tab_stops import tab_stops
 from atelier_desk.desktop.widgets.words import made
@@ -73,15 +74,17 @@ class ApprovalCard(QFrame):
         self.request = self.desk.get(request.id) or request
         mark(self, "approval" if self._open else "card")
         self._most: int | None = None
-        self._busy = self._fitting = self._taking = False
+        self._busy = self._fitting = self._taking = self._rejecting = False
+        self._since = self.desk.monotonic()
+        """Since when it stands where it does."""
         self._where = ""
-        self._menu: QMenu | None = None
         self._build()
         for button in (self.arguments.fold, self.arguments.copy, self.arguments.edit, self.head.show_button):
             button.installEventFilter(self)
         self._take_draft()
         bind(self._show, on="language")
         self.desk.updated.connect(self._updated)
+        self.desk.changed.connect(self._check)
         self.desk.draft_changed.connect(self._draft_changed)
         bind(self._dress)
         self.desk.watch(self, self.request)
@@ -90,7 +93,7 @@ class ApprovalCard(QFrame):
     # building -----------------------------------------------------------------------------------------------------------------------
 
     def _build(self) -> None:
-        self._column = fill(QVBoxLayout(self), margins=(SIDE, 10, SIDE, SIDE), spacing=8)
+        self._column = fill(QVBoxLayout(self), margins=(SIDE, 10, SIDE, SIDE), spacing=6)
         self.head = ApprovalHeader(self)
         self.head.show_wanted.connect(lambda: self.show_wanted.emit(self.request.workflow_id))
         self._column.addWidget(self.head)
@@ -112,12 +115,18 @@ class ApprovalCard(QFrame):
             self.reason.editor,
             "approval-reason",
             name=N_("Reason for rejecting; the agent sees it"),
-            about=N_("Enter rejects with this reason"),
+            about=N_("Enter rejects with this reason, Shift+Enter breaks the line"),
         )
         bind(self.reason.set_placeholder, lambda: _("Reason for rejecting (optional)"))
         self.reason.changed.connect(self._note_changed)
+        self.reason.editor.installEventFilter(self)
         self._column.addWidget(self.reason)
-        self._column.addLayout(self._footer())
+        self.buttons = ApprovalButtons(self)
+        self.buttons.allowed.connect(lambda choice: self._allow_pressed(choice.scope, choice.rules))
+        self.buttons.rejected.connect(self._reject_pressed)
+        self.buttons.back.connect(lambda: self._set_rejecting(False))
+        self.buttons.settled.connect(self._check)
+        self._column.addWidget(self.buttons)
 
     def _make_body(self) -> Body:
         body = self._body = Body(self)
@@ -136,33 +145,6 @@ class ApprovalCard(QFrame):
         self.arguments.caret_moved.connect(self._follow_caret)
         fill(QVBoxLayout(body), self._decision, self._why, self._changes, self._details, self.arguments, 1, margins=(0, 0, 0, 0), spacing=8)
         return body
-
-    def _footer(self) -> QBoxLayout:
-        self._reject = control(
-            QPushButton(self), "approval-reject", N_("Reject"), tip=N_("Do not let the agent do this (R)"), on=self.reject
-        )
-        self._approve = control(QPushButton(self), "approval-approve", look="primary", on=self.approve)
-        self._more = control(
-            QPushButton(self),
-            "approval-scope",
-            look="primary",
-            name=N_("More options"),
-            tip=lambda: _("More options") if wording.is_kept(self.request) else _("Allow more than this call"),
-            on=self._open_menu,
-        )
-        tint(self._more, "chevron-down", "on_accent", 14)
-        for button in (self._reject, self._approve, self._more):
-            button.setAutoDefault(False)
-        pair = self._pair = QBoxLayout(QBoxLayout.Direction.LeftToRight)
-        pair.setSpacing(2)
-        pair.addWidget(self._approve, 1)
-        pair.addWidget(self._more)
-        self._buttons = QBoxLayout(QBoxLayout.Direction.LeftToRight)
-        self._buttons.setSpacing(8)
-        self._buttons.addStretch(1)
-        self._buttons.addWidget(self._reject)
-        self._buttons.addLayout(pair)
-        return self._buttons
 
     # what others call ---------------------------------------------------------------------------------------------------------------
 
@@ -230,6 +212,14 @@ class ApprovalCard(QFrame):
         if self._open and not self._busy and not self.reason.over_limit():
             self._send(self.desk.reject(self.request.id, self.reason.text().strip()))
 
+    def scope_menu(self) -> QMenu:
+        """See ``ApprovalButtons``."""
+        return self.buttons.scope_menu()
+
+    def holds(self, request_id: str) -> bool:
+        """Whether it is about this request."""
+        return self.request.id == request_id
+
     def show_error(self, text: str) -> None:
         """The engine refused or failed: say so in place; everything entered stays."""
         say(self._error, made(text))
@@ -243,7 +233,37 @@ class ApprovalCard(QFrame):
         return self.request.status is ApprovalStatus.PENDING
 
     def _can_allow(self) -> bool:
-        return self._open and not self._busy and not self.arguments.problem
+        return self._open and not self._busy and not self._rejecting and not self.arguments.problem
+
+    def _unsettled(self) -> float:
+        return self.desk.unsettled(self._since)
+
+    def _allow_pressed(self, scope: ApprovalScope = ApprovalScope.ONCE, rules: Sequence[str] = ()) -> None:
+        """A person pressed it. What was pressed when the card had just come, or come to this place, was not meant for it."""
+        if not self._unsettled():
+            self.approve(scope, rules)
+
+    def _reject_pressed(self) -> None:
+        """The first press asks for the reason, the second one rejects."""
+        if self._rejecting:
+            self.reject()
+        elif self._open and not self._busy:
+            self._set_rejecting(True)
+            self.reason.editor.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _set_rejecting(self, on: bool) -> None:
+        """Show the field for the reason, or put it away with what was written there."""
+        if on == self._rejecting:
+            return
+        self._rejecting = on
+        self._since = self.desk.monotonic()  # the buttons change places
+        if not on:
+            had_keyboard = self.isAncestorOf(QApplication.focusWidget() or self.window())
+            self.reason.set_text("")
+            if had_keyboard:
+                self.take_keyboard()
+        self._show()
+        self._refit()
 
     async def _allow(self, scope: ApprovalScope, rules: Sequence[str]) -> None:
         if self.arguments.editing and not await self.arguments.checked():
@@ -303,30 +323,16 @@ class ApprovalCard(QFrame):
             if changes and self._changes.isHidden() and not self.arguments.editing:
                 self.arguments.set_opened(False)  # the diff says it better
             self._changes.show_changes(changes, problem)
+            self._since = self.desk.monotonic()  # it grows, and the buttons go elsewhere
+            self._check()
             self._refit()
-
-    def _open_menu(self) -> None:
-        menu = self.scope_menu()
-        menu.popup(self._more.mapToGlobal(QPoint(self._more.width() - menu.sizeHint().width(), self._more.height() + 2)))
-
-    def scope_menu(self) -> QMenu:
-        """The wider ways to say yes; its entries are named ``approval-scope-run``, ``-tool``, ``-section`` and ``-server``."""
-        if self._menu is not None:
-            self._menu.deleteLater()
-        menu = self._menu = QMenu(self)
-        for choice in wording.choices(self.request):
-            entry = menu.addAction(visible(choice.text))
-            entry.setObjectName(f"approval-scope-{choice.name}")
-            entry.triggered.connect(lambda _on=False, choice=choice: self.approve(choice.scope, choice.rules))
-            if choice.scope is ApprovalScope.RUN:
-                menu.addSeparator()
-        return menu
 
     # drafts -------------------------------------------------------------------------------------------------------------------------
 
     def _note_changed(self) -> None:
         self._check()
         self._keep_draft()
+        self._refit()
 
     def _arguments_changed(self) -> None:
         self._check()
@@ -346,6 +352,8 @@ class ApprovalCard(QFrame):
         draft, self._taking = self.desk.draft(self.request.id), True
         if draft.note != self.reason.text():
             self.reason.set_text(draft.note)
+        if draft.note and not self._rejecting:
+            self._set_rejecting(True)
         if draft.arguments is None and self.arguments.editing:
             self.arguments.undo()
         elif draft.arguments is not None and draft.arguments != self.arguments.draft():
@@ -366,33 +374,27 @@ class ApprovalCard(QFrame):
 
     def _check(self) -> None:
         """What can be pressed now, and why not."""
-        self._approve.setEnabled(self._can_allow())
-        self._more.setEnabled(self._can_allow())
-        self._reject.setEnabled(self._open and not self._busy and not self.reason.over_limit())
         changed = self.arguments.editing and self.arguments.changed_arguments() is not None
         text, tip = wording.yes(self.request, changed)
-        if self._approve.text() != text:
-            self._approve.setText(text)
-            self._approve.setAccessibleName(text)
-            self._refit()
-        self._approve.setToolTip(visible(self.arguments.problem or tip))
+        self.buttons.allow(
+            text,
+            self.arguments.problem or tip,
+            can_allow=self._can_allow(),
+            can_reject=self._open and not self._busy and not self.reason.over_limit(),
+            unsettled=self._unsettled() if self._open else 0.0,
+        )
 
     def _show_time(self) -> None:
         if self.head.show_time(self.desk.remaining(self.request) if self._open else None, self.request.on_timeout):
             self._refit()
 
     def _dress(self) -> None:
-        self._more.setFixedWidth(theme().px(34))
         self._refit()
 
     def _arrange(self, width: int) -> None:
-        """Pills beside the title and buttons in a row where ``width`` allows it; else under it and one over the other."""
-        across, down = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom
+        """Pills beside the title and texts of buttons as ``width`` allows it."""
         self.head.arrange(width)
-        self._more.setFixedHeight(self._approve.sizeHint().height())
-        buttons = self._reject.sizeHint().width() + self._approve.sizeHint().width() + self._more.width() + 10
-        self._buttons.setDirection(across if buttons <= width else QBoxLayout.Direction.BottomToTop)
-        self._pair.setDirection(across if self._approve.sizeHint().width() + self._more.width() + 2 <= width else down)
+        self.buttons.arrange(width)
 
     def _refit(self) -> None:
         """Fit once the layouts have settled."""
@@ -420,9 +422,9 @@ class ApprovalCard(QFrame):
         line = wording.lineage(request.lineage, wording.agent_name(request))
         self.setAccessibleName(visible(wording.title(request)))
         self.setAccessibleDescription(visible(". ".join(filter(None, (wording.risk(request)[0], why, line)))))
-        say(self._more)
-        for widget in (self.reason, self._reject, self._approve, self._more, self.arguments.edit):
-            widget.setVisible(self._open)
+        self.buttons.show_request(request, waits=self._open, rejecting=self._rejecting)
+        self.reason.setVisible(self._open and self._rejecting)
+        self.arguments.edit.setVisible(self._open)
         self._show_time()
         self._check()
 
@@ -433,21 +435,29 @@ class ApprovalCard(QFrame):
         return QSize(LEAST_WIDTH, theme().px(LEAST_BODY))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """A allows, R rejects, while the card itself or one of its deciding buttons has the keyboard; Enter in the reason rejects."""
-        if sends(event) and self.reason.editor.hasFocus():
-            self.reject()
-            return
+        """A allows and R asks for the reason to reject, while the card itself or one of its deciding buttons has the keyboard; Esc leaves
+        the reason."""
+        key = event.key()
         plain = event.modifiers() == Qt.KeyboardModifier.NoModifier and not event.isAutoRepeat()
-        if plain and self._open and event.key() == Qt.Key.Key_A:
-            self.approve()
-        elif plain and self._open and event.key() == Qt.Key.Key_R:
-            self.reject()
-        else:
+        if key == Qt.Key.Key_Escape and self._rejecting and not self._busy:
+            self._set_rejecting(False)
+        elif not plain or not self._open or self._unsettled() or key not in (Qt.Key.Key_A, Qt.Key.Key_R):
             super().keyPressEvent(event)
+        elif key == Qt.Key.Key_A:
+            self._allow_pressed()
+        elif not self._rejecting:
+            self._reject_pressed()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Letters pressed on what does not decide, such as Copy, stop there."""
-        return isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress and event.key() in (Qt.Key.Key_A, Qt.Key.Key_R)
+        """Letters pressed on what does not decide, such as Copy, stop there. Enter in the reason rejects."""
+        if not isinstance(event, QKeyEvent) or event.type() != QEvent.Type.KeyPress:
+            return False
+        if watched is not self.reason.editor:
+            return event.key() in (Qt.Key.Key_A, Qt.Key.Key_R)
+        if sends(event):
+            self.reject()
+            return True
+        return False
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)
@@ -472,8 +482,16 @@ class ApprovalCard(QFrame):
         if event.size().width() != event.oldSize().width():
             self._refit()
 
+    def moveEvent(self, event: QMoveEvent) -> None:
+        """Something above it came or went: what is pressed at this moment was meant for that."""
+        super().moveEvent(event)
+        self._since = self.desk.monotonic()
+        self._check()
+
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
+        self._since = self.desk.monotonic()
+        self._check()
         self._refit()
         QTimer.singleShot(0, self, self.desk.look)
 
@@ -485,9 +503,3 @@ class ApprovalCard(QFrame):
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange:
             self._refit()
-
-
-def waiting_cards(within: QWidget) -> list[ApprovalCard]:
-    """The cards of approvals that wait, as far as they are on the screen or can be scrolled to, the oldest first."""
-    cards = [each for each in within.findChildren(ApprovalCard) if each.isVisible() and each.request.status is ApprovalStatus.PENDING]
-    return sorted(cards, key=lambda each: (each.request.created_at, each.request.id))

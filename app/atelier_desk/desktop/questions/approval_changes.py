@@ -36,7 +36,7 @@ class ApprovalChanges(QWidget):
         self.side.hide()
         self._column = fill(QVBoxLayout(self), self._problem, margins=(0, 0, 0, 0), spacing=6)
         self._width = 0
-        bind(self._build, on="language")
+        bind(self._build)
         self.hide()
 
     def show_changes(self, changes: Sequence[FileChange], problem: str = "") -> None:

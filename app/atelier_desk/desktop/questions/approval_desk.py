@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from atelier_desk.domain.approval import ApprovalRequest, ApprovalScope, Approva
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.stream.event import StreamEvent, Topic
 from atelier_desk.domain.stream.payloads import ValidationRequired, ValidationResponse
+from atelier_desk.policy.approvals import together
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 LONGEST_MS = 2_000
 """Most time one tick counts: a machine that slept did not show the card."""
 RELOAD_MS = 200
+SETTLE_S = 0.5
+"""Seconds in which a card takes no yes and no key after it appeared or the list of what waits changed: what is pressed then was meant for
+what stood there before."""
 ENOUGH = 96
 """Pixels of a card's height that must be on the screen for it to count as seen, or half of it if it is smaller than two of these."""
 
@@ -77,10 +81,15 @@ class ApprovalDesk(QObject):
         """What somebody was called for, and what waited at the start already; None before that is read. Whether a request is new to
         ``_requests`` says nothing: reading them all may overtake the event of one."""
         self._cards: list[tuple[weakref.ref[QWidget], str]] = []
+        self._list: tuple[str, ...] = ()
+        self._list_at = 0.0
+        """When ``_list``, the ids of what waits, became another one."""
         self._reading = asyncio.Lock()
         self._clock = VisibleTime(self, lambda: self.monotonic(), self._in_sight, self._count, LONGEST_MS)
         self._clock.timeout.connect(self.tick)
         self._reload_timer = Soon(self, RELOAD_MS, self.start)
+        self.changed.connect(self._note_list)
+        self.updated.connect(self._note_list)
         bridge.stream_event.connect(self.on_stream)
         bridge.changed.connect(self._on_changed)
 
@@ -94,6 +103,10 @@ class ApprovalDesk(QObject):
         """What waits, oldest first; of one workflow or of all."""
         found = [each for each in self._requests.values() if workflow_id in (None, each.workflow_id)]
         return sorted(found, key=lambda each: (each.created_at, each.id))
+
+    def together(self, requests: Iterable[ApprovalRequest] | None = None) -> list[tuple[ApprovalRequest, ...]]:
+        """These, by default all that wait, as they are shown: what may be allowed with one yes in one card."""
+        return together(self.pending() if requests is None else requests)
 
     def get(self, request_id: str) -> ApprovalRequest | None:
         """The newest state of a request that waits, or was decided while this window was open."""
@@ -181,6 +194,26 @@ class ApprovalDesk(QObject):
         await self._bridge.engine.approvals.reject(request_id, note=note)
         await self._fetch(request_id)
         self.decided.emit(request_id)
+
+    async def approve_together(self, request_ids: Sequence[str]) -> None:
+        """Allow exactly these calls of one run, each for this once; see ``approve``."""
+        try:
+            await self._bridge.engine.approvals.approve_together(list(request_ids))
+        finally:
+            for request_id in request_ids:
+                await self._fetch(request_id)
+        for request_id in request_ids:
+            self.decided.emit(request_id)
+
+    def unsettled(self, since: float) -> float:
+        """Seconds until a card that stands there ``since`` this time of ``monotonic`` takes a yes; 0 when it does."""
+        return max(0.0, max(since, self._list_at) + SETTLE_S - self.monotonic())
+
+    def _note_list(self, *_args: object) -> None:
+        """What waits moves up or down when something comes or goes, be it decided here or elsewhere."""
+        now = tuple(self._requests)
+        if now != self._list:
+            self._list, self._list_at = now, self.monotonic()
 
     def draft(self, request_id: str) -> Draft:
         return self._drafts.get(request_id, Draft())

@@ -21,7 +21,7 @@ class ApprovalDetails(QWidget):
         self._column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=6)
         self._details, self._subjects = request.details, request.subjects
         self._settings = request.reason == "repository"
-        bind(self._build, on="language")
+        bind(self._build)
 
     def _build(self) -> None:
         """Build everything anew: it is a few labels."""

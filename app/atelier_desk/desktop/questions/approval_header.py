@@ -12,6 +12,7 @@ from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Pill, bind, control, fill, label
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalStatus, OnTimeout
 from atelier_desk.i18n import N_
+from atelier_desk.undo_words import undo_words
 
 SOON_S = 15
 """Remaining seconds from which the time is shown as a warning."""
@@ -27,7 +28,7 @@ def loosen(text: QLabel) -> None:
 
 
 class ApprovalHeader(QWidget):
-    """``approval-title``, ``approval-lineage``, ``approval-show`` and the pills ``approval-risk``, ``-time`` and ``-state``.
+    """``approval-title``, ``-undo``, ``-lineage``, ``-show`` and the pills ``approval-risk``, ``-time`` and ``-state``.
 
     Signals: ``show_wanted`` when the conversation is to be shown.
     """
@@ -41,7 +42,8 @@ class ApprovalHeader(QWidget):
         self._title = control(label("", "strong", self, wrap=True), "approval-title")
         self._call = control(label("", "muted", self, wrap=True), "approval-summary")
         self._lineage = control(label("", "small", self, wrap=True), "approval-lineage")
-        for text in (self._title, self._call, self._lineage):
+        self._undo = control(label("", "muted", self, wrap=True), "approval-undo")
+        for text in (self._title, self._call, self._undo, self._lineage):
             loosen(text)
         self._place = control(ElidedLabel("", self), look="small")
         self.show_button = control(
@@ -68,15 +70,17 @@ class ApprovalHeader(QWidget):
         self._top.setAlignment(pills, Qt.AlignmentFlag.AlignTop)
         line = fill(QHBoxLayout(), (self._icon, 0, Qt.AlignmentFlag.AlignTop), (self._top, 1), spacing=8)
         below = fill(QHBoxLayout(), (self._place, 1), self.show_button, spacing=4)
-        fill(QVBoxLayout(self), line, self._call, self._lineage, below, margins=(0, 0, 0, 0), spacing=4)
+        fill(QVBoxLayout(self), line, self._call, self._undo, self._lineage, below, margins=(0, 0, 0, 0), spacing=4)
 
     def show_request(self, request: ApprovalRequest, where: str) -> None:
         """Everything but the time; ``where`` is the workflow's name, empty where the card stands in its conversation."""
         line = wording.lineage(request.lineage, wording.agent_name(request))
         self._title.setText(wording.title(request))
-        told = wording.summary(request)
+        told = wording.values(request)
         self._call.setText(told)
         self._call.setVisible(bool(told))
+        self._undo.setText(undo := undo_words(request) if request.status is ApprovalStatus.PENDING else "")
+        self._undo.setVisible(bool(undo))
         self._lineage.setText(line)
         self._lineage.setVisible(bool(line))
         self._place.setText(f"{where} · {ago(request.created_at)}")

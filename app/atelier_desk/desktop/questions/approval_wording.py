@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.approval import (
     NOBODY_TO_ASK,
@@ -69,6 +69,21 @@ def summary(request: ApprovalRequest) -> str:
     return said if shown.summary.parts(_)[0] else " · ".join(filter(None, (_(shown.title), said)))
 
 
+def line(request: ApprovalRequest) -> str:
+    """The call as a line of its own."""
+    said = action(request) or _team_title("", request.details).strip() or " · ".join(filter(None, (tool_name(request), summary(request))))
+    return said[:1].upper() + said[1:]
+
+
+def action(request: ApprovalRequest) -> str:
+    """What the call does, as it stands behind “wants to”; empty where nobody wrote such words for its tool."""
+    from atelier_desk.tools.builtin import title_of
+
+    shown = request.presentation.summary
+    said = shown.localized(_) if title_of(request.tool) and not request.server and shown.parts(_)[0] else ""
+    return said[:1].lower() + said[1:]
+
+
 def bare_tool(name: str) -> str:
     """A tool's name without the prefix that names its server."""
     return name.removeprefix(_MCP).partition("__")[2] or name if name.startswith(_MCP) else name
@@ -84,6 +99,29 @@ def tool_title(name: str) -> str:
 def title(request: ApprovalRequest) -> str:
     """What is asked for, as one sentence without its full stop."""
     agent, details = agent_name(request), request.details
+    if say := _team_title(agent, details):
+        return say
+    if wanted := action(request):
+        return _("{agent} wants to {action}", agent=agent, action=wanted)
+    if request.server:
+        tool = tool_name(request).replace(f"{request.server}: ", "", 1)  # the sentence names it
+        return _("{agent} wants to use {tool} of the server {server}", agent=agent, tool=tool, server=request.server)
+    return _("{agent} wants to use {tool}", agent=agent, tool=tool_name(request))
+
+
+def values(request: ApprovalRequest) -> str:
+    """What the call is given, where the title says no more than its tool's name."""
+    return "" if action(request) or _team_title("", request.details) else summary(request)
+
+
+def group_title(requests: Sequence[ApprovalRequest]) -> str:
+    """Of several calls that wait together."""
+    count = len(requests)
+    return ngettext("{agent} asks for {n} approval", "{agent} asks for {n} approvals", count, agent=agent_name(requests[0]))
+
+
+def _team_title(agent: str, details: dict[str, Any]) -> str:
+    """Of what starts agents or a plan; empty for other calls."""
     if details.get("sub_agent_name"):
         return _("{agent} wants to start the agent {name}", agent=agent, name=details["sub_agent_name"])
     if details.get("target_agent_name"):
@@ -94,10 +132,7 @@ def title(request: ApprovalRequest) -> str:
     if details.get("action_count"):
         count = int(details["action_count"])
         return ngettext("{agent} wants to run a plan of {n} action", "{agent} wants to run a plan of {n} actions", count, agent=agent)
-    if request.server:
-        tool = tool_name(request).replace(f"{request.server}: ", "", 1)  # the sentence names it
-        return _("{agent} wants to use {tool} of the server {server}", agent=agent, tool=tool, server=request.server)
-    return _("{agent} wants to use {tool}", agent=agent, tool=tool_name(request))
+    return ""
 
 
 def why(request: ApprovalRequest) -> str:
@@ -117,8 +152,13 @@ def why(request: ApprovalRequest) -> str:
 
 def risk(request: ApprovalRequest) -> tuple[str, PillKind]:
     """The risk pill. What unknown settings of a repository start may do anything, however little the call itself does."""
-    name: RiskName = "high" if request.reason == Concern.REPOSITORY else request.risk
+    name: RiskName = "high" if is_high(request) else request.risk
     return _(RISKS[name]), _RISK_KINDS[name]
+
+
+def is_high(request: ApprovalRequest) -> bool:
+    """Whether the yes to it must not be the button that stands out."""
+    return request.risk == "high" or request.reason == Concern.REPOSITORY
 
 
 def lineage(above: Iterable[Ancestor], agent: str) -> str:
@@ -146,7 +186,7 @@ def yes(request: ApprovalRequest, changed: bool) -> tuple[str, str]:
 
 
 def choices(request: ApprovalRequest) -> list[Choice]:
-    """The wider ways to say yes: for this run, and always for the like of it, the tool, its section or its server.
+    """The wider ways to say yes, the first for this run, the others always: for the like of it, the tool, its section or its server.
 
     What asks each time (a protected file, a rule that asks) no rule allows: a yes for ever would open the tool and still ask about this.
     """
@@ -154,7 +194,7 @@ def choices(request: ApprovalRequest) -> list[Choice]:
         # Every yes to the settings of a repository holds until they change; this one for the run alone.
         return [Choice("run", _("Allow these settings in this run only"), ApprovalScope.RUN, request.always)]
     name = tool_name(request) if request.presentation.title else bare_tool(request.tool)
-    found = [Choice("run", _("Allow {tool} in this run", tool=name), ApprovalScope.RUN)]
+    found = [Choice("run", _in_run(request, name), ApprovalScope.RUN)]
     if not request.always:
         return found
     where = partial(always_words, request.holds)
@@ -169,6 +209,15 @@ def choices(request: ApprovalRequest) -> list[Choice]:
         text = _("the server {server}", server=request.server)
         found.append(Choice("server", where(text), ApprovalScope.ALWAYS, (f"mcp__{request.server}",)))
     return found
+
+
+def _in_run(request: ApprovalRequest, name: str) -> str:
+    """The wider yes on its button."""
+    if request.details.get("sub_agent_name"):
+        return _("Allow sub-agents in this run")
+    if request.subjects.command:
+        return _("Allow all commands in this run")
+    return _("Allow {tool} in this run", tool=name)
 
 
 def _narrow(rule: str) -> str:
@@ -200,11 +249,7 @@ def decision(request: ApprovalRequest) -> str:
         return ""
     timed_out = request.decided_by == "timeout"
     if request.status is ApprovalStatus.REJECTED:
-        if timed_out:
-            return _("Rejected: no decision was made in time.")
-        if request.note == NOBODY_TO_ASK:
-            return _("Rejected: nobody was available to ask.")
-        return _("You rejected it: {reason}", reason=request.note) if request.note else _("You rejected it.")
+        return rejection(request.decided_by, request.note)
     if request.status is ApprovalStatus.CANCELLED:
         return _("The run was stopped before you decided.")
     if timed_out:
@@ -215,6 +260,15 @@ def decision(request: ApprovalRequest) -> str:
         ApprovalScope.ALWAYS: _("You always allow it."),
     }[request.scope]
     return " ".join(filter(None, (reach, _("You changed its arguments.") if request.edited is not None else "")))
+
+
+def rejection(decided_by: str, note: str) -> str:
+    """Who said no, and why. Only a person's own reason is shown: other notes are written for the agent."""
+    if decided_by == "timeout":
+        return _("Rejected: no decision was made in time.")
+    if note == NOBODY_TO_ASK:
+        return _("Rejected: nobody was available to ask.")
+    return _("You rejected it: {reason}", reason=note) if note else _("You rejected it.")
 
 
 def time_left(seconds: float, then: OnTimeout) -> tuple[str, str]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QApplication
 
-from atelier_desk.desktop.questions.approval_card import ApprovalCard, waiting_cards
+from atelier_desk.desktop.questions.approval_card import ApprovalCard
+from atelier_desk.desktop.questions.approval_group import ApprovalGroup, waiting_cards
 from atelier_desk.i18n import _
 
 if TYPE_CHECKING:
@@ -54,7 +55,8 @@ class WaitingGuide(QObject):
         presenter, here = self._window.presenter, self._window.chat.workflow_id
         found = [(each.workflow_id != here, each.created_at, "question", each.id, each.workflow_id) for each in presenter.pending()]
         found += [
-            (each.workflow_id != here, each.created_at, "approval", each.id, each.workflow_id) for each in presenter.approvals.pending()
+            (first.workflow_id != here, first.created_at, "approval", first.id, first.workflow_id)
+            for first, *_rest in presenter.approvals.together()
         ]
         found += [
             (each.workflow_id != here, each.created_at, "parent", each.run_id, each.workflow_id) for each in presenter.parents.pending()
@@ -66,8 +68,8 @@ class WaitingGuide(QObject):
         _other, _when, kind, key, _workflow_id = item
         above = QApplication.focusWidget()
         while above is not None:
-            if kind == "approval" and isinstance(above, ApprovalCard):
-                return above.request.id == key
+            if kind == "approval" and isinstance(above, ApprovalCard | ApprovalGroup) and above.holds(key):
+                return True
             if kind == "parent" and above.objectName() == f"inbox-parent-{key}":
                 return True
             dialog: QuestionDialog | None = self._window.presenter.dialog
@@ -100,10 +102,10 @@ class WaitingGuide(QObject):
         else:
             self._in_inbox(f"approval:{request.id}")
 
-    def _card(self, request: ApprovalRequest) -> ApprovalCard | None:
-        return next((card for card in waiting_cards(self._window.chat) if card.request.id == request.id), None)
+    def _card(self, request: ApprovalRequest) -> ApprovalCard | ApprovalGroup | None:
+        return next((card for card in waiting_cards(self._window.chat) if card.holds(request.id)), None)
 
-    def _brought_into_view(self, request: ApprovalRequest) -> ApprovalCard | None:
+    def _brought_into_view(self, request: ApprovalRequest) -> ApprovalCard | ApprovalGroup | None:
         """It stands in the conversation, under its own call or under that of the run above it, but out of view."""
         chat = self._window.chat
         chat.leave_agent()

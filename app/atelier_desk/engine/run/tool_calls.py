@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from atelier_desk.domain.agent import SearchScope
-from atelier_desk.domain.approval import ApprovalRequest
+from atelier_desk.domain.approval import ApprovalKind, ApprovalRequest
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.domain.events.run import (
@@ -158,8 +158,12 @@ class ToolCalls:
         return one.refused(outcome, idempotent=False)
 
     async def _named(self, request: ApprovalRequest) -> ApprovalRequest:
-        """The request with the names of the agents it is about: a model may call them by their ids, which say nothing to a person."""
+        """The request with the names of the agents it is about: a model may call them by their ids, which say nothing to a person; and with
+        how long a change of files can be undone."""
         details = request.details
+        if request.kind is ApprovalKind.FILE_OP and request.effect == Effect.WRITE:
+            details = {**details, "undo_days": (await self._env.repos.settings.load()).checkpoint_days}
+            return request.model_copy(update={"details": details})
         if "target_agent_id" not in details and "tasks" not in details:
             return request
         names = {agent.id: agent.name for agent in await self._env.repos.agents.list()}

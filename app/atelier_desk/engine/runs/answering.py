@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Collection, Set
 
 from atelier_desk.domain.approval import NOBODY_TO_ASK, ApprovalRequest, ApprovalScope, ApprovalStatus, Decision, same_arguments
 from atelier_desk.domain.errors import ConflictError
@@ -21,6 +21,7 @@ from atelier_desk.engine.run.results import call_finished, closed
 from atelier_desk.engine.runs.live import LiveRuns
 from atelier_desk.engine.runs.messages import check_text
 from atelier_desk.i18n import N_
+from atelier_desk.policy.approvals import may_go_together
 from atelier_desk.tools.core.user_question import answer_result
 
 
@@ -89,6 +90,32 @@ class Answering:
                 return [decided, *_covered(now, asked, decision)]
             why = rejection(asked, decision.note, decision.decided_by)
             return [decided, *closed(call, CallStatus.ERROR, why, code="rejected", asked=asked)]
+
+        try:
+            await self._env.journal.append_if(live.handle, decide)
+        finally:
+            self._runs.drive(live)
+
+    async def allow_together(self, run_id: str, approval_ids: Collection[str]) -> None:
+        """Allow these calls of one run, each for this once, in one step: all that still wait, and nothing besides.
+
+        Raises:
+            NotFoundError: no such run.
+            ConflictError: none of them waits any more, or one may not be allowed along with others; then nothing is allowed.
+        """
+        live = await self._runs.load(run_id)
+        seen = {each.id: each.seen_ms for each in await self._env.repos.approvals.pending(live.handle.current.workflow_id)}
+
+        def decide(now: RunState) -> list[EventBody]:
+            asked = [each for each in now.requests if each.id in approval_ids]
+            if not asked:
+                raise ConflictError(N_("This was already decided."))
+            if not all(map(may_go_together, asked)):
+                raise ConflictError(N_("These calls cannot be allowed together. Decide about each of them."))
+            allowed = ApprovalStatus.APPROVED
+            return [
+                ApprovalDecided(approval_id=each.id, call_id=each.call_id, status=allowed, seen_ms=seen.get(each.id, 0)) for each in asked
+            ]
 
         try:
             await self._env.journal.append_if(live.handle, decide)

@@ -16,6 +16,7 @@ from atelier_desk.domain.parts import FileChange
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.i18n import N_
+from atelier_desk.policy.approvals import together
 from atelier_desk.policy.permissions import pattern
 from atelier_desk.policy.permissions.facts import Concern
 from atelier_desk.workspace import repository
@@ -77,6 +78,26 @@ class ApprovalService:
         chosen = await self._rules_for(asked, scope, rules)
         await self._decide(asked, Decision(status=ApprovalStatus.APPROVED, arguments=edited, scope=scope, rules=chosen))
         return await self.get(approval_id)
+
+    async def approve_together(self, approval_ids: Sequence[str]) -> builtins.list[ApprovalRequest]:
+        """Allow several calls of one run, each for this once: exactly these; what was decided meanwhile stays as it was.
+
+        Raises:
+            UsageError: none is given, they are of several runs, or one may not be allowed along with others (a protected name, taint, high
+                risk and whatever else asks each time): then nothing is decided.
+            NotFoundError: no such request.
+            ConflictError: all of them were decided meanwhile.
+        """
+        every = [await self.get(each) for each in dict.fromkeys(approval_ids)]
+        waiting = [each for each in every if each.status is ApprovalStatus.PENDING]
+        if every and not waiting:
+            raise ConflictError(_DECIDED[every[0].status], code="not_pending")
+        if len(together(waiting)) != 1:
+            raise UsageError(N_("These calls cannot be allowed together. Decide about each of them."))
+        await self._context.runs.answering.allow_together(waiting[0].run_id, {each.id for each in waiting})
+        for each in waiting:
+            self._context.bus.changed("approval", each.id)
+        return [await self.get(each.id) for each in every]
 
     async def preview(self, approval_id: str, arguments: dict[str, Any] | None = None) -> builtins.list[FileChange]:
         """What the call would do to files as they are now, with these arguments or its own; nothing is touched. Empty for other calls.

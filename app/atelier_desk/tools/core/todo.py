@@ -86,13 +86,14 @@ class TodoTool(DescribedTool):
     purpose: ClassVar[str] = N_("Plans its work as tasks that you can see and change")
     icon: ClassVar[str] = "list-todo"
     summaries: ClassVar[Mapping[str, str]] = {
-        "create": N_("New task: {name}"),
+        "create": N_("Create the task: {name}"),
         "get": N_("Read a task"),
         "list": N_("List the tasks"),
         "complete": N_("Complete a task"),
         "delete": N_("Delete a task"),
     }
     done: ClassVar[Mapping[str, str]] = {
+        "create": N_("New task: {name}"),
         "get": N_("Looked at a task"),
         "list": N_("Looked at the tasks"),
         "complete": N_("Completed a task"),

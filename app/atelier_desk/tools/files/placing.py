@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
@@ -13,7 +14,7 @@ from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.parts import FileChange
 from atelier_desk.i18n import N_
 from atelier_desk.threads import in_tool_thread
-from atelier_desk.tools.base import Input, Risk, ToolContext, ToolResult
+from atelier_desk.tools.base import Call, Input, Risk, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.call import SubjectKind
 from atelier_desk.tools.describe import About
@@ -50,6 +51,9 @@ class DeletePathTool(ChangingTool):
         when_not="you only want another name or place (move_file).",
         example={"path": "build", "recursive": True},
     )
+
+    def describe(self, input: DeleteInput) -> Call:
+        return replace(super().describe(input), details={"undo": "trash"})
 
     async def run(self, input: DeleteInput, context: ToolContext) -> ToolResult:
         return await in_tool_thread(self._delete, input, context)

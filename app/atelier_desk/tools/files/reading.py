@@ -229,7 +229,8 @@ class FileInfoTool(FileTool):
     title: ClassVar[str] = N_("File details")
     purpose: ClassVar[str] = N_("Size, times and permissions of a file")
     icon: ClassVar[str] = "info"
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Details of {path}")}
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Look at the details of {path}")}
+    done: ClassVar[Mapping[str, str]] = {"": N_("Details of {path}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
     idempotent: ClassVar[bool] = True
     input: ClassVar[Any] = ExistsInput

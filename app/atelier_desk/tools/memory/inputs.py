@@ -41,8 +41,8 @@ class Add(Input):
     scope: Literal["workflow", "general"] | None = Field(
         default=None,
         description="workflow: for this workflow alone. general: for all workflows; it is a proposal, which this workflow has at once and "
-        "the others once the user agrees, at the end of the run. Left out: general for user_pref and knowledge, workflow for context and "
-        "decision.",
+        "the others once the user agrees, in a card that asks at once. Left out: general for user_pref and knowledge, workflow for context "
+        "and decision.",
     )
     importance: Share | None = Field(
         default=None,

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 PREVIEW = 100
 """Characters of content in a compact list."""
+SUGGESTED = N_("Suggested to remember: {content}")
 _SCOPING = frozenset({"activate_workflow", "activate_general"})
 
 
@@ -93,7 +94,10 @@ class MemoryTool(DescribedTool):
 
     def describe(self, input: Any) -> Call:
         # What a scope switch changes is what the calls after it mean: none of them may run beside it.
-        return replace(super().describe(input), alone=input.operation in _SCOPING)
+        call = replace(super().describe(input), alone=input.operation in _SCOPING)
+        if isinstance(input, inputs.Add) and (input.scope or DEFAULT_SCOPE[MemoryType(input.type)]) != MemoryScope.WORKFLOW:
+            call = replace(call, done=SUGGESTED)  # nothing says that it was remembered before its user did
+        return call
 
     @property
     def _memories(self) -> MemoryRepository:
@@ -326,7 +330,10 @@ def _said(stored: Memory, asked: bool) -> str:
     if stored.edited:
         return f"It was there already; the user changed it to: {stored.content[:200]}"
     if stored.proposed:
-        return "Kept for this workflow. At the end of the run the user is asked whether it holds for all workflows."
+        return (
+            "Suggested, not remembered: a card asks the user now whether to keep it for all workflows or for this one only. "
+            "Until they answer it is known in this workflow alone. Do not say that you remembered it; say that the card asks them."
+        )
     return "It was there already." if asked else "Memory added"
 
 

@@ -198,6 +198,27 @@ def test_a_refused_call_is_no_failure(qtbot: QtBot, host: TranscriptHost) -> Non
     assert card.state_words() == ("rejected", "")
 
 
+@pytest.mark.parametrize(
+    ("by", "note", "said"),
+    [
+        ("user", "Not this file", "You rejected it: Not this file"),
+        ("user", "", "You rejected it."),
+        ("timeout", "Nobody decided within 30 seconds, so the call was refused.", "Rejected: no decision was made in time."),
+    ],
+)
+def test_who_rejected_a_call_and_why_stands_in_its_card(qtbot: QtBot, host: TranscriptHost, by: str, note: str, said: str) -> None:
+    call = Call("c1", "ShellTool", {}, "rejected", error="Do not try the same again", decided_by=by, note=note)
+    widget = show(qtbot, Entry("a", "assistant", run_id="r", calls=[call]), host)
+    card = widget.findChild(ToolCard, "tool-card")
+    decision = card.findChild(QLabel, "tool-decision")
+    assert decision.text() == said
+    assert decision.isVisible()
+    before = card.fit(600)
+    card.toggle()
+    assert card.fit(600) > before
+    assert "Do not try the same again" not in " ".join(each.code for each in card._cards), "that is for the agent"
+
+
 def test_a_call_that_a_rule_denies_is_no_failure(qtbot: QtBot, host: TranscriptHost) -> None:
     result = {"success": False, "error": "Refused by the permission rule", "code": "denied", "rule": "read_file(.env)"}
     call = Call("c1", "read_file", {}, "error", result, error="Refused by the permission rule")

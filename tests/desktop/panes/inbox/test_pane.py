@@ -135,6 +135,7 @@ async def test_what_is_typed_in_a_card_survives_other_arrivals(shown: Callable[[
     await inbox.begin()
     card = inbox.pane._cards["approval:v1"]
     inbox.find("parent-answer-r9").setPlainText("Only the")
+    card.findChild(QPushButton, "approval-reject").click()
     card.findChild(QWidget, "approval-reason").setPlainText("because")
     inbox.engine.stored["v0"] = asks("v0")
     await tell(inbox.bridge, ChunkType.VALIDATION_REQUIRED, inbox.engine.stored["v0"])
@@ -143,7 +144,7 @@ async def test_what_is_typed_in_a_card_survives_other_arrivals(shown: Callable[[
     assert inbox.pane._cards["approval:v1"] is card
     assert card.findChild(QWidget, "approval-reason").toPlainText() == "because"
     assert inbox.find("parent-answer-r9").toPlainText() == "Only the"
-    card.findChild(QPushButton, "approval-reject").click()
+    card.findChild(QPushButton, "approval-reject").click()  # the reason is there, so this sends it
     await settle(30)
     assert inbox.engine.stored["v1"].status is ApprovalStatus.REJECTED
     assert "approval:v1" not in inbox.pane._cards

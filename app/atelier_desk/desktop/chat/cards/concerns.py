@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
@@ -17,9 +17,10 @@ from atelier_desk.desktop.theme import theme
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.questions.approval_card import ApprovalCard
+    from atelier_desk.desktop.questions.approval_group import ApprovalGroup
     from atelier_desk.domain.approval import ApprovalRequest
 
-    _Card = ApprovalCard | QuestionCard | LimitCard
+    _Card = ApprovalCard | ApprovalGroup | QuestionCard | LimitCard
 
 
 class Concerns(QWidget):
@@ -42,9 +43,9 @@ class Concerns(QWidget):
     def show_all(self, approvals: Iterable[ApprovalRequest], members: Iterable[Member] = ()) -> None:
         """Show the cards of these requests, and of what these agents wait for a person with."""
         wanted: dict[str, _Card] = {}
-        for request in approvals:
-            key = f"approval:{request.id}"
-            wanted[key] = self._cards.get(key) or self._approval(request)
+        for group in self._host.desk.together(approvals) if self._host.desk is not None else ():
+            key, card = self._approval(group)
+            wanted[key] = card
         for member in members:
             for question_id, text in member.questions.items():
                 key = f"question:{question_id}"
@@ -67,13 +68,19 @@ class Concerns(QWidget):
         if changed:
             self.height_changed.emit()
 
-    def _approval(self, request: ApprovalRequest) -> ApprovalCard:
-        from atelier_desk.desktop.questions.approval_card import ApprovalCard
+    def _approval(self, group: Sequence[ApprovalRequest]) -> tuple[str, ApprovalCard | ApprovalGroup]:
+        from atelier_desk.desktop.questions.approval_group import ApprovalGroup, card_for, group_key
 
+        key = group_key(group)
+        known = self._cards.get(key)
+        if isinstance(known, ApprovalGroup):
+            known.show_requests(group)
+        if known is not None:
+            return key, known  # type: ignore[return-value]  # the key says of which kind it is
         assert self._host.bridge is not None
-        card = ApprovalCard(self._host.bridge, request, self)
+        card = card_for(self._host.bridge, group, self)
         card.height_changed.connect(self.height_changed)
-        return card
+        return key, card
 
     @staticmethod
     def _drop(card: QWidget) -> None:

@@ -1,5 +1,5 @@
-"""What a turn remembered, at its end: kept for all workflows, kept here alone, edited or forgotten, one by one; and that its model is asked
-for more."""
+"""What a turn wants remembered, asked about at the call that wrote it or at the end of the turn: kept for all workflows, kept here alone,
+edited or forgotten, one by one; and that its model is asked for more."""
 
 from __future__ import annotations
 

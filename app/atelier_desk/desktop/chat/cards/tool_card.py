@@ -15,6 +15,7 @@ from atelier_desk.desktop.chat.transcript.call_texts import WORDS, call_words, c
 from atelier_desk.desktop.chat.transcript.entries import UNDER_WAY, Asked, Call, Entry
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.place import HEAD, Place
+from atelier_desk.desktop.questions.approval_wording import rejection
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.icons import known
 from atelier_desk.desktop.widgets import ElidedLabel, Pill, bind, control, label, say
@@ -74,6 +75,7 @@ class ToolCard(QFrame):
         self._live = LiveOutput(self)
         self._box.addWidget(self._live)
         self._question: QuestionPart | None = None
+        self._decision: QLabel | None = None
         self._parts: ResultParts | None = None
         self._details: QWidget | None = None
         self._cards: list[CodeCard] = []
@@ -109,6 +111,7 @@ class ToolCard(QFrame):
         if self._live.show_output(told if below and (self._live.steady or not command) else "", spans):
             self.height_changed.emit()
         self._show_asked()
+        self._show_rejection()
         self._show_state()
         self._show_details()
         self._show_parts()
@@ -198,6 +201,8 @@ class ToolCard(QFrame):
     def fit(self, width: int) -> int:
         self.setFixedWidth(width)
         height = self._head.height() + 2
+        if self._decision is not None and not self._decision.isHidden():
+            height += self._decision.heightForWidth(width - 2)
         if self._question is not None:
             height += self._question.fit(width - 2)
         if self._live.isVisibleTo(self):
@@ -228,6 +233,17 @@ class ToolCard(QFrame):
             self._box.insertWidget(2, self._question)
             self._question.show()
         self._question.show_asked(asked)
+
+    def _show_rejection(self) -> None:
+        """A person's no stands below the head with its reason."""
+        rejected = self.call.status == "rejected" and bool(self.call.decided_by)
+        if rejected and self._decision is None:
+            self._decision = control(label("", "muted", self, wrap=True), "tool-decision")
+            self._decision.setContentsMargins(13, 0, 13, 10)
+            self._box.insertWidget(self._box.count() - (self._details is not None), self._decision)
+        if self._decision is not None:
+            self._decision.setText(rejection(self.call.decided_by, self.call.note) if rejected else "")
+            self._decision.setVisible(rejected)
 
     def _show_parts(self) -> None:
         """What the call gave besides its data, below the head."""

@@ -74,7 +74,7 @@ def details_of(call: Call) -> list[tuple[str, str, str]]:
     found = [(_("Arguments"), pretty(call.arguments), "json")]
     if call.status in UNDER_WAY:
         return found
-    if call.error:
+    if call.error and call.status != "rejected":  # the card says who rejected it and why; the error is written for the agent
         title = _("Error")
         if failure_words.stopped_by_user(call.result) or failure_words.denied_by(call.result):
             title = _("Stopped") if failure_words.stopped_by_user(call.result) else _("Denied")

@@ -48,6 +48,7 @@ class Call:
         effect: what its tool said of it; ``spawn`` starts sub-agents.
         section: the tool section it belongs to.
         taint: what it read from outside.
+        decided_by, note: who rejected it, and the reason that was given.
         index: its place among the calls of its reply.
     """
 
@@ -65,6 +66,8 @@ class Call:
     effect: str = ""
     section: str = ""
     taint: str = ""
+    decided_by: str = ""
+    note: str = ""
     presentation: Presentation = field(default_factory=_unsaid)
     parts: tuple[ResultPart, ...] = ()
     index: int = 0
@@ -180,6 +183,8 @@ def _calls(stored: TranscriptEntry) -> list[Call]:
             call.status = "rejected"
         if call is not None:
             call.index = index
+            if call.status == "rejected" and asked is not None:
+                call.decided_by, call.note = asked.decided_by, asked.note
             found.append(call)
     known = {call.call_id for call in found}
     return [*found, *(call for call_id, call in rows.items() if call_id not in known)]

@@ -223,6 +223,8 @@ class AssistantMessage(BodyMessage):
         self.body.height_changed.connect(self.height_changed)
         self._cards: dict[str, ToolCard] = {}
         self._concerns: dict[str, Concerns] = {}
+        self._in_group: set[str] = set()
+        """Ids of the calls that wait in the card of another one."""
         self._questions: dict[str, QuestionCard] = {}
         self._unfinished: UnfinishedCard | None = None
         self._changed: FilesCard | None = None
@@ -311,9 +313,12 @@ class AssistantMessage(BodyMessage):
         desk, team = self.host.desk, self.host.team
         if desk is None or not self.entry.calls or not team.workflow_id:
             return
-        waiting = [each for each in desk.pending(team.workflow_id) if each.run_id == self.entry.run_id]
+        calls = {call.call_id for call in self.entry.calls}
+        waiting = [each for each in desk.pending(team.workflow_id) if each.run_id == self.entry.run_id and each.call_id in calls]
+        groups = {group[0].call_id: group for group in desk.together(waiting)}
+        self._in_group = {each.call_id for group in groups.values() for each in group[1:]}
         for call in self.entry.calls:
-            asked = [each for each in waiting if each.call_id == call.call_id]
+            asked = groups.get(call.call_id, ())
             concerns = self._concerns.get(call.call_id)
             if concerns is None:
                 if not asked:
@@ -323,7 +328,8 @@ class AssistantMessage(BodyMessage):
             concerns.show_all(asked)
         for call_id, card in self._cards.items():
             # A request says all that the card of its call would, and has the place of it.
-            card.setVisible(call_id not in self._concerns or not len(self._concerns[call_id]))
+            stands = call_id in self._in_group or (call_id in self._concerns and len(self._concerns[call_id]))
+            card.setVisible(not stands)
 
     def stream(self) -> None:
         """More text came: the body decides when it is drawn."""
@@ -395,7 +401,7 @@ class AssistantMessage(BodyMessage):
         for call in self.entry.calls:
             if call.call_id in self._concerns and len(self._concerns[call.call_id]):
                 cards.append(self._concerns[call.call_id])
-            else:
+            elif call.call_id not in self._in_group:
                 cards.append(self._cards[call.call_id])
         cards += self._questions.values()
         if self._unfinished is not None:

@@ -416,7 +416,7 @@ class Transcript:
             return []
         entry, call = found
         if call.status == "asked":
-            call.status = data.status
+            call.status, call.decided_by, call.note = data.status, data.decided_by, data.note
         return [("update", entry)]
 
     def _on_tool_progress(self, event: StreamEvent, data: payloads.ToolProgress) -> list[Change]:

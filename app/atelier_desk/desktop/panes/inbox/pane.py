@@ -15,6 +15,7 @@ from atelier_desk.desktop.panes.inbox.cards import ParentQuestionCard, QuestionC
 from atelier_desk.desktop.panes.inbox.news import NewsCard, news_of
 from atelier_desk.desktop.panes.wording import number
 from atelier_desk.desktop.questions.approval_card import ApprovalCard
+from atelier_desk.desktop.questions.approval_group import ApprovalGroup, card_for, group_key
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import EmptyState, Pill, bind, control, fill, label, say
@@ -22,10 +23,11 @@ from atelier_desk.i18n import N_, ngettext
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.domain.approval import ApprovalRequest
     from atelier_desk.domain.stream.event import Topic
     from atelier_desk.domain.workflow import Workflow
 
-_Card = QuestionCard | ApprovalCard | ParentQuestionCard
+_Card = QuestionCard | ApprovalCard | ApprovalGroup | ParentQuestionCard
 NOTHING = (N_("Nothing is waiting for you"), N_("Questions, approvals, and what finished or failed appear here."))
 SECTIONS = (N_("Waiting for you"), N_("Failed or interrupted"), N_("Finished"))
 NEWEST = 200
@@ -112,9 +114,13 @@ class InboxPane(Pane):
         """Everything that waits, oldest first: when it came, its key, its workflow."""
         presenter = self._presenter
         found = [(each.created_at, f"question:{each.id}", each.workflow_id) for each in presenter.listed()]
-        found += [(each.created_at, f"approval:{each.id}", each.workflow_id) for each in presenter.approvals.pending()]
+        found += [(group[0].created_at, key, group[0].workflow_id) for key, group in self._groups().items()]
         found += [(each.created_at, f"parent:{each.run_id}", each.workflow_id) for each in presenter.parents.pending()]
         return sorted(found)
+
+    def _groups(self) -> dict[str, tuple[ApprovalRequest, ...]]:
+        """The approvals as they are shown, by their keys."""
+        return {group_key(group): group for group in self._presenter.approvals.together()}
 
     def _show(self) -> None:
         if self._presenter.read:
@@ -126,6 +132,8 @@ class InboxPane(Pane):
         for _when, key, workflow_id in waiting:
             card = self._cards.get(key) or self._make(key)
             self._cards[key] = card
+            if isinstance(card, ApprovalGroup):
+                card.show_requests(self._groups()[key])
             card.set_where(self._names.get(workflow_id, "…"))
         shown = self._arrange([[self._cards[key] for key in keys], *self._ended_cards()])
         self._limit_cards()
@@ -137,7 +145,8 @@ class InboxPane(Pane):
             )
         else:
             self.empty.set_texts(*NOTHING)
-        total = len(keys) + (self._presenter.dialog is not None)  # the open one waits too
+        together_with = sum(len(card.lines) - 1 for card in self._cards.values() if isinstance(card, ApprovalGroup))
+        total = len(keys) + together_with + (self._presenter.dialog is not None)  # the open one waits too
         self.count.show_state(number(total), "warn" if total else "")
         self.waiting.emit(total)
         self.count.setAccessibleName(ngettext("{n} item is waiting for you", "{n} items are waiting for you", total))
@@ -168,17 +177,17 @@ class InboxPane(Pane):
 
     def lead_to(self, key: str) -> None:
         """Give the keyboard to the card of ``question:ID``, ``approval:ID`` or ``parent:ID``, and bring it into view."""
-        if (card := self._cards.get(key)) is not None:
+        asked = key.removeprefix("approval:")
+        found = (each for each in self._cards.values() if isinstance(each, ApprovalGroup) and each.holds(asked))
+        if (card := self._cards.get(key) or next(found, None)) is not None:
             card.setFocus(Qt.FocusReason.ShortcutFocusReason)
             self._area.ensureWidgetVisible(card)
 
     def _make(self, key: str) -> _Card:
         kind, _sep, item_id = key.partition(":")
         presenter, content = self._presenter, self._content
-        if kind == "approval":
-            request = presenter.approvals.get(item_id)
-            assert request is not None
-            card = ApprovalCard(self.bridge, request, content)
+        if kind in ("approval", "approvals"):
+            card = card_for(self.bridge, self._groups()[key], content)
             card.show_wanted.connect(presenter.workflow_wanted)
             return card
         if kind == "parent":
@@ -201,7 +210,7 @@ class InboxPane(Pane):
         """An approval is no taller than the pane, so that its buttons are in view when it is."""
         room = max(self._area.viewport().height(), theme().px(LEAST_CARD))
         for card in self._cards.values():
-            if isinstance(card, ApprovalCard):
+            if isinstance(card, ApprovalCard | ApprovalGroup):
                 card.limit_height(room)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

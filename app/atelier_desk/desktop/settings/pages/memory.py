@@ -55,7 +55,7 @@ REMEMBERED = Section(
         "memories_ask",
         N_("Ask me at the end of a run"),
         N_(
-            "Memories that an agent proposes for all workflows apply to its own workflow only until you approve them at the end of the run."
+            "Memories that an agent proposes for all workflows apply to its own workflow only until you approve them in the card that asks."
         ),
         "memory-ask",
     ),

@@ -1,0 +1,129 @@
+"""The buttons of an approval card: yes, the wider yes, no with a reason, and the rules for always."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QMenu, QPushButton, QWidget
+
+from atelier_desk.desktop.questions import approval_wording as wording
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.widgets import FlowLayout, bind, control
+from atelier_desk.domain.approval import ApprovalRequest, ApprovalScope
+from atelier_desk.domain.text import visible
+from atelier_desk.i18n import N_, _
+
+PADDING = 34
+"""Pixels at 100 % beside the text of a button."""
+NEARLY = 0.75
+"""Share of a text that must stay when it is cut to fit into a line."""
+
+
+class ApprovalButtons(QWidget):
+    """``approval-approve``, ``approval-run``, ``approval-reject``, ``approval-back`` and ``approval-scope``, the menu of what always holds.
+
+    Signals: ``allowed`` (a ``wording.Choice``), ``rejected``, ``back``: each for one press. ``settled``: a yes is taken from now on.
+    """
+
+    allowed = Signal(object)
+    rejected = Signal()
+    back = Signal()
+    settled = Signal()
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._texts: dict[QPushButton, str] = {}
+        self._run: wording.Choice | None = None
+        self._always: list[wording.Choice] = []
+        self._menu: QMenu | None = None
+        self.approve = control(QPushButton(self), "approval-approve", look="primary")
+        self.run = control(QPushButton(self), "approval-run")
+        self.reject = control(QPushButton(self), "approval-reject", N_("Reject"), tip=N_("Do not let the agent do this (R)"))
+        self.back_button = control(QPushButton(self), "approval-back", N_("Back"), look="quiet", on=self.back.emit)
+        self.scope = control(QPushButton(self), "approval-scope", N_("Always…"), look="quiet", tip=N_("Allow this from now on"))
+        self.approve.clicked.connect(lambda: self.allowed.emit(wording.Choice("once", "", ApprovalScope.ONCE)))
+        self.run.clicked.connect(lambda: self.allowed.emit(self._run))
+        self.reject.clicked.connect(self.rejected)
+        self.scope.clicked.connect(self._open_menu)
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.timeout.connect(self.settled)
+        self._row = FlowLayout(self, 6)
+        for button in (self.approve, self.reject, self.back_button, self.run, self.scope):
+            button.setAutoDefault(False)
+            button.installEventFilter(self)
+            self._row.addWidget(button)
+        self.unsettled = 0.0
+        self._width = 0
+        bind(self._elide, on="look")
+
+    def show_request(self, request: ApprovalRequest, *, waits: bool, rejecting: bool) -> None:
+        """The ways to decide about this one; none when it does not wait."""
+        self._run, *self._always = wording.choices(request)
+        mark(self.approve, "" if wording.is_high(request) else "primary")
+        mark(self.reject, "danger" if rejecting else "")
+        self._texts[self.run] = self._run.text
+        self.run.setAccessibleName(visible(self._run.text))
+        for button in (self.approve, self.run):
+            button.setVisible(waits and not rejecting)
+        self.scope.setVisible(waits and not rejecting and bool(self._always))
+        self.reject.setVisible(waits)
+        self.back_button.setVisible(waits and rejecting)
+        self.setVisible(waits)
+        self._elide()
+
+    def allow(self, text: str, tip: str, *, can_allow: bool, can_reject: bool, unsettled: float) -> None:
+        """What can be pressed now; ``unsettled`` seconds from now a yes is taken, and ``settled`` is emitted."""
+        self._texts[self.approve] = text
+        self.approve.setAccessibleName(visible(text))
+        self.approve.setToolTip(visible(tip))
+        self.unsettled = unsettled
+        for button in (self.approve, self.run, self.scope):
+            # One that has the keyboard keeps it: its presses go nowhere meanwhile.
+            button.setEnabled(can_allow and (unsettled <= 0 or button.hasFocus()))
+        self.reject.setEnabled(can_reject)
+        if unsettled > 0:
+            self._timer.start(int(unsettled * 1000) + 1)
+        self._elide()
+
+    def arrange(self, width: int) -> None:
+        """Texts as long as ``width`` has room for."""
+        self._width = width
+        self._elide()
+
+    def scope_menu(self) -> QMenu:
+        """What can be allowed from now on; its entries are named ``approval-scope-always``, ``-tool``, ``-section`` and ``-server``."""
+        if self._menu is not None:
+            self._menu.deleteLater()
+        menu = self._menu = QMenu(self)
+        for choice in self._always:
+            entry = menu.addAction(visible(choice.text))
+            entry.setObjectName(f"approval-scope-{choice.name}")
+            entry.triggered.connect(lambda _on=False, choice=choice: self.allowed.emit(choice))
+        return menu
+
+    def _open_menu(self) -> None:
+        menu = self.scope_menu()
+        menu.popup(self.scope.mapToGlobal(QPoint(0, self.scope.height() + 2)))
+
+    def _elide(self) -> None:
+        whole = self._width - theme().px(PADDING)
+        beside = whole - self.scope.sizeHint().width() - self._row.spacing()
+        for button, text in self._texts.items():
+            shown = visible(text)
+            # A little shorter, where that saves a line: in a low pane the buttons take room from what is asked.
+            saves = button is self.run and not self.scope.isHidden()
+            room = beside if saves and beside > NEARLY * button.fontMetrics().horizontalAdvance(shown) else whole
+            cut = button.fontMetrics().elidedText(shown, Qt.TextElideMode.ElideRight, room) if room > 0 else shown
+            if button.text() != cut:
+                button.setText(cut)
+            if button is self.run:
+                button.setToolTip(shown if cut != shown else _("Allow more than this call"))
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """No key decides before the card stood long enough."""
+        return isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress and self.unsettled > 0 and _presses(event)
+
+
+def _presses(event: QKeyEvent) -> bool:
+    return bool(event.text()) and event.text() not in "\t\x1b"
