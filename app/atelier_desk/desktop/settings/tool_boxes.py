@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -61,6 +61,10 @@ class ToolBox(QCheckBox):
 
     def nextCheckState(self) -> None:
         self.setCheckState(Qt.CheckState.Unchecked if self.checkState() is Qt.CheckState.Checked else Qt.CheckState.Checked)
+
+    def hitButton(self, pos: QPoint) -> bool:
+        """The whole line can be clicked, not its words alone."""
+        return self.rect().contains(pos)
 
     def minimumSizeHint(self) -> QSize:
         return QSize(theme().px(48), super().minimumSizeHint().height())
