@@ -16,6 +16,7 @@ def test_a_ready_agent_answers_in_one_click_and_its_tools_are_chosen_by_groups(o
     desk.send("Where do storks winter?")
     desk.last_reply("South of the Sahara.")
     desk.wait_done()
+    assert desk.model is not None
     assert desk.model.requests[0].messages[0].content.startswith("You research questions.")
     desk.action("settings")
     settings: Any = desk.find("settings-window")

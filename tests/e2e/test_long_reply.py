@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -72,7 +73,7 @@ def keep(desk: Desk, name: str) -> None:
     """A picture of the window, where somebody wants one."""
     if folder := os.environ.get("ATELIER_SCREENSHOTS"):
         desk.settle()
-        bar = desk.window.chat.findChild(ChatView).verticalScrollBar()
+        bar = child(desk.window.chat, ChatView).verticalScrollBar()
         for part in range(3):
             bar.setValue(bar.maximum() * part // 2)
             desk.settle()
@@ -99,9 +100,11 @@ def test_a_diagram_is_a_picture_in_every_theme_and_is_opened_large_and_zoomed(de
 
     for mode, paper in (("dark", "#1e1f24"), ("light", "#ffffff"), ("dark", "#1e1f24")):
         desk.action(f"theme-{mode}")
-        desk.until(lambda paper=paper: ground() == paper, f"it is drawn for {mode}")
+        desk.until(partial(lambda wanted: ground() == wanted, paper), f"it is drawn for {mode}")
         keep(desk, mode)
-    QTest.mouseClick(picture(), Qt.MouseButton.LeftButton)
+    shown_picture = picture()
+    assert shown_picture is not None
+    QTest.mouseClick(shown_picture, Qt.MouseButton.LeftButton)
     dialog = desk.find("picture-dialog")
     shown = child(dialog, QLabel, "picture-large")
     before = shown.width()

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QListView, QSlider
 
 from atelier_desk.cli.dispatch import execute
 from atelier_desk.desktop.settings.page import SettingsPage
+from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.desktop.theme import theme
 from atelier_desk.storage.folder.lock import FolderLock
 from tests.e2e.conftest import OpenDesk
@@ -147,7 +148,7 @@ def test_what_the_command_line_sets_is_seen_in_the_open_window(open_desk: OpenDe
     set_("font_scale", "120", lambda: theme().scale == 1.2 and child(page, QSlider, "font-scale").value() == 12)
     set_("language", "fr", lambda: desk.find("new-workflow").accessibleName() == "Nouveau workflow")
     desk.until(lambda: box("language-select").currentData() == "fr", "the page shows the language")
-    desk.until(lambda: page.title.text() == "Général", "the page speaks it")
+    desk.until(lambda: desk.find("settings-window", SettingsWindow).title.text() == "Général", "the page speaks it")
     set_("notifications", "false", lambda: not child(page, QCheckBox, "notifications").isChecked())
     desk.engine(lambda a: a.settings.update(language="en", theme="light", font_scale=100))
     desk.until(lambda: theme().scale == 1.0, "the window is as it was")

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from PySide6.QtWidgets import QToolButton
 
-from atelier_desk.llm.scripted import ChatReply, Step
+from atelier_desk.domain.chat import ChatReply
+from atelier_desk.llm.scripted import Step
 from tests.e2e.asking import task
 from tests.e2e.conftest import OpenDesk
 from tests.e2e.harness import Desk

@@ -25,10 +25,10 @@ ADVANCED = "-advanced"
 
 
 class Found(NamedTuple):
-    """A row of a page; ``index`` is set where it is one of a list or a table."""
+    """A row of a page; ``at`` is set where it is one of a list or a table."""
 
     widget: QWidget
-    index: QPersistentModelIndex | None = None
+    at: QPersistentModelIndex | None = None
 
 
 Says = Callable[[str], bool]
@@ -81,26 +81,33 @@ def _said(widget: QWidget, says: Says) -> bool:
 
 def _row(widget: QWidget, page: SettingsPage) -> QWidget:
     """The row that a widget belongs to, also where that is folded away; of what cannot be shown now its section, else the page."""
-    each, folded = widget, _fold(widget, page) is not None
-    while each is not page and not isinstance(each, Row | SectionCard):
+    folded = _fold(widget, page) is not None
+    above = _and_above(widget, page)
+    holder = next((each for each in above if isinstance(each, Row | SectionCard)), page)
+    if isinstance(holder, Row) and (folded or holder.isVisibleTo(page)):
+        return holder
+    seen = next((each for each in above if folded or each.isVisibleTo(page)), page)
+    return page if seen.isAncestorOf(page.area) or page.area.widget() in (seen, seen.parentWidget()) else seen
+
+
+def _and_above(widget: QWidget, page: QWidget) -> list[QWidget]:
+    """A widget and what it lies in, up to its page."""
+    each: QWidget | None = widget
+    above = []
+    while each is not None and each is not page:
+        above.append(each)
         each = each.parentWidget()
-    if isinstance(each, Row) and (folded or each.isVisibleTo(page)):
-        return each
-    while not (folded or widget.isVisibleTo(page)):
-        widget = widget.parentWidget()
-    return page if widget.isAncestorOf(page.area) or page.area.widget() in (widget, widget.parentWidget()) else widget
+    return above
 
 
 def _fold(widget: QWidget, page: QWidget) -> QAbstractButton | None:
     """The button that shows what hides a widget; None where nothing does, or no button can."""
-    each = widget
-    while each is not page and each is not None:
-        beside = each.parentWidget()
-        if each.isHidden():
-            buttons = beside.findChildren(QAbstractButton, options=Qt.FindChildOption.FindDirectChildrenOnly)
-            return next((one for one in buttons if one.objectName().endswith(ADVANCED) and one.isVisibleTo(page)), None)
-        each = beside
-    return None
+    hidden = next((each for each in _and_above(widget, page) if each.isHidden()), None)
+    beside = hidden.parentWidget() if hidden is not None else None
+    if beside is None:
+        return None
+    buttons = beside.findChildren(QAbstractButton, options=Qt.FindChildOption.FindDirectChildrenOnly)
+    return next((one for one in buttons if one.objectName().endswith(ADVANCED) and one.isVisibleTo(page)), None)
 
 
 class FoundMark(QWidget):
@@ -118,7 +125,8 @@ class FoundMark(QWidget):
         self.raise_()
 
     def _follow(self) -> None:
-        self.setGeometry(self.row.geometry().adjusted(-AROUND, 0, AROUND, 0) & self.parentWidget().rect())
+        if (page := self.parentWidget()) is not None:
+            self.setGeometry(self.row.geometry().adjusted(-AROUND, 0, AROUND, 0) & page.rect())
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() in (QEvent.Type.Resize, QEvent.Type.Move):
@@ -142,10 +150,13 @@ def lead_to(page: SettingsPage, found: Found) -> FoundMark | None:
     """Show a row of the page, which is in view, and mark it. A row of a list is chosen instead; None then, and for the page itself."""
     if (fold := _fold(found.widget, page)) is not None:
         fold.click()
-    page.layout().activate()
-    if found.index is not None and found.index.isValid() and isinstance(found.widget, QAbstractItemView):
-        found.widget.setCurrentIndex(QModelIndex(found.index))
-        found.widget.scrollTo(QModelIndex(found.index))
+    if (layout := page.layout()) is not None:
+        layout.activate()
+    at = found.at
+    if at is not None and at.isValid() and isinstance(found.widget, QAbstractItemView):
+        index = found.widget.model().index(at.row(), at.column(), at.parent())
+        found.widget.setCurrentIndex(index)
+        found.widget.scrollTo(index)
         page.reveal(found.widget)
         return None
     if found.widget is page:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import json
 from collections.abc import Iterable
 
@@ -79,7 +80,7 @@ class ProviderRepository(Repository[ProviderConfig]):
         """All providers by name."""
         return await self._select("ORDER BY name")
 
-    def renaming(self, old: str, renamed: ProviderConfig, models: Iterable[ModelInfo], agents: Iterable[Agent]) -> list[Statement]:
+    def renaming(self, old: str, renamed: ProviderConfig, models: Iterable[ModelInfo], agents: Iterable[Agent]) -> builtins.list[Statement]:
         """For one transaction: the row with its new name, with its models and the agents that use it, in the place of the old ones."""
         written = [*(upsert(tables.MODELS, model) for model in models), *(upsert(tables.AGENTS, agent) for agent in agents)]
         gone = Statement(errors.throw_not_found(self.what), {"guarded": self.table.record(old)})
@@ -93,7 +94,7 @@ class ProviderRepository(Repository[ProviderConfig]):
         """
         await self._store.write(Statement(errors.throw_not_found(self.what), {"guarded": self.table.record(name)}), *self._deleting(name))
 
-    def _deleting(self, name: str) -> list[Statement]:
+    def _deleting(self, name: str) -> builtins.list[Statement]:
         return [
             Statement("DELETE model WHERE provider = $name RETURN NONE", {"name": name}),
             Statement("DELETE $row RETURN NONE", {"row": self.table.record(name)}),
