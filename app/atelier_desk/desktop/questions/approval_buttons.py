@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QMenu, QPushButton, QWidget
 
@@ -22,13 +22,12 @@ NEARLY = 0.75
 class ApprovalButtons(QWidget):
     """``approval-approve``, ``approval-run``, ``approval-reject``, ``approval-back`` and ``approval-scope``, the menu of what always holds.
 
-    Signals: ``allowed`` (a ``wording.Choice``), ``rejected``, ``back``: each for one press. ``settled``: a yes is taken from now on.
+    Signals: ``allowed`` (a ``wording.Choice``), ``rejected``, ``back``: each for one press.
     """
 
     allowed = Signal(object)
     rejected = Signal()
     back = Signal()
-    settled = Signal()
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -45,9 +44,6 @@ class ApprovalButtons(QWidget):
         self.run.clicked.connect(lambda: self.allowed.emit(self._run))
         self.reject.clicked.connect(self.rejected)
         self.scope.clicked.connect(self._open_menu)
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.timeout.connect(self.settled)
         self._row = FlowLayout(self, 6)
         for button in (self.approve, self.reject, self.back_button, self.run, self.scope):
             button.setAutoDefault(False)
@@ -73,7 +69,7 @@ class ApprovalButtons(QWidget):
         self._elide()
 
     def allow(self, text: str, tip: str, *, can_allow: bool, can_reject: bool, unsettled: float) -> None:
-        """What can be pressed now; ``unsettled`` seconds from now a yes is taken, and ``settled`` is emitted."""
+        """What can be pressed now; a yes is taken in ``unsettled`` seconds."""
         self._texts[self.approve] = text
         self.approve.setAccessibleName(visible(text))
         self.approve.setToolTip(visible(tip))
@@ -82,8 +78,6 @@ class ApprovalButtons(QWidget):
             # One that has the keyboard keeps it: its presses go nowhere meanwhile.
             button.setEnabled(can_allow and (unsettled <= 0 or button.hasFocus()))
         self.reject.setEnabled(can_reject)
-        if unsettled > 0:
-            self._timer.start(int(unsettled * 1000) + 1)
         self._elide()
 
     def arrange(self, width: int) -> None:

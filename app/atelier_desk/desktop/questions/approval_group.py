@@ -8,22 +8,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, QRectF, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QHideEvent, QKeyEvent, QMoveEvent, QPainter, QPaintEvent, QPen, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QApplication, QBoxLayout, QFrame, QHBoxLayout, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
-from shiboken6 import isValid
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.wording import ago, number
 from atelier_desk.desktop.questions import approval_wording as wording
-from atelier_desk.desktop.questions.approval_card import LEAST_BODY, LEAST_WIDTH, MOST_HEIGHT, RING, SIDE, ApprovalCard
-from atelier_desk.desktop.questions.approval_desk import Draft, approval_desk
+from atelier_desk.desktop.questions.approval_card import ApprovalCard
+from atelier_desk.desktop.questions.approval_desk import Draft
+from atelier_desk.desktop.questions.approval_frame import MOST_HEIGHT, ApprovalFrame
 from atelier_desk.desktop.questions.approval_header import TITLE, loosen
-from atelier_desk.desktop.questions.body import Body
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import ElidedLabel, FlowLayout, IconButton, Pill, bind, control, fill, label, say
-from atelier_desk.desktop.widgets.tab_stops import tab_stops
-from atelier_desk.desktop.widgets.words import made
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalStatus
 from atelier_desk.domain.text import visible
 from atelier_desk.i18n import N_, _
@@ -92,32 +88,15 @@ class GroupLine(QWidget):
         self._group.moved()
 
 
-class ApprovalGroup(QFrame):
-    """``approval-group`` for calls of one run that wait together; hosts treat it as an ``ApprovalCard``.
-
-    Signals: ``height_changed`` when it wants another height at the same width, ``show_wanted(workflow_id)``.
-    """
-
-    height_changed = Signal()
-    show_wanted = Signal(str)
+class ApprovalGroup(ApprovalFrame):
+    """``approval-group`` for calls of one run that wait together; hosts treat it as an ``ApprovalCard``."""
 
     def __init__(self, bridge: Bridge, requests: Sequence[ApprovalRequest], parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setObjectName("approval-group")
-        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        super().__init__(bridge, parent, "approval-group")
         mark(self, "approval")
-        self.bridge, self.desk = bridge, approval_desk(bridge)
         self.lines: dict[str, GroupLine] = {}
-        self._most: int | None = None
-        self._busy = self._fitting = False
-        self._where = ""
-        self._since = self.desk.monotonic()
-        self._settle = QTimer(self)
-        self._settle.setSingleShot(True)
-        self._settle.timeout.connect(self._check)
         self._build()
         self.show_requests(requests)
-        self.desk.changed.connect(self._check)
         self.desk.draft_changed.connect(self._check)
         bind(self._show)
 
@@ -125,8 +104,7 @@ class ApprovalGroup(QFrame):
         self._icon = QLabel(self)
         self._title = control(label("", "strong", self, wrap=True), "approval-group-title")
         self._lineage = control(label("", "small", self, wrap=True), "approval-group-lineage")
-        self._error = control(label("", "error", self, wrap=True), "approval-group-error")
-        for text in (self._title, self._lineage, self._error):
+        for text in (self._title, self._lineage):
             loosen(text)
         self._place = control(ElidedLabel("", self), look="small")
         self.show_button = control(
@@ -134,17 +112,9 @@ class ApprovalGroup(QFrame):
             "approval-group-show",
             on=lambda: self.show_wanted.emit(self.workflow_id),
         )
-        self._area = control(QScrollArea(self), "approval-group-scroll")
-        self._area.setWidgetResizable(True)
-        self._area.setFrameShape(QFrame.Shape.NoFrame)
-        self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._area.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)  # as needed, Qt resizes without end
-        self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.body = Body(self)
-        mark(self.body, "plain")
+        self.area.setObjectName("approval-group-scroll")
+        self._error.setObjectName("approval-group-error")
         self._list = fill(QVBoxLayout(self.body), margins=(0, 0, 0, 0), spacing=10)
-        self._area.setWidget(self.body)
-        self.body.relaid.connect(self.refit)
         self.allow = control(QPushButton(self), "approval-allow-all", look="primary", on=self._allow_pressed)
         self.allow.setAutoDefault(False)
         self.allow.installEventFilter(self)
@@ -152,10 +122,7 @@ class ApprovalGroup(QFrame):
         buttons.addWidget(self.allow)
         line = fill(QHBoxLayout(), (self._icon, 0, Qt.AlignmentFlag.AlignTop), (self._title, 1), spacing=8)
         below = fill(QHBoxLayout(), (self._place, 1), self.show_button, spacing=4)
-        self._column = fill(
-            QVBoxLayout(self), line, self._lineage, below, (self._area, 1), self._error, buttons, margins=(SIDE, 10, SIDE, SIDE), spacing=8
-        )
-        self._error.hide()
+        fill(self.column, line, self._lineage, below, (self.area, 1), self._error, buttons)
 
     # what others call -----------------------------------------------------------------------------------------------------------------
 
@@ -188,110 +155,38 @@ class ApprovalGroup(QFrame):
         self.moved()
         self._show()
 
-    def set_where(self, workflow: str) -> None:
-        """The workflow's name, shown where the card does not stand in its conversation."""
-        self._where = workflow
-        self._show()
-
-    def limit_height(self, pixels: int | None) -> None:
-        """The tallest it may get; None takes the usual."""
-        if pixels != self._most:
-            self._most = pixels
-            self.refit()
-
     def holds(self, request_id: str) -> bool:
         """Whether it has a line for this request."""
         return request_id in self.lines
 
-    def take_keyboard(self) -> None:
-        self.setFocus(Qt.FocusReason.ShortcutFocusReason)
-
-    def stops(self) -> list[QWidget]:
-        """The card and what in it takes the keyboard, in the order of Tab."""
-        return [self, *tab_stops(self)]
-
-    def fit(self, width: int) -> int:
-        """Take the height the content wants at ``width``, no more than allowed; the button always stays in view."""
-        self._fitting = True
-        edges = self._column.contentsMargins()
-        inner = width - edges.left() - edges.right() - 2
+    def _arrange(self, width: int) -> None:
         for line in self.lines.values():
-            line.arrange(inner)
-        wanted = max(self._list.heightForWidth(inner), self._list.minimumHeightForWidth(inner))
-        self._area.setFixedHeight(wanted)
-        self._column.invalidate()
-        total = self._column.totalHeightForWidth(width) if self._column.hasHeightForWidth() else self._column.totalSizeHint().height()
-        opened = sum(line.card is not None for line in self.lines.values())
-        over = total - (self._most if self._most is not None else theme().px(MOST_HEIGHT * (1 + bool(opened))))
-        if over > 0:
-            shown = max(min(wanted, theme().px(LEAST_BODY)), wanted - over)
-            total -= wanted - shown
-            self._area.setFixedHeight(shown)
-        self._area.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn if over > 0 else Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._fitting = False
-        if total != self.minimumHeight() or total != self.maximumHeight():
-            self.setFixedHeight(total)
-        return total
+            line.arrange(width)
 
-    def refit(self) -> None:
-        """Fit once the layouts have settled."""
-        if not self._fitting:
-            QTimer.singleShot(0, self, self._fit_again)
+    def _tallest(self) -> int:
+        return MOST_HEIGHT * (1 + any(line.card is not None for line in self.lines.values()))
 
     def moved(self) -> None:
-        """Its button stands elsewhere, or says something else: what is pressed at this moment was not meant for it."""
-        self._since = self.desk.monotonic()
-        self._check()
-        self.refit()
-
-    def show_error(self, text: str) -> None:
-        """The engine refused or failed: say so in place."""
-        say(self._error, made(text))
-        self._error.setVisible(bool(text))
+        super().moved()
         self.refit()
 
     # deciding -------------------------------------------------------------------------------------------------------------------------
 
     def _allow_pressed(self) -> None:
         """Allow what is listed, as it was listed long enough to be read and pressed."""
-        if self._busy or self._begun() or self.desk.unsettled(self._since):
-            return
-        listed = [each.id for each in self.requests]
-        had_keyboard = self.isAncestorOf(QApplication.focusWidget() or self.window())
-
-        async def job() -> None:
-            problem = ""
-            try:
-                await self.desk.approve_together(listed)
-            except Exception as error:
-                problem = error_text(error)
-            if isValid(self):
-                self._busy = False
-                self._check()
-                self.show_error(problem)
-                if problem and had_keyboard:
-                    self.take_keyboard()
-            elif problem:
-                self.desk.notice.emit(problem)
-
-        self.show_error("")
-        self._busy = True
-        self._check()
-        if self.desk.jobs.once(("decide", *listed), job) is None:
-            self._busy = False
+        if not (self._busy or self._begun() or self.unsettled()):
+            listed = [each.id for each in self.requests]
+            self._send(self.desk.approve_together(listed), *listed)
 
     def _begun(self) -> bool:
         """Whether something was typed for one of them: other arguments, a reason to reject. “All” would pass over it."""
         return any(self.desk.draft(key) != Draft() for key in self.lines)
 
     def _check(self, *_args: object) -> None:
-        left = self.desk.unsettled(self._since)
-        self.body.setEnabled(not self._busy)
+        left = self.unsettled()
         self.allow.setEnabled(not self._busy and not self._begun() and (not left or self.allow.hasFocus()))
         told = _("Decide about the call that you have changed first") if self._begun() else _("Allow these calls, each for this once")
         self.allow.setToolTip(told)
-        if left:
-            self._settle.start(int(left * 1000) + 1)
 
     def _show(self) -> None:
         requests = self.requests
@@ -315,48 +210,10 @@ class ApprovalGroup(QFrame):
         self.setAccessibleDescription(visible(". ".join(map(wording.line, requests))))
         self.refit()
 
-    # Qt -------------------------------------------------------------------------------------------------------------------------------
-
-    def _fit_again(self) -> None:
-        before = self.height()
-        if self.width() > 0 and self.fit(self.width()) != before:
-            self.height_changed.emit()
-
-    def minimumSizeHint(self) -> QSize:
-        return QSize(LEAST_WIDTH, theme().px(LEAST_BODY))
-
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """No key presses the button before it stood long enough."""
         key = isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress and event.key() in (Qt.Key.Key_Space, Qt.Key.Key_Select)
-        return key and self.desk.unsettled(self._since) > 0
-
-    def moveEvent(self, event: QMoveEvent) -> None:
-        super().moveEvent(event)
-        self._since = self.desk.monotonic()
-        self._check()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        if event.size().width() != event.oldSize().width():
-            self.refit()
-
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
-        self.moved()
-        QTimer.singleShot(0, self, self.desk.look)
-
-    def hideEvent(self, event: QHideEvent) -> None:
-        super().hideEvent(event)
-        self.desk.look()
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        super().paintEvent(event)
-        if self.hasFocus():
-            painter = QPainter(self)
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            painter.setPen(QPen(QColor(theme().tokens.accent), RING))
-            painter.drawRoundedRect(QRectF(self.rect()).adjusted(RING / 2, RING / 2, -RING / 2, -RING / 2), 10, 10)
-            painter.end()
+        return key and self.unsettled() > 0
 
 
 def card_for(bridge: Bridge, group: Sequence[ApprovalRequest], parent: QWidget) -> ApprovalCard | ApprovalGroup:

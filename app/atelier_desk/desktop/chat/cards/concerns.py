@@ -44,8 +44,8 @@ class Concerns(QWidget):
         """Show the cards of these requests, and of what these agents wait for a person with."""
         wanted: dict[str, _Card] = {}
         for group in self._host.desk.together(approvals) if self._host.desk is not None else ():
-            key, card = self._approval(group)
-            wanted[key] = card
+            key, shown = self._approval(group)
+            wanted[key] = shown
         for member in members:
             for question_id, text in member.questions.items():
                 key = f"question:{question_id}"

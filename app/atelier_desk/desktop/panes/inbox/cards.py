@@ -14,7 +14,7 @@ from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.wording import ago
 from atelier_desk.desktop.questions import approval_wording as wording
 from atelier_desk.desktop.questions.answer_field import AnswerField
-from atelier_desk.desktop.questions.approval_card import LEAST_WIDTH
+from atelier_desk.desktop.questions.approval_frame import LEAST_WIDTH
 from atelier_desk.desktop.questions.parent_questions import ParentQuestion, ParentQuestions
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
 from atelier_desk.desktop.widgets import Card, ElidedLabel, FlowLayout, Pill, bind, control, fill, label, say
