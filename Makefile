@@ -153,10 +153,10 @@ sentence-transformers: setup
 # Where a slip of one line would lose, leak or spend something: each file gets 40 mutants. All take hours; FILES names some of them.
 CORE := engine/journal.py engine/run/driver.py engine/run/reducer/reduce.py engine/run/reducer/reduce_team.py \
   engine/run/reducer/steps.py storage/writing/writer.py policy/budget.py policy/loop_guard.py \
-  policy/permissions/decide.py policy/permissions/pattern.py policy/permissions/denying.py \
+  policy/permissions/decide.py policy/permissions/pattern.py policy/permissions/path_denials.py \
   engine/run/permissions.py engine/run/call_facts.py engine/run/run_rules.py \
-  workspace/root.py workspace/beneath.py workspace/swapping.py web/address.py web/dialing.py \
-  workspace/commands/line.py workspace/commands/judge.py workspace/processes/launch.py workspace/processes/sandbox.py \
+  workspace/root.py workspace/openat.py workspace/atomic_rename.py web/address.py web/dialing.py \
+  workspace/commands/parsing.py workspace/commands/judge.py workspace/processes/launch.py workspace/processes/sandbox.py \
   workspace/checkpoints/files.py workspace/checkpoints/store.py
 
 mutants: setup

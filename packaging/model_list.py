@@ -2,7 +2,7 @@
 
 The repository has one TOML file a model, ``providers/SERVICE/models/NAME.toml``, which may take what it does not say from
 ``models/MAKER/NAME.toml`` (``base_model``, less ``base_model_omit``). Of them the facts of the services that Atelier knows are kept, as of
-what models.dev serves (``atelier_desk.llm.listed``). The day of the list is that of the checkout's newest commit.
+what models.dev serves (``atelier_desk.llm.model_catalogue``). The day of the list is that of the checkout's newest commit.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from atelier_desk.engine.services.models import LIST_OLD_DAYS
-from atelier_desk.llm.listed import SHIPPED, ModelList, known_models, read, store
+from atelier_desk.llm.model_catalogue import SHIPPED, ModelList, known_models, read, store
 from atelier_desk.llm.presets import PRESETS
 
 LEAST = 0.5

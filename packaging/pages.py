@@ -16,7 +16,7 @@ from typing import Any
 
 from atelier_desk.cli.parser import Parser, build_parser, global_options
 from atelier_desk.domain.stream.payloads import Payload
-from atelier_desk.i18n import spoken
+from atelier_desk.support.i18n import spoken
 from atelier_desk.tools.base import Tool
 from atelier_desk.tools.default import create_default_tool_registry
 

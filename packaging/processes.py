@@ -22,7 +22,7 @@ LISTED = {
     "llm/embedders/installing.py": "pip of this interpreter, whose lines are the progress",
     "tools/shell/protected_names.py": "git is asked what it tracks, with no setting of the repository",
     "web/browser/process.py": "a browser, through the launcher of workspace/processes where there is an interpreter",
-    "web/browser/start.py": "becomes that browser, with its pipes in their places",
+    "web/browser/launcher.py": "becomes that browser, with its pipes in their places",
     "workspace/commands/git_denied.py": "git is asked about objects, with no setting of the repository",
     "workspace/repository.py": "git is asked for settings, with none that runs anything",
     "workspace/ripgrep.py": "the program that searches, with patterns of Atelier's own",

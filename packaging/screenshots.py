@@ -23,8 +23,8 @@ from team_pictures import Team, TeamPictures
 from atelier_desk.desktop import app as desktop
 from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.agent import AgentConfig
-from atelier_desk.domain.chat import ChatReply, ToolCall, Usage
 from atelier_desk.domain.memory import Memory, MemoryType
+from atelier_desk.domain.model_messages import ChatReply, ToolCall, Usage
 from atelier_desk.domain.task import TaskStatus
 from atelier_desk.llm.scripted import ScriptedModel
 

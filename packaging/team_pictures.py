@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from atelier_desk.domain.agent import AgentConfig, Budget
-from atelier_desk.domain.chat import ChatReply, ToolCall, Usage
+from atelier_desk.domain.model_messages import ChatReply, ToolCall, Usage
 from atelier_desk.llm.scripted import ScriptedModel, Step
 
 LOOKS = (("light", 100), ("dark", 100), ("light", 150))

@@ -23,7 +23,7 @@ os.environ.pop("DBUS_SESSION_BUS_ADDRESS", None)  # no notification on the deskt
 import pytest
 from hypothesis import HealthCheck, settings
 
-from atelier_desk import i18n
+from atelier_desk.support import i18n
 from tests.support.clock import ManualClock
 
 pytest_plugins = ["tests.support.databases", "tests.support.watchdog"]

@@ -13,15 +13,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.asking import Answer
     from atelier_desk.engine.atelier import Atelier
+    from atelier_desk.engine.one_prompt import Answer
     from atelier_desk.tools.custom import tool
 
 __version__ = "0.1.0"
 
 __all__ = ["Answer", "Atelier", "tool"]
 
-_HOMES = {"Answer": "engine.asking", "Atelier": "engine.atelier", "tool": "tools.custom"}
+_HOMES = {"Answer": "engine.one_prompt", "Atelier": "engine.atelier", "tool": "tools.custom"}
 
 
 def __getattr__(name: str) -> Any:

@@ -25,7 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     gc.set_threshold(20_000, 20, 50)
     from atelier_desk.cli.main import parse_or_exit, working_folder_gone
     from atelier_desk.cli.parser import FAILED
-    from atelier_desk.i18n import _
+    from atelier_desk.support.i18n import _
 
     given = list(sys.argv[1:] if argv is None else argv)
     arguments = parse_or_exit(given)
@@ -50,8 +50,8 @@ def open_something(arguments: argparse.Namespace, argv: list[str], *, quick: boo
     from atelier_desk.cli.dispatch import register_commands
     from atelier_desk.cli.main import parse_or_exit, utf8_streams
     from atelier_desk.cli.session import data_root, run_command
-    from atelier_desk.display import desktop_problem
-    from atelier_desk.i18n import _
+    from atelier_desk.support.display import desktop_problem
+    from atelier_desk.support.i18n import _
 
     problem = desktop_problem()
     if problem is None:
@@ -120,7 +120,7 @@ def ask_holder_to_raise(root: Path, *, quick: bool = False) -> int | None:
 
     from atelier_desk.domain.errors import AtelierError
     from atelier_desk.engine.ipc.client import find_holder
-    from atelier_desk.i18n import _
+    from atelier_desk.support.i18n import _
 
     async def ask() -> int | None:
         holder = await find_holder(root)

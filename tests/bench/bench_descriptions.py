@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from atelier_desk.domain.project import EntityKind, Found
+from atelier_desk.domain.project import EntityKind, ProjectHit
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.embedders.subprocess_st import SentenceTransformersEmbedder
 from atelier_desk.llm.secrets import KeyVault
@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[2]
 QUESTIONS = 150
 FIRST = 10
 FORMS = ("sentence", "docstring")
-Right = Callable[[Found], bool]
+Right = Callable[[ProjectHit], bool]
 
 
 async def described(source: Path, place: Path, *, whole: bool = False, model: Path | None = None, misses: int = 0) -> dict[str, Any]:
@@ -87,12 +87,12 @@ async def _measured(
     return figures
 
 
-def _place(hits: Sequence[Found], right: Right) -> int:
+def _place(hits: Sequence[ProjectHit], right: Right) -> int:
     return next((rank for rank, hit in enumerate(hits) if right(hit)), FIRST)
 
 
 def _print_misses(
-    form: str, questions: Sequence[str], asked: Sequence[Asked], found: Sequence[Sequence[Found]], places: Sequence[int], most: int
+    form: str, questions: Sequence[str], asked: Sequence[Asked], found: Sequence[Sequence[ProjectHit]], places: Sequence[int], most: int
 ) -> None:
     missed = [each for each in zip(questions, asked, found, places, strict=True) if each[3]]
     for question, each, hits, place in missed[:most]:

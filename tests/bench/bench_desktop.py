@@ -136,7 +136,7 @@ class PacedModel:
         self._text = text
 
     async def stream(self, request: Any) -> AsyncIterator[Any]:
-        from atelier_desk.domain.chat import ChatReply, ReplyDone, TextDelta
+        from atelier_desk.domain.model_messages import ChatReply, ReplyDone, TextDelta
 
         pieces = [self._text[i : i + 4] for i in range(0, len(self._text), 4)]
         began = time.perf_counter()

@@ -25,7 +25,7 @@ from atelier_desk.workspace import ripgrep
 from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
 from atelier_desk.workspace.checkpoints.undo import undo
 from atelier_desk.workspace.edits import replaced
-from atelier_desk.workspace.places import place
+from atelier_desk.workspace.path_resolution import place
 from atelier_desk.workspace.search import search
 from atelier_desk.workspace.text import decode
 

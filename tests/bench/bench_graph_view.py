@@ -58,9 +58,9 @@ def frames(view: Any, move: Callable[[int], object], count: int) -> list[float]:
 
 async def gaps_while_settling(model: Any) -> list[float]:
     """Between two ticks of the window's loop, in milliseconds, while the graph is laid out anew."""
-    from atelier_desk.desktop.projects.graph.settling import Settler
+    from atelier_desk.desktop.projects.graph.layout_thread import LayoutThread
 
-    working = asyncio.ensure_future(Settler(model).settle(anew=True))
+    working = asyncio.ensure_future(LayoutThread(model).settle(anew=True))
     gaps, last = [], time.perf_counter()
     while not working.done():
         await asyncio.sleep(0.01)

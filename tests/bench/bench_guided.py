@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from atelier_desk.domain.base import new_id
-from atelier_desk.domain.chat import ChatMessage, ChatReply, ChatRequest, ReplyDone, Role
 from atelier_desk.domain.clock import SystemClock
+from atelier_desk.domain.model_messages import ChatMessage, ChatReply, ChatRequest, ReplyDone, Role
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.knowledge.search import MemorySearch

@@ -40,8 +40,8 @@ from atelier_desk.knowledge.search import MemorySearch
 from atelier_desk.llm.embedders.builtin import BuiltinEmbedder
 from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.repositories import Repositories
+from atelier_desk.storage.search_terms import content_text
 from atelier_desk.storage.store import Store
-from atelier_desk.storage.text import content_words
 from tests.bench import conversations
 from tests.bench.conversations import Asked
 
@@ -357,7 +357,7 @@ class Systems:
         sql = "SELECT id FROM memory WHERE memory MATCH ? ORDER BY bm25(memory), rowid LIMIT ?"
         found = []
         for question in questions:
-            wanted = " OR ".join(f'"{word}"' for word in content_words(question))
+            wanted = " OR ".join(f'"{word}"' for word in content_text(question))
             found.append([row[0] for row in database.execute(sql, (wanted, limit))] if wanted else [])
         database.close()
         return found

@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from atelier_desk.domain.agent import ApprovalMode, ToolDialect, ToolMode
-from atelier_desk.domain.chat import ChatMessage, ChatReply, ChatRequest, ReplyDone, Role, ToolCall
 from atelier_desk.domain.clock import SystemClock
+from atelier_desk.domain.model_messages import ChatMessage, ChatReply, ChatRequest, ReplyDone, Role, ToolCall
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.dialects import with_dialect
 from atelier_desk.llm.dialects.grammar import tools_grammar
@@ -41,7 +41,7 @@ FOLDERS = ("knowledge", "llm", "media", "policy", "tools", "workspace")
 GOALS = {
     "Which function says whether bytes are those of a PDF?": ("domain/documents.py", "def is_pdf"),
     "Where are the tokens of a text estimated?": ("llm/tokens.py", "def estimate("),
-    "Where is the text in a picture recognised by Tesseract?": ("media/reading.py", "def _tesseract"),
+    "Where is the text in a picture recognised by Tesseract?": ("media/ocr.py", "def _tesseract"),
     "How is it decided which entries gitignore leaves out of a walk through folders?": ("workspace/walk.py", "def _left_out"),
     "Which class stops asking a person who does not respond?": ("policy/circuit_breaker.py", "class "),
     "Where is an edit refused because somebody else changed the file after it was read?": ("tools/files/base.py", "def refuse_changed"),

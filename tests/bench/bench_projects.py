@@ -34,7 +34,7 @@ from atelier_desk.knowledge.projects.search import around
 from atelier_desk.knowledge.projects.texts import query_stems, terms
 from atelier_desk.knowledge.vectors import RowVectors
 from atelier_desk.llm.secrets import KeyVault
-from atelier_desk.storage.graph import Edge, Light, entity_id, file_entity, file_key_of
+from atelier_desk.storage.graph import Edge, LightRow, entity_id, file_entity, file_key_of
 from atelier_desk.storage.rows import record
 from atelier_desk.storage.store import Statement, Store
 from tests.bench.bench_descriptions import described
@@ -179,12 +179,14 @@ def large(scopes: int) -> dict[str, Any]:
         path = f"src/{words(1)[0]}/{words(1)[0]}_{file}.py"
         key = file_key_of("0" * 8, path)
         home = file_entity(key)
-        entries.append(Light(home, "file", "code", path, path, path, "python", 1, 500, "", "", terms(path, path, "", ())))
+        entries.append(LightRow(home, "file", "code", path, path, path, "python", 1, 500, "", "", terms(path, path, "", ())))
         for number in range(IN_FILE):
             name = "_".join(words(2)) + f"_{number}"
             own = entity_id(key, "scope", name)
             body = terms(name, path, " ".join(words(10)), words(60))
-            entries.append(Light(own, "scope", "function", name, name, path, "python", number, number + 9, home, f"{file}:{number}", body))
+            entries.append(
+                LightRow(own, "scope", "function", name, name, path, "python", number, number + 9, home, f"{file}:{number}", body)
+            )
             ids.append(own)
     start = time.perf_counter()
     index.load(entries)

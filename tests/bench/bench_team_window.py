@@ -89,7 +89,7 @@ class TeamModels:
 
 
 def _calls(key: str, tool: str, /, **arguments: Any) -> Any:
-    from atelier_desk.domain.chat import ChatReply, ToolCall, Usage
+    from atelier_desk.domain.model_messages import ChatReply, ToolCall, Usage
 
     usage = Usage(tokens_input=900, tokens_output=40)
     return ChatReply(content="I look at it.", tool_calls=(ToolCall(id=key, name=tool, arguments=arguments),), usage=usage)

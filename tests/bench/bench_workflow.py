@@ -25,8 +25,8 @@ from typing import Any
 
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.base import new_id
-from atelier_desk.domain.chat import ChatReply, FinishReason, Usage
 from atelier_desk.domain.events.run import ContextCompacted, ModelReplied, RunFinished, RunStarted, UserMessage
+from atelier_desk.domain.model_messages import ChatReply, FinishReason, Usage
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal import Journal, RunHandle

@@ -21,7 +21,7 @@ from atelier_desk.knowledge.parsing.errors import ParseError
 from atelier_desk.knowledge.parsing.parse import parse
 from atelier_desk.knowledge.parsing.parsed import Scope
 from atelier_desk.knowledge.projects.rerank import is_test
-from atelier_desk.storage.text import STOP_WORDS, words
+from atelier_desk.storage.search_terms import STOP_WORDS, words
 
 LEAST_WORDS, LEAST_LINES = 5, 4
 LONGEST = 1_000

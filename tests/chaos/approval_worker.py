@@ -15,7 +15,7 @@ from typing import Any
 
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.approval import ApprovalScope, ApprovalSettings, ApprovalStatus
-from atelier_desk.domain.chat import ChatReply, ChatRequest, Role, ToolCall
+from atelier_desk.domain.model_messages import ChatReply, ChatRequest, Role, ToolCall
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted import ScriptedModel, Step

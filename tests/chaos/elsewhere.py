@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from atelier_desk.domain.agent import ApprovalMode
-from atelier_desk.domain.from_elsewhere import HeldKind
+from atelier_desk.domain.imported_data import HeldKind
 from atelier_desk.domain.mcp import McpEntry, McpServer
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.domain.provider import ProviderConfig

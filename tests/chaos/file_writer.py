@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
-from atelier_desk.workspace.places import place
+from atelier_desk.workspace.path_resolution import place
 
 SIZE = 300_000
 CONTENTS = (b"A" * SIZE, b"B" * SIZE)

@@ -163,13 +163,12 @@ def _copy(source: Path, target: Path) -> Path:
 
 
 async def _build(root: Path, ending: str) -> None:
-    from atelier_desk.domain.chat import ImagePart
     from atelier_desk.domain.context import PromptFrame
     from atelier_desk.domain.events.run import RunEvent, UserMessage
     from atelier_desk.domain.memory import Memory, MemoryType
+    from atelier_desk.domain.model_messages import ImagePart
     from atelier_desk.domain.settings import Settings
     from atelier_desk.domain.workflow import Message, MessageRole, Report, Run, ToolExecution, Workflow
-    from atelier_desk.hashing import sha256_of
     from atelier_desk.llm.local.models import ModelStore
     from atelier_desk.storage.copies import backup
     from atelier_desk.storage.folder.artefacts import Artefacts
@@ -177,6 +176,7 @@ async def _build(root: Path, ending: str) -> None:
     from atelier_desk.storage.repositories import Repositories
     from atelier_desk.storage.store import Store
     from atelier_desk.storage.writing.commit import Commit
+    from atelier_desk.support.hashing import sha256_of
     from tests.llm.local.conftest import gguf_bytes
 
     datadir = DataDir(root).ensure()

@@ -21,8 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from atelier_desk.domain.agent import AgentConfig
-from atelier_desk.domain.chat import ChatReply, ToolCall
 from atelier_desk.domain.errors import StorageError
+from atelier_desk.domain.model_messages import ChatReply, ToolCall
 from atelier_desk.domain.workflow import Report, Workflow
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.services.data import restore_backup

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
-from atelier_desk.domain.chat import ChatReply, ChatRequest, Role, ToolCall
 from atelier_desk.domain.mcp import McpServer
+from atelier_desk.domain.model_messages import ChatReply, ChatRequest, Role, ToolCall
 from atelier_desk.domain.question import form_answer
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted import ScriptedModel

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
-from atelier_desk.domain.chat import ChatReply, ChatRequest, Role, ToolCall
+from atelier_desk.domain.model_messages import ChatReply, ChatRequest, Role, ToolCall
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.llm.secrets import KeyVault

@@ -21,7 +21,7 @@ from atelier_desk.workspace.checkpoints.cleaning import clean
 from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
 from atelier_desk.workspace.checkpoints.leftovers import delete, survey
 from atelier_desk.workspace.checkpoints.undo import undo
-from atelier_desk.workspace.places import place
+from atelier_desk.workspace.path_resolution import place
 from tests.chaos.cleaning_worker import EXPIRED, KNOWN, NOW, OLD
 
 KILLS = int(os.environ.get("ATELIER_CLEANING_KILLS", "12"))

@@ -19,7 +19,7 @@ from time import sleep
 
 from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
 from atelier_desk.workspace.checkpoints.undo import undo
-from atelier_desk.workspace.places import Place, place
+from atelier_desk.workspace.path_resolution import WorkspacePath, place
 from atelier_desk.workspace.root import TEMPORARY
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -88,7 +88,7 @@ def prepare(workspace: Path, checkpoints: Path, size: int) -> tuple[dict[str, ob
     before = look(workspace)
     files, author = WorkspaceFiles(checkpoints), Author("w")
 
-    def at(path: str) -> Place:
+    def at(path: str) -> WorkspacePath:
         return place(path, (workspace,))
 
     states = []

@@ -14,11 +14,11 @@ import signal
 import sys
 from pathlib import Path
 
-from atelier_desk.workspace import swapping
+from atelier_desk.workspace import atomic_rename
 from atelier_desk.workspace.checkpoints import trash
 from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
 from atelier_desk.workspace.checkpoints.undo import undo
-from atelier_desk.workspace.places import place
+from atelier_desk.workspace.path_resolution import place
 
 TOUCHES = frozenset(
     {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.symlink", "os.link", "os.chmod", "os.utime", "shutil.rmtree"}
@@ -41,7 +41,7 @@ def die_at(step: int) -> None:
 
 def as_on_two_disks() -> None:
     """Refuse to rename from one folder into another on the way into the trash and back."""
-    real = swapping.rename_new
+    real = atomic_rename.rename_new
 
     def rename(source: int, name: str, target: int, new: str) -> None:
         if not os.path.samestat(os.fstat(source), os.fstat(target)):

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from atelier_desk.domain.agent import AgentConfig
-from atelier_desk.domain.chat import ChatReply, ChatRequest, Role, ToolCall
+from atelier_desk.domain.model_messages import ChatReply, ChatRequest, Role, ToolCall
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted import ScriptedModel

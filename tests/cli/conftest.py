@@ -117,7 +117,7 @@ def approvals(place_database: PlaceDatabase) -> Configure:
 
 @pytest.fixture(autouse=True)
 def _leave_no_trace() -> Any:
-    from atelier_desk import logs
+    from atelier_desk.support import logs
 
     yield
     logs.close()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.cli.approval_words import decision
+from atelier_desk.cli.approval_text import decision
 from atelier_desk.domain.approval import NOBODY_TO_ASK
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.cli.conftest import Cli, Configure, Result

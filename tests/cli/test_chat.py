@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.cli.dispatch import execute
-from atelier_desk.domain.chat import ChatDelta, ChatRequest, TextDelta, ToolCall
+from atelier_desk.domain.model_messages import ChatDelta, ChatRequest, TextDelta, ToolCall
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.llm.scripted import ScriptedModel

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.base import utc_now
-from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.memory import Memory, MemoryType
+from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.services.models import ModelService
@@ -29,7 +29,7 @@ from atelier_desk.storage.store import Store
 from atelier_desk.storage.writing.commit import Commit
 from tests.cli.conftest import Cli
 from tests.engine.services.test_agents import FILE
-from tests.llm.test_listed import ModelsDev, told
+from tests.llm.test_model_catalogue import ModelsDev, told
 from tests.support.databases import PlaceDatabase
 from tests.support.teams import ask_user
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from atelier_desk.cli.data_folder_server import serving
 from atelier_desk.cli.dispatch import execute
-from atelier_desk.cli.holding import serving
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.approval import ApprovalFlags, ApprovalRequest, ApprovalSettings, ApprovalStatus, OnTimeout
 from atelier_desk.domain.workflow import RunStatus

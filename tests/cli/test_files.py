@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.cli.holding import _tidy
-from atelier_desk.domain.chat import ToolCall
-from atelier_desk.ending import CANCELLED
+from atelier_desk.cli.data_folder_server import _tidy
+from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.storage.folder.datadir import default_data_dir
+from atelier_desk.support.shutdown import CANCELLED
 from atelier_desk.workspace.processes import sandbox
 from tests.cli.conftest import Cli, Result
 

@@ -18,11 +18,11 @@ import pytest
 from atelier_desk.cli import output
 from atelier_desk.cli.output import Terminal
 from atelier_desk.domain import limits
-from atelier_desk.domain.chat import ChatReply, Usage
 from atelier_desk.domain.errors import LimitError
+from atelier_desk.domain.model_messages import ChatReply, Usage
 from atelier_desk.domain.task import TaskStatus
-from atelier_desk.figures import number
 from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.support.number_format import number
 from tests.cli.conftest import Cli
 from tests.cli.test_run import call
 from tests.support.pictures import png

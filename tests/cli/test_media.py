@@ -8,7 +8,7 @@ import pytest
 
 from atelier_desk.cli.grammar import media
 from atelier_desk.llm.secrets import KeyVault
-from atelier_desk.web.making import SERVICES
+from atelier_desk.web.media_generation import SERVICES
 from tests.cli.conftest import Cli
 from tests.support.servers.plain_http import Handler, serving
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.domain.chat import ToolCall
+from atelier_desk.domain.model_messages import ToolCall
 from tests.cli.conftest import Cli
 
 SHOUT = '''

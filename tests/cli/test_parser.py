@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk import i18n, profile_words
-from atelier_desk.cli.argparse_words import WORDS
+from atelier_desk.cli.argparse_text import WORDS
 from atelier_desk.cli.dispatch import execute
 from atelier_desk.cli.grammar import memory, options
 from atelier_desk.cli.parser import HelpShown, Usage, build_parser, parse
@@ -21,6 +20,8 @@ from atelier_desk.domain.agent import ApprovalMode, Thinking, ToolDialect, ToolM
 from atelier_desk.domain.memory import MemoryScope, MemoryType
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.presentation import permission_profiles
+from atelier_desk.support import i18n
 from tests.cli.conftest import Cli
 from tests.engine.ipc.conftest import RecordingTerminal
 
@@ -163,8 +164,8 @@ def test_the_choices_are_the_domain_s() -> None:
     assert set(options.TOOL_MODES) == {mode.value for mode in ToolMode}
     assert set(options.DIALECTS) == {dialect.value for dialect in ToolDialect}
     assert set(options.EFFORTS) == {level.value for level in Thinking}
-    assert options.PROFILES == profile_words.NAMES
-    assert {profile.mode for profile in profile_words.ALL} == set(ApprovalMode)
+    assert options.PROFILES == permission_profiles.NAMES
+    assert {profile.mode for profile in permission_profiles.ALL} == set(ApprovalMode)
     assert set(memory.TYPES) == {kind.value for kind in MemoryType}
     assert set(memory.SCOPES) == {scope.value for scope in MemoryScope}
 

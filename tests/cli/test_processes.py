@@ -28,7 +28,7 @@ PROGRAM = textwrap.dedent(
     import asyncio, json, os, sys
     from atelier_desk.__main__ import main
     from atelier_desk.engine.atelier import Atelier
-    from atelier_desk.domain.chat import ToolCall
+    from atelier_desk.domain.model_messages import ToolCall
     from atelier_desk.llm.scripted import ScriptedModel
     from atelier_desk.llm.secrets import KeyVault
     from tests.engine.conftest import WordEmbedder
@@ -39,7 +39,7 @@ PROGRAM = textwrap.dedent(
     real, steps = Atelier.open, [step(value) for value in json.loads(os.environ["TEST_STEPS"])]
 
     if os.environ.get("TEST_HANG"):
-        from atelier_desk.engine.runs.live import LiveRuns
+        from atelier_desk.engine.runs.live_runs import LiveRuns
 
         async def hang(self, *given):
             await asyncio.Event().wait()

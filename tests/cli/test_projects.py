@@ -74,11 +74,11 @@ def test_an_emptied_folder_is_believed_with_force_alone(cli: Cli, tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("deed", "said"),
+    ("action", "said"),
     [("stop", "Paused. Run the same command to continue."), ("delete", "The project heron was deleted while it was being indexed.")],
 )
 def test_what_somebody_else_does_to_a_reading_is_told(
-    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deed: str, said: str
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, action: str, said: str
 ) -> None:
     """Such as a pause in the window: it was told as read to its end."""
     code = tmp_path / "heron"
@@ -87,7 +87,7 @@ def test_what_somebody_else_does_to_a_reading_is_told(
     wait = ProjectService.wait
 
     async def meanwhile(service: ProjectService, project_id: str) -> IngestState | None:
-        await getattr(service, deed)(project_id)
+        await getattr(service, action)(project_id)
         return await wait(service, project_id)
 
     monkeypatch.setattr(ProjectService, "wait", meanwhile)

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from atelier_desk.cli.output import Terminal
-from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.errors import ProviderError
+from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.llm.scripted import ScriptedModel, Step
 from tests.cli.conftest import Cli

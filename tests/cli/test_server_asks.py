@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.domain.chat import ToolCall
+from atelier_desk.domain.model_messages import ToolCall
 from tests.cli.conftest import Cli
 
 CALL = [ToolCall(id="c1", name="mcp__asks__book", arguments={})]

@@ -11,7 +11,7 @@ ROOM = Path(atelier_desk.cli.__file__).parent
 LATE = {
     ("notices.py", "atelier_desk.tools.builtin"),  # every tool, for a line that is seldom said
     ("output.py", "atelier_desk.engine.attached_text"),  # pydantic, for piped input alone
-    ("session.py", "atelier_desk.cli.holding"),  # the engine, which a command that another process performs does without
+    ("session.py", "atelier_desk.cli.data_folder_server"),  # the engine, which a command that another process performs does without
     ("log_output.py", "atelier_desk.llm"),  # pydantic
 }
 """What may be imported within a function, and why it takes too long at the top."""

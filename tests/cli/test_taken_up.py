@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from atelier_desk.cli.dispatch import execute
-from atelier_desk.domain.chat import ChatReply, FinishReason
 from atelier_desk.domain.events.run import RunResumed
+from atelier_desk.domain.model_messages import ChatReply, FinishReason
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier

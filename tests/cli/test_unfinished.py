@@ -6,12 +6,12 @@ import shlex
 
 import pytest
 
-from atelier_desk import figures
 from atelier_desk.cli.notices import notice
-from atelier_desk.domain.chat import LOADING, ChatReply, FinishReason
+from atelier_desk.domain.model_messages import LOADING, ChatReply, FinishReason
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
-from atelier_desk.i18n import set_language
 from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.support import number_format
+from atelier_desk.support.i18n import set_language
 from tests.cli.conftest import Cli
 
 CUT = ChatReply(content="One, two,", finish_reason=FinishReason.LENGTH)
@@ -106,7 +106,7 @@ def test_notices_have_rounded_numbers_and_words() -> None:
             "Nouvel essai du modèle. Tentative 2 après 0,4\u202fs\u00a0: le serveur limite le nombre de requêtes"
         )
         assert said(ChunkType.LIMIT_REACHED, **limit) == "Limite de coût atteinte\u00a0: 0,12\u202f$ sur 0,10\u202f$"
-        assert figures.number(1234567.5, 1) == "1\u202f234\u202f567,5"
+        assert number_format.number(1234567.5, 1) == "1\u202f234\u202f567,5"
     finally:
         set_language("en")
 

@@ -13,17 +13,17 @@ from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from atelier_desk import i18n
-from atelier_desk.desktop.questions import approval_desk
-from atelier_desk.desktop.soon import Soon
+from atelier_desk.desktop.debouncer import Debouncer
+from atelier_desk.desktop.questions import approval_controller
 from atelier_desk.desktop.theme import theme
+from atelier_desk.support import i18n
 
 
 @pytest.fixture(autouse=True)
 def _dressed(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The light theme at 100 % in English, whatever the machine is set to; widgets of earlier tests are really gone. Approvals take a yes
     at once."""
-    monkeypatch.setattr(approval_desk, "SETTLE_S", 0.0)
+    monkeypatch.setattr(approval_controller, "SETTLE_S", 0.0)
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
     if not theme()._installed:
         theme().install("light")
@@ -33,5 +33,5 @@ def _dressed(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     i18n.set_language("en")
     for window in QApplication.topLevelWidgets():
-        for timer in window.findChildren(Soon):
+        for timer in window.findChildren(Debouncer):
             timer.stop()  # its work would find no event loop any more

@@ -18,7 +18,6 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from atelier_desk import i18n
 from atelier_desk.desktop import app as desktop
 from atelier_desk.desktop.crash import CrashHandler, report_text
 from atelier_desk.desktop.opening_page import OpeningPage
@@ -28,6 +27,7 @@ from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.settings import Settings
 from atelier_desk.engine.bus import EventBus
+from atelier_desk.support import i18n
 from tests.storage.samples.opening import unpack
 from tests.support.fake_bridge import FakeAtelier
 
@@ -204,7 +204,7 @@ def test_the_windows_shape_is_kept_while_it_is_used_and_not_only_when_it_is_clos
     engine = Engine()
     kept: list[str] = []
     opening: list[str] = []
-    monkeypatch.setattr("atelier_desk.desktop.layout_keeper.WAIT_MS", 1)
+    monkeypatch.setattr("atelier_desk.desktop.window_state.WAIT_MS", 1)
 
     @asynccontextmanager
     async def opener(data_dir: Path | None) -> AsyncIterator[Any]:
@@ -278,7 +278,7 @@ def test_while_it_opens_nothing_is_said_to_be_empty_or_ready(qtbot: QtBot, tmp_p
 
 
 def test_crash_reports_hide_keys_and_are_few(tmp_path: Path) -> None:
-    from atelier_desk import logs
+    from atelier_desk.support import logs
 
     shown: list[tuple[str, str]] = []
     handler = CrashHandler(tmp_path, lambda text, path: shown.append((text, path)))

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.questions.attention import Attention
-from tests.desktop.test_conductor import Program
+from tests.desktop.test_run_views import Program
 from tests.support.fake_bridge import settle
 
 

@@ -14,11 +14,11 @@ from PySide6.QtCore import QCoreApplication
 from PySide6.QtWidgets import QPlainTextEdit
 from pytestqt.qtbot import QtBot
 
-from atelier_desk import background
 from atelier_desk.desktop.bridge import Bridge, Change, coalesce
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine.bus import EventBus
+from atelier_desk.support import background
 
 
 class Service:

@@ -7,9 +7,9 @@ import shiboken6
 from PySide6.QtWidgets import QMainWindow, QTabBar
 from pytestqt.qtbot import QtBot
 
-from atelier_desk import i18n
 from atelier_desk.desktop.dock_tabs import DockTabs
 from atelier_desk.desktop.window import MainWindow
+from atelier_desk.support import i18n
 from tests.desktop.test_rail import started
 from tests.support.wheel import turn
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import atelier_desk.desktop
-from atelier_desk.desktop.chat.steering import Steering
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
+from atelier_desk.desktop.chat.transcript_controller import TranscriptController
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, Held, settle
 
 
@@ -55,10 +55,12 @@ async def test_work_that_failed_can_be_started_again() -> None:
         ("answering.answer_child", lambda steering, run: steering.answer(run, "yes")),
     ],
 )
-async def test_a_double_click_steers_once_and_other_runs_are_steered_meanwhile(method: str, press: Callable[[Steering, str], None]) -> None:
+async def test_a_double_click_steers_once_and_other_runs_are_steered_meanwhile(
+    method: str, press: Callable[[TranscriptController, str], None]
+) -> None:
     held = Held()
     engine = FakeAtelier(runs={method: held})
-    steering = Steering(FakeBridge(engine))  # type: ignore[arg-type]
+    steering = TranscriptController(FakeBridge(engine))  # type: ignore[arg-type]
     for run in ("r1", "r1", "r2"):
         press(steering, run)
     await settle()
@@ -79,7 +81,7 @@ def test_no_button_starts_work_past_it() -> None:
 
 async def test_the_command_of_a_call_is_stopped_where_its_transcript_says() -> None:
     engine, host = FakeAtelier(commands={"stop_call": None}), TranscriptHost()
-    steering = Steering(FakeBridge(engine))  # type: ignore[arg-type]
+    steering = TranscriptController(FakeBridge(engine))  # type: ignore[arg-type]
     steering.attach(host)
     host.team.workflow_id = "w"
     host.stop_call_requested.emit("r", "c")

@@ -11,9 +11,9 @@ from PySide6.QtWidgets import QApplication, QDockWidget, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 from shiboken6 import getCppPointer, isValid
 
-from atelier_desk.desktop.layout_keeper import LayoutKeeper
 from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
 from atelier_desk.desktop.window import MainWindow
+from atelier_desk.desktop.window_state import LayoutKeeper
 from tests.desktop.test_rail import started
 from tests.support.fake_bridge import settle
 

@@ -13,8 +13,8 @@ from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.stepping import StepBar
-from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.events.run import PauseReason, RunPaused, RunResumed
+from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.workflow import RunMode, RunStatus
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.llm.scripted import ScriptedModel

@@ -13,7 +13,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from atelier_desk import i18n
 from atelier_desk.__main__ import main
 from atelier_desk.desktop.chat.cards.result_parts import PartView
 from atelier_desk.desktop.chat.cards.tool_card import ToolCard
@@ -21,19 +20,20 @@ from atelier_desk.desktop.chat.transcript.entries import entry_from
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.messages import make_widget
 from atelier_desk.desktop.chat.transcript.model import Transcript
-from atelier_desk.desktop.questions import approval_wording
+from atelier_desk.desktop.questions import approval_text
 from atelier_desk.desktop.settings.pages.agents import tool_choices
 from atelier_desk.desktop.settings.tool_boxes import ToolBoxes
 from atelier_desk.desktop.settings.tool_list import ToolList
 from atelier_desk.desktop.widgets.fold import Fold
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
-from atelier_desk.domain.chat import ChatReply, FinishReason, ToolCall
-from atelier_desk.domain.parts import ArtefactPart
+from atelier_desk.domain.model_messages import ChatReply, FinishReason, ToolCall
+from atelier_desk.domain.result_parts import ArtefactPart
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.tools import ToolService
 from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.support import i18n
 from atelier_desk.tools.default import create_default_tool_registry
 from tests.support import stranger
 
@@ -112,8 +112,8 @@ async def test_a_call_is_approved_run_and_shown_live_and_from_the_store(
         await atelier.runs.wait(run_id)
         (request,) = await atelier.approvals.pending()
         assert (request.kind, request.subjects.paths) == ("file_op", ("roses",))
-        assert approval_wording.summary(request) == "Watering can · 5 litres for roses"
-        assert approval_wording.section_name(request.section) == "Garden"
+        assert approval_text.summary(request) == "Watering can · 5 litres for roses"
+        assert approval_text.section_name(request.section) == "Garden"
         asked = next(found for entry in live.entries for found in entry.calls)
         assert (asked.status, asked.presentation.title) == ("asked", "Watering can")
         await atelier.approvals.approve(request.id, scope="run")

@@ -55,7 +55,7 @@ def _marked_french(monkeypatch: pytest.MonkeyPatch) -> None:
     def find(domain: str, localedir: Any = None, languages: Any = None, **options: Any) -> gettext.NullTranslations:
         return Marked() if languages == ["fr"] else translation(domain, localedir, languages, **options)
 
-    monkeypatch.setattr("atelier_desk.i18n.gettext.translation", find)
+    monkeypatch.setattr("atelier_desk.support.i18n.gettext.translation", find)
 
 
 @pytest.fixture

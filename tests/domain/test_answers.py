@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from atelier_desk.domain import answers, limits
 from atelier_desk.domain.errors import LimitError, UsageError
-from atelier_desk.i18n import _, set_language
+from atelier_desk.support.i18n import _, set_language
 
 PERSON = {"type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer"}}, "required": ["name"]}
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from atelier_desk import i18n
 from atelier_desk.domain.form import FieldKind, Form, FormChoice, FormField
 from atelier_desk.domain.question import ACCEPT, DECLINE, Asker, QuestionOption, QuestionSpec, QuestionType, UserQuestion, form_text
+from atelier_desk.support import i18n
 
 CHOICES = (FormChoice(value="1", title="First"), FormChoice(value="2", title="Second"))
 FORM = Form(

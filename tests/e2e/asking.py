@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from atelier_desk.domain.chat import ToolCall
+from atelier_desk.domain.model_messages import ToolCall
 
 COLOURS = [{"id": "red", "label": "Red"}, {"id": "green", "label": "Green"}, {"id": "blue", "label": "Blue"}]
 

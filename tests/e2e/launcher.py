@@ -24,7 +24,7 @@ from typing import Any
 from PySide6.QtCore import QEvent, QObject, QTimer
 from PySide6.QtWidgets import QApplication, QPlainTextEdit, QPushButton, QToolButton, QWidget
 
-from atelier_desk.domain.chat import ChatDelta, ChatReply, ChatRequest, Role, TextDelta
+from atelier_desk.domain.model_messages import ChatDelta, ChatReply, ChatRequest, Role, TextDelta
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.llm.scripted import ScriptedModel

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.web import reader
+from atelier_desk.web import page_fetcher
 from atelier_desk.web.browser.installed import find
-from atelier_desk.web.reader import Web
+from atelier_desk.web.page_fetcher import Web
 from tests.support.sites import PUBLIC, Reply, parsed_here, sites
 from tests.web.conftest import Hasty
 
@@ -35,7 +35,7 @@ addEventListener('load', async () => {
 async def test_a_real_browser_runs_the_page_and_reaches_nothing_but_what_the_gate_lets_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reader, "ask_once", parsed_here)
+    monkeypatch.setattr(page_fetcher, "ask_once", parsed_here)
     reached: list[object] = []
     udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     udp.bind(("127.0.0.1", 0))

@@ -6,7 +6,7 @@ import asyncio
 
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from atelier_desk.domain.chat import ToolCall
+from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.e2e.conftest import OpenDesk
 from tests.e2e.harness import in_red, rendered

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from atelier_desk.desktop.panes.files.pane import FilesPane
 from atelier_desk.desktop.panes.files.tree import ChangeTree
-from atelier_desk.domain.chat import ChatReply, ToolCall
+from atelier_desk.domain.model_messages import ChatReply, ToolCall
 from atelier_desk.llm.scripted import Step
 from tests.e2e.conftest import OpenDesk
 from tests.e2e.harness import Desk, child, rendered

@@ -14,8 +14,8 @@ from atelier_desk.desktop.panes.registry import panes
 from atelier_desk.desktop.settings.registry import sections
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.domain.agent import AgentConfig
-from atelier_desk.domain.chat import ChatReply, ToolCall
 from atelier_desk.domain.mcp import McpServer
+from atelier_desk.domain.model_messages import ChatReply, ToolCall
 from atelier_desk.domain.project import Project
 from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.engine.atelier import Atelier

@@ -11,9 +11,9 @@ from PySide6.QtCore import QLocale
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QWidget
 
-from atelier_desk import i18n
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.tokens import DARK, LIGHT
+from atelier_desk.support import i18n
 from tests.e2e.asking import ask, calculate
 from tests.e2e.conftest import OpenDesk
 from tests.e2e.harness import Desk, rendered
@@ -39,7 +39,7 @@ def _marked_french(monkeypatch: pytest.MonkeyPatch) -> None:
     def find(domain: str, localedir: Any = None, languages: Any = None, **options: Any) -> gettext.NullTranslations:
         return Marked() if languages == ["fr"] else translation(domain, localedir, languages, **options)
 
-    monkeypatch.setattr("atelier_desk.i18n.gettext.translation", find)
+    monkeypatch.setattr("atelier_desk.support.i18n.gettext.translation", find)
 
 
 def left_behind(desk: Desk, *own: str) -> list[str]:

@@ -8,7 +8,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAction, QContextMenuEvent
 from PySide6.QtWidgets import QApplication, QMenu, QPlainTextEdit, QPushButton, QWidget
 
-from atelier_desk.domain.chat import Role
+from atelier_desk.domain.model_messages import Role
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.e2e.conftest import OpenDesk
 from tests.e2e.harness import Desk

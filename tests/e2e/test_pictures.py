@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from atelier_desk.desktop.chat.cards import picture_view
 from atelier_desk.desktop.chat.cards.picture_view import PictureLabel
-from atelier_desk.domain.chat import ChatReply, ToolCall
+from atelier_desk.domain.model_messages import ChatReply, ToolCall
 from tests.e2e.conftest import OpenDesk
 from tests.e2e.harness import Desk, child
 from tests.support.servers.plain_http import Handler, serving

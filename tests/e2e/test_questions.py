@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QPlainTextEdit
 
-from atelier_desk.domain.chat import ChatRequest, Role
+from atelier_desk.domain.model_messages import ChatRequest, Role
 from atelier_desk.domain.question import QuestionStatus
 from tests.e2e.asking import ask
 from tests.e2e.conftest import OpenDesk

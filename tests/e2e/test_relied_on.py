@@ -11,12 +11,12 @@ from PySide6.QtCore import QPoint, QStandardPaths, Qt
 from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QListView, QMenu, QPlainTextEdit, QWidget
 
-from atelier_desk import i18n
 from atelier_desk.desktop import start_folder
 from atelier_desk.desktop.chat.cards.tool_card import ToolCard
 from atelier_desk.desktop.chat.transcript.blocks import ProseBlock
 from atelier_desk.desktop.settings.registry import sections
-from atelier_desk.figures import tokens
+from atelier_desk.support import i18n
+from atelier_desk.support.number_format import tokens
 from tests.e2e.asking import calculate, task
 from tests.e2e.conftest import OpenDesk
 from tests.e2e.harness import Desk, rendered, rows

@@ -8,8 +8,8 @@ from typing import Any
 from PySide6.QtWidgets import QPlainTextEdit
 
 from atelier_desk.domain.agent import Budget
-from atelier_desk.domain.chat import ChatReply, FinishReason, Role
 from atelier_desk.domain.errors import ProviderError
+from atelier_desk.domain.model_messages import ChatReply, FinishReason, Role
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.e2e.asking import calculate, report

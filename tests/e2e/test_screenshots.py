@@ -13,7 +13,7 @@ from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
 from atelier_desk.desktop.theme.tokens import DARK, LIGHT, Tokens
-from atelier_desk.domain.chat import ChatReply
+from atelier_desk.domain.model_messages import ChatReply
 from atelier_desk.llm.scripted import Step
 from tests.e2e.asking import ask, calculate, remember, report, task
 from tests.e2e.conftest import OpenDesk

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from PySide6.QtWidgets import QToolButton
 
-from atelier_desk.domain.chat import ChatReply
+from atelier_desk.domain.model_messages import ChatReply
 from atelier_desk.llm.scripted import Step
 from tests.e2e.asking import task
 from tests.e2e.conftest import OpenDesk

@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QLineEdit, QSlider, QWidget
 
 from atelier_desk.domain.workflow import RunStatus
-from atelier_desk.figures import tokens
+from atelier_desk.support.number_format import tokens
 from tests.e2e.conftest import OpenDesk
 from tests.e2e.harness import Desk, rendered
 from tests.e2e.wire import ModelServer, batch, calculate, calls, config, held, hire, spawn, told

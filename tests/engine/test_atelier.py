@@ -12,16 +12,16 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.agent import AgentConfig
-from atelier_desk.domain.chat import ImagePart
 from atelier_desk.domain.errors import LimitError, NotFoundError, ProviderError, StorageError
+from atelier_desk.domain.model_messages import ImagePart
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.settings import EmbedderSettings
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.runs.manager import check_message
-from atelier_desk.i18n import language
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.llm.secrets import KeyVault
+from atelier_desk.support.i18n import language
 from tests.engine.conftest import Opener
 from tests.support.clock import ManualClock
 from tests.support.runs import agent
@@ -65,7 +65,7 @@ async def test_a_new_workflow_is_named_after_its_first_message(open_atelier: Ope
 async def test_settings_set_the_language_at_the_next_start(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         await atelier.settings.update(language="fr")
-    from atelier_desk.i18n import set_language
+    from atelier_desk.support.i18n import set_language
 
     set_language("en")
     async with open_atelier():

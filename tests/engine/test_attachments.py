@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.chat import TextFile
 from atelier_desk.domain.errors import AtelierError, LimitError, UsageError
+from atelier_desk.domain.model_messages import TextFile
 from atelier_desk.engine import attached_text, attachments
-from atelier_desk.engine.pictures import picture_of
+from atelier_desk.engine.image_headers import picture_of
 from atelier_desk.engine.run.reducer.state import with_files
-from atelier_desk.engine.runs.attaching import excerpts
+from atelier_desk.engine.runs.attachments import excerpts
 from atelier_desk.engine.runs.messages import check_message
 from tests.support.documents import ALL, sheets
 from tests.support.pictures import broken_inside, gif_header, jpeg_header, picture, png, webp_header

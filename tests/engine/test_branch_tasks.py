@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.branches import RunLink, branch_of
-from atelier_desk.domain.chat import ChatRequest, Role, ToolCall
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.events.run import RunEvent, TaskChanged
+from atelier_desk.domain.model_messages import ChatRequest, Role, ToolCall
 from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.branch_tasks import tasks_of

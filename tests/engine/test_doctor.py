@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.errors import ProviderError, StorageError
+from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.domain.settings import EmbedderSettings, Settings
 from atelier_desk.engine import doctor
 from atelier_desk.engine.doctor import Check, checks
-from atelier_desk.hashing import sha256_of
 from atelier_desk.llm.local.models import MANIFEST, UNREADABLE, ModelStore
+from atelier_desk.support.hashing import sha256_of
 from atelier_desk.workspace.checkpoints.files import Author
-from atelier_desk.workspace.places import place
+from atelier_desk.workspace.path_resolution import place
 from atelier_desk.workspace.processes import sandbox
 from tests.chaos.flips import flip
 from tests.engine.conftest import Opener, WordEmbedder

@@ -14,9 +14,9 @@ import pytest
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.approval import ApprovalFlags, ApprovalSettings, ApprovalStatus, Decision
 from atelier_desk.domain.base import new_id
-from atelier_desk.domain.chat import ChatRequest, Role, ToolCall
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.events.run import RunEvent, RunPaused, TaskChanged, UserMessage, event_id
+from atelier_desk.domain.model_messages import ChatRequest, Role, ToolCall
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.task import Task

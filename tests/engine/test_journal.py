@@ -8,7 +8,6 @@ import pytest
 
 from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.approval import Ancestor, ApprovalKind, ApprovalPolicy, ApprovalRequest, ApprovalScope, ApprovalStatus
-from atelier_desk.domain.chat import ChatReply, ImagePart, TextFile, ToolCall, Usage
 from atelier_desk.domain.errors import ConflictError, ProviderError, StorageError
 from atelier_desk.domain.events.run import (
     ApprovalAskedAgain,
@@ -25,6 +24,7 @@ from atelier_desk.domain.events.run import (
     ContextCompacted,
     EntryPinned,
     EventBody,
+    ImagesRejected,
     Injected,
     InputRequired,
     InputSent,
@@ -32,7 +32,7 @@ from atelier_desk.domain.events.run import (
     LimitReached,
     LimitsRaised,
     LoopDetected,
-    MemoriesSought,
+    MemoryExtractionDone,
     ModelReplied,
     ModelRetried,
     OutputShown,
@@ -40,7 +40,6 @@ from atelier_desk.domain.events.run import (
     ParentAsked,
     PauseReason,
     PictureDescribed,
-    PicturesRefused,
     QuestionAnswered,
     QuestionAsked,
     QueueChanged,
@@ -55,7 +54,7 @@ from atelier_desk.domain.events.run import (
     SampledForServer,
     ServersLacking,
     TaskChanged,
-    TitleWritten,
+    TitleGenerated,
     ToolCallFinished,
     ToolCallStarted,
     ToolsRefused,
@@ -64,6 +63,7 @@ from atelier_desk.domain.events.run import (
     event_body_adapter,
 )
 from atelier_desk.domain.mcp import ServerProblem
+from atelier_desk.domain.model_messages import ChatReply, ImagePart, TextFile, ToolCall, Usage
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.domain.question import QuestionOption, QuestionSpec, QuestionStatus, QuestionType, UserQuestion
 from atelier_desk.domain.task import Task
@@ -105,10 +105,10 @@ def every_event(workflow_id: str, run_id: str) -> list[EventBody]:
         EntryPinned(origin=f"{run_id}:6"),
         EntryPinned(origin=f"{run_id}:6", pinned=False),
         CompactionUndone(origin=f"{run_id}:6"),
-        TitleWritten(title="A name", usage=Usage(tokens_input=3, tokens_output=1)),
-        MemoriesSought(count=1, usage=Usage(tokens_input=3, tokens_output=1)),
+        TitleGenerated(title="A name", usage=Usage(tokens_input=3, tokens_output=1)),
+        MemoryExtractionDone(count=1, usage=Usage(tokens_input=3, tokens_output=1)),
         ToolsRefused(reason="no tools here"),
-        PicturesRefused(reason="no pictures here"),
+        ImagesRejected(reason="no pictures here"),
         ModelReplied(reply=ChatReply(content="", reasoning="r", tool_calls=calls), usage=usage, context_tokens=10, context_window=4096),
         ToolCallStarted(call_id="a", tool="t", arguments=calls[0].arguments, via="invoke_tool", server="s", idempotent=True),
         OutputShown(call_id="a", content="shown", output_type="report"),

@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager
 import pytest
 
 from atelier_desk.domain.approval import ApprovalKind, ApprovalRequest, ApprovalScope, ApprovalStatus
-from atelier_desk.domain.chat import ChatReply, ToolCall, Usage
 from atelier_desk.domain.clock import utc_now
 from atelier_desk.domain.errors import ConflictError, NotFoundError, StorageError
 from atelier_desk.domain.events.run import (
@@ -23,7 +22,7 @@ from atelier_desk.domain.events.run import (
     EventBody,
     Injected,
     LimitsRaised,
-    MemoriesSought,
+    MemoryExtractionDone,
     ModelReplied,
     QueueChanged,
     RunFailed,
@@ -31,10 +30,11 @@ from atelier_desk.domain.events.run import (
     RunResumed,
     RunStarted,
     TaskChanged,
-    TitleWritten,
+    TitleGenerated,
     ToolCallStarted,
     UserMessage,
 )
+from atelier_desk.domain.model_messages import ChatReply, ToolCall, Usage
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.task import Task
@@ -224,7 +224,8 @@ async def test_the_last_number_of_a_workflow_is_that_of_its_last_event(open_atel
 
 
 @pytest.mark.parametrize(
-    "body", [EntryPinned(origin="r:2"), CompactionUndone(origin="r:2"), TitleWritten(title="A"), MemoriesSought(), QueueChanged(order=())]
+    "body",
+    [EntryPinned(origin="r:2"), CompactionUndone(origin="r:2"), TitleGenerated(title="A"), MemoryExtractionDone(), QueueChanged(order=())],
 )
 async def test_what_is_no_work_may_follow_the_end(open_atelier: Opener, body: EventBody) -> None:
     async with open_atelier() as atelier:

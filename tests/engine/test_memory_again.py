@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.memory import Memory
+from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted import ScriptedModel, Step
 from tests.engine.conftest import Opener

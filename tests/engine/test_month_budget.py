@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.agent import AgentConfig, Budget
-from atelier_desk.domain.chat import ChatReply, ChatRequest, ReplyDone, Usage
 from atelier_desk.domain.events.run import LimitKind, PauseReason
+from atelier_desk.domain.model_messages import ChatReply, ChatRequest, ReplyDone, Usage
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.gateways.gateway import FactoryGateway, OpenModel

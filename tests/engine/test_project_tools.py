@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 
 from atelier_desk.domain.agent import AgentConfig
-from atelier_desk.domain.chat import Role, ToolCall
 from atelier_desk.domain.errors import ProviderError, ToolError
+from atelier_desk.domain.model_messages import Role, ToolCall
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.domain.project import IngestStage
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.llm.tokens import estimate_request
 from atelier_desk.tools.base import ToolContext, ToolResult
-from atelier_desk.web import reader
-from atelier_desk.web.reader import Web
+from atelier_desk.web import page_fetcher
+from atelier_desk.web.page_fetcher import Web
 from tests.engine.conftest import Opener, WordEmbedder
 from tests.support.runs import agent as agent_of
 from tests.support.sites import Reply, html, parsed_here, sites
@@ -367,7 +367,7 @@ async def test_a_project_is_switched_unloaded_and_loaded_again(open_atelier: Ope
 
 
 async def test_a_page_is_fetched_and_found(open_atelier: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "ask_once", parsed_here)
+    monkeypatch.setattr(page_fetcher, "ask_once", parsed_here)
     words = "Herons nest in the tallest trees of a wood, and come back to the same one each spring as long as nobody fells it. " * 5
     async with open_atelier() as atelier, sites() as served:
         served.pages["birds.org/"] = Reply(html("Birds", words, '<a href="/nests">nests</a>', '<a href="/gone">gone</a>'))
@@ -425,7 +425,7 @@ async def test_names_that_strangers_gave_are_from_outside_also_in_errors_and_of_
 async def test_pages_are_added_to_no_project_that_the_agent_may_not_look_into(
     open_atelier: Opener, code: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reader, "ask_once", parsed_here)
+    monkeypatch.setattr(page_fetcher, "ask_once", parsed_here)
     async with open_atelier() as atelier, sites() as served:
         served.pages["birds.org/"] = Reply(html("Birds", "Herons nest in the tallest trees of a wood. " * 20))
         atelier.tool_services.web = Web(tmp_path / "web", atelier.clock, resolve=served.resolve, network=served)

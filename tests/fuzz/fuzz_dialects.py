@@ -18,7 +18,17 @@ from collections.abc import AsyncIterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from atelier_desk.domain.chat import ChatDelta, ChatMessage, ChatReply, ChatRequest, FinishReason, ReplyDone, Role, TextDelta, ToolSpec
+from atelier_desk.domain.model_messages import (
+    ChatDelta,
+    ChatMessage,
+    ChatReply,
+    ChatRequest,
+    FinishReason,
+    ReplyDone,
+    Role,
+    TextDelta,
+    ToolSpec,
+)
 from atelier_desk.llm.dialects.xml import XmlModel
 from tests.fuzz.replies import NAMES, Reply, generate
 

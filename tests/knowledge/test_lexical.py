@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from atelier_desk.domain.memory import MemoryFilter
 from atelier_desk.knowledge import lexical
 from atelier_desk.knowledge.index import MemoryIndex
-from atelier_desk.storage.stems import Entry, pack
+from atelier_desk.storage.memory_terms import MemoryTerms, pack
 
 ANY = MemoryFilter(scope=None)
 WORDS = ["cat", "dog", "bird", "fish", "tree", "house"]
@@ -23,8 +23,8 @@ def stems(text: str) -> list[tuple[str, str]]:
     return [(word.removesuffix("s"), word.removesuffix("x")) for word in text.split()]
 
 
-def entry(number: int, text: str, run: str = "", workflow: str | None = None) -> Entry:
-    return Entry(f"{number:032x}", pack(stems(text)), workflow, "knowledge", frozenset(), run_id=run, created=number)
+def entry(number: int, text: str, run: str = "", workflow: str | None = None) -> MemoryTerms:
+    return MemoryTerms(f"{number:032x}", pack(stems(text)), workflow, "knowledge", frozenset(), run_id=run, created=number)
 
 
 def index_of(*texts: str, run: str = "") -> MemoryIndex:

@@ -13,7 +13,7 @@ from atelier_desk.knowledge import ranking
 from atelier_desk.knowledge import vectors as vectors_module
 from atelier_desk.knowledge.index import MemoryIndex, Question
 from atelier_desk.knowledge.vectors import RowVectors, widened
-from atelier_desk.storage.stems import Entry, pack
+from atelier_desk.storage.memory_terms import MemoryTerms, pack
 
 DAY = 86_400.0
 NOW = 1_000 * DAY
@@ -30,7 +30,7 @@ def put(
 ) -> None:
     stems = [(word, word) for word in text.split()]
     values = {"workflow_id": None, "type": "knowledge", "tags": frozenset[str](), "created": NOW - age_days * DAY, **fields}
-    index.put(Entry(id=name, terms=pack(stems), **values), vector)  # type: ignore[arg-type]
+    index.put(MemoryTerms(id=name, terms=pack(stems), **values), vector)  # type: ignore[arg-type]
 
 
 def ask(index: MemoryIndex, text: str, vector: np.ndarray | None = None, least: float = 0.0, language: str = "") -> list[ranking.Ranked]:
@@ -123,7 +123,7 @@ def test_many_vectors_are_looked_at_in_short_form_first_and_nothing_is_lost(monk
     matrix = (matrix / np.linalg.norm(matrix, axis=1, keepdims=True)).astype(np.float32)
     names = [f"m{number}" for number in range(2_000)]
     index = MemoryIndex(RowVectors("e", 256))
-    index.load(Entry(name, pack([]), None, "knowledge", frozenset(), created=NOW) for name in names)
+    index.load(MemoryTerms(name, pack([]), None, "knowledge", frozenset(), created=NOW) for name in names)
     assert index.vectors is not None
     index.load_vectors(index.vectors, names, matrix)
     index.prepare()

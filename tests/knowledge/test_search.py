@@ -13,7 +13,7 @@ import pytest
 from atelier_desk.domain.errors import ProviderError, UsageError
 from atelier_desk.domain.memory import Memory, MemoryFilter, MemoryScope, MemoryType
 from atelier_desk.domain.workflow import Workflow
-from atelier_desk.knowledge import keeper, query_vector
+from atelier_desk.knowledge import index_cache, query_vector
 from atelier_desk.knowledge import search as search_module
 from atelier_desk.knowledge.index import MemoryIndex
 from atelier_desk.knowledge.search import MemorySearch
@@ -27,7 +27,7 @@ async def add(search: MemorySearch, clock: ManualClock, content: str, **fields: 
     return await search.index(Memory(content=content, **values))
 
 
-def contents(found: search_module.Found) -> list[str]:
+def contents(found: search_module.MemoryMatch) -> list[str]:
     return [hit.memory.content for hit in found.hits]
 
 
@@ -298,7 +298,7 @@ async def test_warming_where_nothing_is_stored_makes_no_index_and_what_comes_is_
         made.append(MemoryIndex(*args))
         return made[-1]
 
-    monkeypatch.setattr(keeper, "MemoryIndex", make)
+    monkeypatch.setattr(index_cache, "MemoryIndex", make)
     await search.warm()
     assert not made
     await add(search, clock, "the cat sleeps")

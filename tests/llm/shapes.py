@@ -9,7 +9,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from atelier_desk.domain.chat import ChatMessage, ImagePart, Role, ToolCall
+from atelier_desk.domain.model_messages import ChatMessage, ImagePart, Role, ToolCall
 from atelier_desk.domain.provider_data import ProviderData
 from tests.llm.streams import called, result
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from atelier_desk.domain.chat import (
+from atelier_desk.domain.clock import Clock
+from atelier_desk.domain.model_messages import (
     ChatDelta,
     ChatMessage,
     ChatReply,
@@ -22,7 +23,6 @@ from atelier_desk.domain.chat import (
     ToolCallDelta,
     ToolSpec,
 )
-from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.llm.factory import create_http_provider
 from atelier_desk.llm.provider import HttpProvider

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.domain.chat import FinishReason, TextDelta
 from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.errors import ContextOverflowError, ProviderError
+from atelier_desk.domain.model_messages import FinishReason, TextDelta
 from atelier_desk.llm.wire.detect import detect
 from tests.llm.streams import ADD, ask, called, collect, provider, reply_of, result
 

@@ -18,10 +18,10 @@ from mistral_common.protocol.instruct.validator import (
 )
 from mistralai.client.models import AssistantMessage
 
-from atelier_desk.domain.chat import ChatMessage, FinishReason, ImagePart, ReplyDone, Role, Usage
 from atelier_desk.domain.errors import ContextOverflowError, ProviderError
+from atelier_desk.domain.model_messages import ChatMessage, FinishReason, ImagePart, ReplyDone, Role, Usage
 from atelier_desk.domain.provider_data import ProviderData
-from atelier_desk.llm.errors import Where
+from atelier_desk.llm.errors import ErrorLocation
 from atelier_desk.llm.mistral import MistralProvider
 from atelier_desk.llm.openai_compatible import ChatCompletionParser
 from tests.llm.shapes import ANY, SHAPES, conversation
@@ -211,7 +211,7 @@ STREAM = stream_bytes()
 @given(st.sets(st.integers(0, len(STREAM)), max_size=40))
 def test_every_chunking_gives_the_same(cuts: set[int]) -> None:
     def parsed(pieces: list[bytes]) -> Any:
-        parser = ChatCompletionParser(ask(), Where("Mistral"))
+        parser = ChatCompletionParser(ask(), ErrorLocation("Mistral"))
         deltas = [delta for piece in pieces for delta in parser.feed(piece)] + parser.close()
         assert isinstance(deltas[-1], ReplyDone)
         return joined(deltas), deltas[-1].reply

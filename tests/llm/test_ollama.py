@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atelier_desk.domain.chat import ChatMessage, FinishReason, ImagePart, ReplyDone, Role, ToolCall, Usage
 from atelier_desk.domain.errors import ContextOverflowError, ProviderError
+from atelier_desk.domain.model_messages import ChatMessage, FinishReason, ImagePart, ReplyDone, Role, ToolCall, Usage
 from atelier_desk.domain.provider_data import ProviderData
-from atelier_desk.llm.errors import Where
+from atelier_desk.llm.errors import ErrorLocation
 from atelier_desk.llm.ollama import OllamaParser, OllamaProvider
 from atelier_desk.llm.tokens import estimate_request
 from tests.llm.streams import ADD, JSON, ask, called, collect, joined, provider, reply_of, result
@@ -204,7 +204,7 @@ STREAM = b"".join(FakeOllama().lines(Reply(text="<think>é</think>Où ? 🙂", r
 @given(st.sets(st.integers(0, len(STREAM)), max_size=40), st.booleans())
 def test_every_chunking_gives_the_same(cuts: set[int], crlf: bool) -> None:
     def parsed(pieces: list[bytes]) -> Any:
-        parser = OllamaParser(ask(), Where("Ollama"))
+        parser = OllamaParser(ask(), ErrorLocation("Ollama"))
         deltas = [delta for piece in pieces for delta in parser.feed(piece)] + parser.close()
         last = deltas[-1]
         assert isinstance(last, ReplyDone)
@@ -220,7 +220,7 @@ def test_every_chunking_gives_the_same(cuts: set[int], crlf: bool) -> None:
 @given(st.lists(JSON, max_size=5))
 def test_nonsense_is_an_answer_or_a_providers_error(values: list[Any]) -> None:
     lines = [{"message": value, "done": value} for value in values] + values
-    parser = OllamaParser(ask(), Where("Ollama"))
+    parser = OllamaParser(ask(), ErrorLocation("Ollama"))
     try:
         deltas = [delta for line in lines for delta in parser.feed(f"{json.dumps(line)}\n".encode())] + parser.close()
     except ProviderError:

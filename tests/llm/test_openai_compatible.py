@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.domain.chat import ChatMessage, FinishReason, ImagePart, ReplyDone, Role, TextDelta, Usage
 from atelier_desk.domain.errors import ContextOverflowError, ProviderError
+from atelier_desk.domain.model_messages import ChatMessage, FinishReason, ImagePart, ReplyDone, Role, TextDelta, Usage
 from atelier_desk.llm.openai_compatible import OpenAICompatibleProvider, json_schema_format
 from tests.llm.streams import ADD, arguments, ask, called, collect, joined, provider, reply_of, result
 from tests.support.clock import ManualClock

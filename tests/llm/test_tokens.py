@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from atelier_desk.domain.chat import ChatMessage, ImagePart, Role, Usage
+from atelier_desk.domain.model_messages import ChatMessage, ImagePart, Role, Usage
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.llm.tokens import IMAGE_TOKENS, Calibration, cost, dearest_input, estimate, estimate_request, priced
 from tests.llm.streams import ADD, ask, called

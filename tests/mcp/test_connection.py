@@ -15,8 +15,8 @@ from atelier_desk.domain.mcp import McpError, McpServer, McpState
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.mcp import results, stdio
 from atelier_desk.mcp.connection import Connection
-from atelier_desk.mcp.resolving import entry, resolved
-from atelier_desk.workspace.processes import talking
+from atelier_desk.mcp.variable_resolution import entry, resolved
+from atelier_desk.workspace.processes import stdio_process
 from tests.mcp.conftest import Make, alive
 from tests.support.clock import ManualClock
 from tests.support.servers.mcp_plain import ECHO, tool
@@ -150,7 +150,7 @@ async def test_a_call_that_takes_too_long_or_is_stopped_leaves_the_server_at_wor
 async def test_one_that_prints_without_end_is_ended(
     plain: Make, clock: ManualClock, mode: str, code: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(talking, "LONGEST_LINE", 1024 * 1024)
+    monkeypatch.setattr(stdio_process, "LONGEST_LINE", 1024 * 1024)
     monkeypatch.setattr(stdio, "MOST_NOISE", 100)
     server = plain(mode=mode)
     async with connected(server.config(), clock) as connection:
@@ -159,8 +159,8 @@ async def test_one_that_prints_without_end_is_ended(
 
 
 async def test_a_huge_answer_a_flood_and_nonsense_are_borne(plain: Make, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(talking, "_WINDOW_S", 0.001)
-    monkeypatch.setattr(talking, "LONGEST_LINE", 1024 * 1024)
+    monkeypatch.setattr(stdio_process, "_WINDOW_S", 0.001)
+    monkeypatch.setattr(stdio_process, "LONGEST_LINE", 1024 * 1024)
     server = plain(tools=[tool(name) for name in ("flood", "nonsense", "huge", "fails")])
     async with connected(server.config(), clock) as connection:
         assert results.read(await connection.call("flood", {})).text == "flooded"
@@ -209,7 +209,7 @@ async def test_nothing_stays_when_the_program_itself_is_killed(plain: Make) -> N
         "import asyncio, sys\n"
         "from pathlib import Path\n"
         "from atelier_desk.workspace.processes.process import Order\n"
-        "from atelier_desk.workspace.processes.talking import Talking\n"
+        "from atelier_desk.workspace.processes.stdio_process import Talking\n"
         "async def main():\n"
         f"    await Talking.start(Order({command!r}, {(command, *arguments)!r}, Path('/'), {{}}))\n"
         "    await asyncio.sleep(600)\n"

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.i18n import spoken
 from atelier_desk.mcp import definitions
 from atelier_desk.mcp.definitions import Unusable
-from atelier_desk.mcp_words import why_words
+from atelier_desk.presentation.mcp import why_text
+from atelier_desk.support.i18n import spoken
 
 
 def of(**schema: Any) -> dict[str, Any]:
@@ -111,11 +111,11 @@ def test_each_reason_is_said_in_the_language_of_the_person(definition: dict[str,
     with pytest.raises(Unusable) as caught:
         definitions.parameters({"name": "x", **definition})
     why = str(caught.value)
-    assert why_words(why) == why
+    assert why_text(why) == why
     with spoken("fr"):
-        assert why_words(why) != why
+        assert why_text(why) != why
 
 
 def test_a_reason_that_nobody_wrote_down_stays() -> None:
     with spoken("fr"):
-        assert why_words("something else") == "something else"
+        assert why_text("something else") == "something else"

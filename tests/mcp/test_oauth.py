@@ -12,7 +12,7 @@ import pytest
 from atelier_desk.domain.mcp import McpError, McpServer
 from atelier_desk.engine import Atelier
 from atelier_desk.mcp import oauth
-from atelier_desk.mcp.resolving import entry
+from atelier_desk.mcp.variable_resolution import entry
 from tests.engine.conftest import Opener, open_atelier
 from tests.support.servers.mcp_guarded import Accounts, guarded, signs_in
 
@@ -30,7 +30,7 @@ async def add(atelier: Atelier, url: str, secrets: dict[str, str] | None = None,
 
 async def kept_of(atelier: Atelier) -> dict[str, Any]:
     """What the keyring has of the sign-in."""
-    kept = oauth.Kept((await atelier.mcp.get("guarded")).config, atelier.vault)
+    kept = oauth.StoredTokens((await atelier.mcp.get("guarded")).config, atelier.vault)
     await kept.load()
     return kept.said
 
@@ -49,7 +49,7 @@ async def test_signing_in_and_out_and_what_a_restart_does(open_atelier: Opener, 
         assert (await atelier.mcp.restart("guarded")).ok
         assert len(browser) == 1, "who is signed in is not asked again"
         # The token is over: a new one is fetched without anybody.
-        kept = oauth.Kept((await atelier.mcp.get("guarded")).config, atelier.vault)
+        kept = oauth.StoredTokens((await atelier.mcp.get("guarded")).config, atelier.vault)
         await kept.load()
         await kept.note(until=time.time() - 10)
         accounts.access.clear()
@@ -170,7 +170,7 @@ async def _looked_up(host: str, port: int) -> tuple[str, ...]:
     ],
 )  # fmt: skip
 async def test_a_public_server_sends_no_sign_in_into_the_own_network(url: str) -> None:
-    reach = oauth.Reach(McpServer(name="far", transport="http", url="https://public.example.com/mcp"), _looked_up)
+    reach = oauth.OAuthReach(McpServer(name="far", transport="http", url="https://public.example.com/mcp"), _looked_up)
     with pytest.raises(McpError, match="far"):
         await reach.check(url)
 
@@ -186,7 +186,7 @@ async def test_a_public_server_sends_no_sign_in_into_the_own_network(url: str) -
     ],
 )
 async def test_other_sign_ins_go_where_they_should(server: str, url: str) -> None:
-    await oauth.Reach(McpServer(name="far", transport="http", url=server), _looked_up).check(url)
+    await oauth.OAuthReach(McpServer(name="far", transport="http", url=server), _looked_up).check(url)
 
 
 async def test_a_sign_in_that_leads_inside_ends_before_anything_is_asked_there(
@@ -213,12 +213,12 @@ async def test_a_sign_in_that_leads_inside_ends_before_anything_is_asked_there(
         async with served(stranger) as base, open_atelier() as atelier:
             await add(atelier, f"{base}/mcp")
             strange = urlsplit(base).netloc
-            there = oauth.Reach._inside
+            there = oauth.OAuthReach._inside
 
-            async def outside(self: oauth.Reach, parts: Any) -> bool:
+            async def outside(self: oauth.OAuthReach, parts: Any) -> bool:
                 return parts.netloc != strange and await there(self, parts)
 
-            monkeypatch.setattr(oauth.Reach, "_inside", outside)
+            monkeypatch.setattr(oauth.OAuthReach, "_inside", outside)
             health = await atelier.mcp.sign_in("guarded")
     assert (health.ok, health.code, inside, browser) == (False, "sign_in_failed", [], [])
     assert within in health.message

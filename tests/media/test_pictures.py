@@ -78,7 +78,7 @@ def test_a_file_larger_than_allowed_is_made_smaller_or_refused() -> None:
 def test_what_cannot_be_decoded_is_told_by_a_code(data: bytes, code: str) -> None:
     with pytest.raises(Refused, match=code):
         made(data, KEPT.side, KEPT.size, KEPT.kinds)
-    with pytest.raises(prepare.UnfitPicture) as unfit:
+    with pytest.raises(prepare.UnusablePicture) as unfit:
         prepare.prepared(data)
     assert unfit.value.code == code
 

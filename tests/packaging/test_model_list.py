@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from atelier_desk.llm.listed import Facts, ModelList
+from atelier_desk.llm.model_catalogue import ListedModel, ModelList
 
 Load = Callable[[str], ModuleType]
 BASE = """
@@ -64,8 +64,8 @@ def test_a_checkout_becomes_the_list(load: Load, checkout: Path) -> None:
     made = load("model_list").made(checkout, NONE)
     assert (made.day, made.count) == (date(2026, 11, 20), 2)
     assert made.models["groq"] == {
-        "maker/large": Facts(100_000, None, 3.0, 15.5, True, True, None),
-        "plain": Facts(None, None, None, None, False, False, None),
+        "maker/large": ListedModel(100_000, None, 3.0, 15.5, True, True, None),
+        "plain": ListedModel(None, None, None, None, False, False, None),
     }
 
 
@@ -73,7 +73,7 @@ def test_a_checkout_becomes_the_list(load: Load, checkout: Path) -> None:
     ("before", "why"),
     [
         (ModelList(date(2026, 11, 21), {}), "pull the repository first"),
-        (ModelList(date(2026, 1, 1), {"groq": dict.fromkeys("abcdefgh", Facts(*[None] * 7))}), "Only 2 models were found where 8"),
+        (ModelList(date(2026, 1, 1), {"groq": dict.fromkeys("abcdefgh", ListedModel(*[None] * 7))}), "Only 2 models were found where 8"),
     ],
 )
 def test_an_older_or_a_halved_list_is_refused(load: Load, checkout: Path, before: ModelList, why: str) -> None:

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from atelier_desk.domain.agent import AgentConfig, Budget
 from atelier_desk.domain.events.run import LimitKind
-from atelier_desk.policy.budget import Reached, Spent, before_calls, before_model, caps, reserve, seconds_left, share
+from atelier_desk.policy.budget import BudgetUse, ReachedLimit, before_calls, before_model, caps, reserve, seconds_left, share
 from tests.support.runs import agent
 
 
-def spent(iterations: int = 0, tool_calls: int = 0, tokens: int = 0, cost: float = 0.0, seconds: float = 0.0) -> Spent:
-    return Spent(iterations, tool_calls, tokens, cost, seconds)
+def spent(iterations: int = 0, tool_calls: int = 0, tokens: int = 0, cost: float = 0.0, seconds: float = 0.0) -> BudgetUse:
+    return BudgetUse(iterations, tool_calls, tokens, cost, seconds)
 
 
 def test_only_iterations_are_capped_without_a_budget() -> None:
@@ -64,13 +64,13 @@ def test_a_request_gets_what_is_left_of_the_caps_or_is_not_sent() -> None:
     assert reserve(agent(), {}, spent(tokens=10**9), prompt_tokens=10**6, reply_tokens=4000) == 4000
     assert reserve(config, {}, spent(tokens=1000), prompt_tokens=2000, reply_tokens=4000) == 4000
     assert reserve(config, {}, spent(tokens=6000), prompt_tokens=2000, reply_tokens=4000) == 2000
-    assert reserve(config, {}, spent(tokens=9000), prompt_tokens=900, reply_tokens=4000) == Reached(LimitKind.TOKENS, 9000.0, 10_000.0)
+    assert reserve(config, {}, spent(tokens=9000), prompt_tokens=900, reply_tokens=4000) == ReachedLimit(LimitKind.TOKENS, 9000.0, 10_000.0)
     assert reserve(config, {LimitKind.TOKENS: 500}, spent(tokens=9000), prompt_tokens=900, reply_tokens=4000) == 600
     assert reserve(config, {}, spent(tokens=9000), prompt_tokens=900, reply_tokens=64) == 64
     # 0.1 dollars are left, of which the prompt takes 0.05: at 100 dollars a million that is 500 tokens.
     assert reserve(config, {}, spent(cost=0.9), prompt_tokens=1000, reply_tokens=4000, prices=(50.0, 100.0)) in (499, 500)
     reached = reserve(config, {}, spent(cost=0.95), prompt_tokens=1000, reply_tokens=4000, prices=(50.0, 100.0))
-    assert isinstance(reached, Reached)
+    assert isinstance(reached, ReachedLimit)
     assert (reached.limit, reached.value, reached.cap) == (LimitKind.COST, 0.95, 1.0)
     assert (reached.needed, reached.left) == (pytest.approx(0.0756), pytest.approx(0.05)), "the prompt, and 256 tokens of a reply"
 
@@ -83,7 +83,7 @@ class Agent:
         self.below: list[Agent] = []
 
     @property
-    def spent(self) -> Spent:
+    def spent(self) -> BudgetUse:
         """As ``RunState.spent`` has it: shares of those at work are set aside whole."""
         return spent(tokens=self.used + sum(child.cap for child in self.below))
 
@@ -106,7 +106,7 @@ def test_whatever_happens_in_whatever_order_no_team_goes_beyond_its_cap(cap: int
         if what == "ask" and not one.reserved:
             sent = data.draw(st.integers(1, 3000))
             room = reserve(one.config, {}, one.spent, prompt_tokens=sent, reply_tokens=data.draw(st.integers(64, 8000)))
-            one.reserved = 0 if isinstance(room, Reached) else sent + room
+            one.reserved = 0 if isinstance(room, ReachedLimit) else sent + room
         elif what == "reply":
             one.used, one.reserved = one.used + data.draw(st.integers(0, one.reserved)), 0
         elif what == "start" and not one.reserved:
@@ -129,11 +129,11 @@ def test_a_dollar_s_worth_is_reckoned_to_the_token() -> None:
     config, prices = agent(budget=Budget(max_cost=306)), (500_000.0, 1_000_000.0)
     assert reserve(config, {}, spent(), prompt_tokens=100, reply_tokens=4000, prices=prices) == 256
     assert reserve(config, {}, spent(), prompt_tokens=98, reply_tokens=4000, prices=prices) == 257
-    assert reserve(config, {}, spent(), prompt_tokens=101, reply_tokens=4000, prices=prices) == Reached(
+    assert reserve(config, {}, spent(), prompt_tokens=101, reply_tokens=4000, prices=prices) == ReachedLimit(
         LimitKind.COST, 0.0, 306.0, needed=306.5, left=306.0
     )
     assert reserve(config, {}, spent(cost=305), prompt_tokens=0, reply_tokens=1, prices=prices) == 1
-    assert reserve(config, {}, spent(cost=305.5), prompt_tokens=0, reply_tokens=1, prices=prices) == Reached(
+    assert reserve(config, {}, spent(cost=305.5), prompt_tokens=0, reply_tokens=1, prices=prices) == ReachedLimit(
         LimitKind.COST, 305.5, 306.0, needed=1.0, left=0.5
     )
 
@@ -141,7 +141,7 @@ def test_a_dollar_s_worth_is_reckoned_to_the_token() -> None:
 def test_where_only_the_prompt_costs_the_reply_may_be_as_long_as_wanted() -> None:
     config = agent(budget=Budget(max_cost=50))
     assert reserve(config, {}, spent(), prompt_tokens=99, reply_tokens=4000, prices=(500_000.0, 0.0)) == 4000
-    assert reserve(config, {}, spent(), prompt_tokens=100, reply_tokens=4000, prices=(500_000.0, 0.0)) == Reached(
+    assert reserve(config, {}, spent(), prompt_tokens=100, reply_tokens=4000, prices=(500_000.0, 0.0)) == ReachedLimit(
         LimitKind.COST, 0.0, 50.0, needed=50.0, left=50.0
     )
 
@@ -155,7 +155,7 @@ def test_a_cap_on_cost_says_nothing_where_no_price_is_known_and_a_price_nothing_
 def test_the_shortest_reply_still_goes_out_and_one_token_less_does_not() -> None:
     config = agent(budget=Budget(max_tokens=1000))
     assert reserve(config, {}, spent(tokens=700), prompt_tokens=44, reply_tokens=4000) == 256
-    assert reserve(config, {}, spent(tokens=700), prompt_tokens=45, reply_tokens=4000) == Reached(LimitKind.TOKENS, 700.0, 1000.0)
+    assert reserve(config, {}, spent(tokens=700), prompt_tokens=45, reply_tokens=4000) == ReachedLimit(LimitKind.TOKENS, 700.0, 1000.0)
 
 
 def test_each_kind_of_cap_is_met_exactly() -> None:
@@ -163,9 +163,9 @@ def test_each_kind_of_cap_is_met_exactly() -> None:
     config = agent(max_tool_iterations=10, budget=Budget(max_tokens=10, max_cost=10, max_seconds=10, max_tool_calls=10))
     for field, kind in caps_of.items():
         assert before_model(config, {}, spent(**{field: 9})) is None  # type: ignore[arg-type]
-        assert before_model(config, {}, spent(**{field: 10})) == Reached(kind, 10.0, 10.0)  # type: ignore[arg-type]
+        assert before_model(config, {}, spent(**{field: 10})) == ReachedLimit(kind, 10.0, 10.0)  # type: ignore[arg-type]
         assert before_model(config, {kind: 1}, spent(**{field: 10})) is None  # type: ignore[arg-type]
     assert before_model(config, {}, spent(tool_calls=10)) is None
     assert before_calls(config, {}, spent(tool_calls=9, iterations=10, tokens=10, cost=10)) is None
-    assert before_calls(config, {}, spent(tool_calls=10)) == Reached(LimitKind.TOOL_CALLS, 10.0, 10.0)
-    assert before_calls(config, {}, spent(seconds=10)) == Reached(LimitKind.TIME, 10.0, 10.0)
+    assert before_calls(config, {}, spent(tool_calls=10)) == ReachedLimit(LimitKind.TOOL_CALLS, 10.0, 10.0)
+    assert before_calls(config, {}, spent(seconds=10)) == ReachedLimit(LimitKind.TIME, 10.0, 10.0)

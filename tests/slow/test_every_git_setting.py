@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.domain.chat import ToolCall
+from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.workspace.commands.git_settings import is_known
 from atelier_desk.workspace.processes import sandbox
 from tests.engine.conftest import open_atelier

@@ -13,8 +13,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from atelier_desk.domain.agent import ToolDialect
-from atelier_desk.domain.chat import ChatMessage, ChatReply, ChatRequest, ReplyDone, Role, ToolSpec
 from atelier_desk.domain.clock import SystemClock
+from atelier_desk.domain.model_messages import ChatMessage, ChatReply, ChatRequest, ReplyDone, Role, ToolSpec
 from atelier_desk.llm.base import ChatModel
 from atelier_desk.llm.dialects import with_dialect
 from atelier_desk.llm.dialects.grammar import tools_grammar

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.domain.agent import ApprovalMode
-from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.mcp import McpServer
+from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.question import QuestionAnswer, QuestionType, UserQuestion, form_answer
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.gateways.gateway import FactoryGateway

@@ -18,10 +18,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from atelier_desk.domain.chat import ChatReply, ReplyDone
 from atelier_desk.domain.errors import ProviderError
+from atelier_desk.domain.model_messages import ChatReply, ReplyDone
 from atelier_desk.llm.anthropic.parser import MessageParser
-from atelier_desk.llm.errors import Where
+from atelier_desk.llm.errors import ErrorLocation
 from atelier_desk.llm.replies.event_stream import EventStreamParser
 from atelier_desk.llm.responses.parser import ResponseParser
 from tests.llm.streams import ask
@@ -109,9 +109,9 @@ def test_streams_of_anthropic_are_read_as_its_sdk_reads_them(sources: Path) -> N
             with client.beta.messages.stream(model="m", max_tokens=10, messages=[{"role": "user", "content": "x"}]) as stream:
                 said = stream.get_final_message()
         except (AnthropicError, ValueError):
-            assert isinstance(ours(MessageParser(ask(), Where("Anthropic")), content), ChatReply | ProviderError)
+            assert isinstance(ours(MessageParser(ask(), ErrorLocation("Anthropic")), content), ChatReply | ProviderError)
             continue
-        reply = ours(MessageParser(ask(), Where("Anthropic")), content)
+        reply = ours(MessageParser(ask(), ErrorLocation("Anthropic")), content)
         assert isinstance(reply, ChatReply), f"{file.name}: {reply}"
         assert reply.content == "".join(each.text for each in said.content if each.type == "text"), file.name
         wanted = [(each.name, each.input) for each in said.content if each.type == "tool_use"]
@@ -131,7 +131,7 @@ def test_streams_of_openai_are_read_as_its_sdk_reads_them(recorded: Path) -> Non
     for file in files:
         content = file.read_bytes()
         client = OpenAI(api_key="k", http_client=httpx2.Client(transport=answering(content)), max_retries=0)
-        reply = ours(ResponseParser(ask(), Where("Responses")), content)
+        reply = ours(ResponseParser(ask(), ErrorLocation("Responses")), content)
         try:
             with client.responses.stream(model="m", input="x") as stream:
                 said = stream.get_final_response()

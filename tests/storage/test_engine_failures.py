@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from atelier_desk import heap
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.workflow import Run, RunStatus, Workflow
 from atelier_desk.storage import engine as engine_module
@@ -22,6 +21,7 @@ from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.repositories.base import upsert
 from atelier_desk.storage.store import Statement, Store
 from atelier_desk.storage.writing import writer
+from atelier_desk.support import heap
 from tests.storage.programs import run, start
 
 EIO = "Cannot COMMIT: There was a problem with a transaction: WAL error: IO error: Input/output error (os error 5)"

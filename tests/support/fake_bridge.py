@@ -22,7 +22,7 @@ from typing import Any
 from PySide6.QtCore import QCoreApplication, QEvent, QObject
 
 from atelier_desk.desktop.bridge import Bridge
-from atelier_desk.desktop.remote import SERVICES, check_callable
+from atelier_desk.desktop.engine_proxy import SERVICES, check_callable
 from atelier_desk.domain.audit import AuditPage
 from atelier_desk.domain.provider import KeyPlace
 from atelier_desk.domain.settings import Settings
@@ -30,7 +30,7 @@ from atelier_desk.domain.usage import MonthUsage
 from atelier_desk.engine.service_list import PARTS
 from atelier_desk.engine.service_list import SERVICES as CLASSES
 from atelier_desk.engine.services.keys import KeyStore
-from atelier_desk.workspace.checkpoints.cleaning import Kept
+from atelier_desk.workspace.checkpoints.cleaning import KeptRecord
 
 _DEFAULTS: dict[str, Any] = {
     "runs.waiting.list": (),
@@ -60,7 +60,7 @@ _DEFAULTS: dict[str, Any] = {
     "files.held": [],
     "commands.list": [],
     "files.by_turn": {},
-    "files.kept": Kept(),
+    "files.kept": KeptRecord(),
     "files.cleaning.leftovers": [],
     "files.lost": 0,
     "files.told": [],
@@ -71,7 +71,7 @@ _DEFAULTS: dict[str, Any] = {
     "permissions.held": (),
     "files.trusted": lambda folders: dict.fromkeys(folders, False),
     "projects.list": [],
-    "elsewhere.list": [],
+    "imported_data.list": [],
     "projects.offers": [],
     "memories.list": [],
     "memories.of_turns": [],
@@ -184,10 +184,10 @@ class FakeAtelier:
 
     async def _opened(self, workflow_id: str, limit: int = 100) -> Any:
         """What a screen shows at first, from the answers of ``get`` and ``transcript``; no run."""
-        from atelier_desk.engine.services.workflows import Opened
+        from atelier_desk.engine.services.workflows import OpenedWorkflow
 
         workflows: Any = self.workflows
-        return Opened(await workflows.get(workflow_id), tuple(await workflows.transcript(workflow_id, limit=limit)), self.run)
+        return OpenedWorkflow(await workflows.get(workflow_id), tuple(await workflows.transcript(workflow_id, limit=limit)), self.run)
 
     async def _listing(self, limit: int = 100, *, archive: bool = False) -> Any:
         """What the list at the left shows, from the answer of ``list``."""
@@ -203,8 +203,8 @@ class FakeAtelier:
     async def go_on(self) -> None:
         self.log.append(("go_on", (), {}))
 
-    async def check_up(self) -> list[Any]:
-        self.log.append(("check_up", (), {}))
+    async def run_diagnostics(self) -> list[Any]:
+        self.log.append(("run_diagnostics", (), {}))
         return self.checks
 
     def set(self, service: str, method: str, result: Any) -> None:

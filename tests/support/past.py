@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from atelier_desk.domain.chat import ChatMessage, Role, ToolSpec
+from atelier_desk.domain.model_messages import ChatMessage, Role, ToolSpec
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, MessageRole, Workflow
-from atelier_desk.engine.services.request.views import LeftEntry, LeftOut, PartSize, RequestSummary, SentItem, SentRequest
+from atelier_desk.engine.services.request.views import Omitted, OmittedEntry, PartSize, RequestSummary, SentItem, SentRequest
 from atelier_desk.engine.services.team.replay import Snapshot
-from atelier_desk.engine.services.team.views import AgentNode, Mark, Span, SpanKind, Timeline, TimelineRun, Turn
+from atelier_desk.engine.services.team.views import AgentNode, Span, SpanKind, Timeline, TimelineMark, TimelineRun, Turn
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 from tests.support.fake_bridge import FakeAtelier
 
@@ -37,7 +37,7 @@ def timeline(*, over: bool = True) -> Timeline:
     )
     child = (span("child", "model", 2, 5, "gpt", seq=7), span("child", "tool", 5, 8, "read_file", seq=9, status="error", call_id="c1"))
     kinds = ("run_started", "user_message", "model_replied", "tool_call_started", "child_started", "run_started", "model_replied")
-    marks = tuple(Mark(seq, at(seq), "child" if seq in (6, 7) else "root", kind, "Helper") for seq, kind in enumerate(kinds, 1))
+    marks = tuple(TimelineMark(seq, at(seq), "child" if seq in (6, 7) else "root", kind, "Helper") for seq, kind in enumerate(kinds, 1))
     return Timeline(
         "w1",
         "root",
@@ -93,8 +93,8 @@ def request(run_id: str, seq: int) -> SentRequest:
         SentItem(1, "root:2", "user", "message", 20, pinned=True),
         SentItem(2, "root:6", "result", "results", 30, tool="read_file", cut=True),
     )
-    left = LeftOut(
-        "root:7", at(3), "cut_results", (LeftEntry("root:6", "result", "read_file", "the whole file", "the file", 400, 30),),
+    left = Omitted(
+        "root:7", at(3), "cut_results", (OmittedEntry("root:6", "result", "read_file", "the whole file", "the file", 400, 30),),
         tokens_before=900, tokens_after=500, window=1000, can_undo=True,
     )  # fmt: skip
     return SentRequest(

@@ -14,10 +14,10 @@ from atelier_desk.domain.project import (
     EntityKind,
     Exploration,
     FileProblem,
-    Found,
     IngestState,
     Neighbour,
     Project,
+    ProjectHit,
     ProjectOffer,
     ProjectStatistics,
     Relation,
@@ -164,11 +164,11 @@ class Projects:
         self.kept = [each for each in self.kept if each.id != project_id]
         return 21
 
-    def find(self, query: str, *, kinds: Sequence[EntityKind] = (), **_more: Any) -> list[Found]:
+    def find(self, query: str, *, kinds: Sequence[EntityKind] = (), **_more: Any) -> list[ProjectHit]:
         words = query.casefold().split()
         texts = {each: f"{each.signature}\n{each.docstring}" for each in self.entities.values() if not kinds or each.kind in kinds}
         hits = [each for each, text in texts.items() if all(word in f"{each.name} {text}".casefold() for word in words)]
-        return [Found(entity=each, project="notes", score=0.9, preview=texts[each]) for each in hits]
+        return [ProjectHit(entity=each, project="notes", score=0.9, preview=texts[each]) for each in hits]
 
     def among(self, entity_ids: Sequence[str], touching: Sequence[str] = ()) -> list[Relation]:
         among = [each for each in self.relations if each.source in entity_ids and each.target in entity_ids]

@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from atelier_desk.domain.agent import AgentConfig
-from atelier_desk.domain.chat import ChatReply, FinishReason, ToolCall, Usage
 from atelier_desk.domain.events.run import (
     CallStatus,
     EventBody,
@@ -19,6 +18,7 @@ from atelier_desk.domain.events.run import (
     ToolCallStarted,
     UserMessage,
 )
+from atelier_desk.domain.model_messages import ChatReply, FinishReason, ToolCall, Usage
 from atelier_desk.engine.run.reducer.reduce import fold, reduce
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.reducer.steps import Append, BeginCalls, CallModel, Finish, next_step

@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk import i18n, tools
+from atelier_desk import tools
+from atelier_desk.support import i18n
 from atelier_desk.tools import builtin, sections
 
 SECTION = '''"""Tools for the garden."""
 
 from atelier_desk.domain.approval import ApprovalKind
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 from atelier_desk.tools.sections import section
 
 section("garden_ops", order=35, name=N_("Garden"), description=N_("Plant, water and harvest"), kind=ApprovalKind.FILE_OP)
@@ -28,9 +29,9 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from atelier_desk.domain.chat import ImagePart
-from atelier_desk.domain.parts import FileChange, PicturePart, TextPart
-from atelier_desk.i18n import N_
+from atelier_desk.domain.model_messages import ImagePart
+from atelier_desk.domain.result_parts import FileChange, PicturePart, TextPart
+from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Effect, Input, NewArtefact, Risk, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.describe import About, DescribedTool

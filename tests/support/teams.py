@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from atelier_desk.domain.agent import AgentConfig
-from atelier_desk.domain.chat import ToolCall
+from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.llm.scripted import ScriptedModel, Step
 from tests.support.runs import agent
 

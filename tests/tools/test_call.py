@@ -9,8 +9,8 @@ import pytest
 from pydantic import Field
 
 from atelier_desk.domain.approval import ApprovalKind
-from atelier_desk.domain.call import Presentation, Words
-from atelier_desk.i18n import _
+from atelier_desk.domain.call import CallText, Presentation
+from atelier_desk.support.i18n import _
 from atelier_desk.tools.base import Effect, Input, Risk, Tool, ToolContext, ToolResult
 from atelier_desk.tools.call import SubjectKind, subjects_of, summary_of
 from atelier_desk.tools.registry import ToolRegistry
@@ -89,12 +89,12 @@ def test_a_tool_that_cannot_say_what_its_call_is_is_taken_to_do_anything() -> No
 
 
 def test_a_summary_is_one_line_and_short() -> None:
-    assert summary_of({"text": "a\n  b"}, "Says {text}") == Words(text="Says {text}", params={"text": "a b"})
+    assert summary_of({"text": "a\n  b"}, "Says {text}") == CallText(text="Says {text}", params={"text": "a b"})
     assert len(summary_of({"text": "x" * 1000}, "{text}").params["text"]) == 200
     assert summary_of({"a": 1, "b": "two", "c": ["no"], "d": ""}).localized(_) == "1 · two"
     assert summary_of({"a": "{not a placeholder}"}).localized(_) == "{not a placeholder}"
     assert summary_of({"command": "touch a", "modifies_files": True}).localized(_) == "touch a"
-    assert summary_of({"d": ""}) == Words()
+    assert summary_of({"d": ""}) == CallText()
 
 
 @pytest.mark.parametrize(
@@ -113,9 +113,9 @@ def test_a_summary_says_first_what_is_done_and_then_with_what(template: str, par
 
 
 def test_a_call_that_is_over_is_told_as_done() -> None:
-    call = Presentation(summary=Words(text="Start {name}", params={"name": "Ada"}), done="Started {name}")
+    call = Presentation(summary=CallText(text="Start {name}", params={"name": "Ada"}), done="Started {name}")
     assert (call.words().localized(_), call.words(over=True).localized(_)) == ("Start Ada", "Started Ada")
-    assert Presentation(summary=Words(text="New task")).words(over=True).localized(_) == "New task"
+    assert Presentation(summary=CallText(text="New task")).words(over=True).localized(_) == "New task"
 
 
 def test_subjects_of_every_kind() -> None:

@@ -15,7 +15,7 @@ from atelier_desk.domain.failure_codes import FailureCode
 from atelier_desk.tools.next_steps import _STEPS, with_next_step
 
 PACKAGE = Path(atelier_desk.__file__).parent
-ROOMS = ("tools", "workspace", "web", "engine/run", "engine/team", "engine/seeing.py")
+ROOMS = ("tools", "workspace", "web", "engine/run", "engine/team", "engine/image_descriptions.py")
 NOT_OF_CALLS = frozenset({"description", "folder", "header", "long", "mended", "name", "empty_reply", "truncated", "guided"})
 """Of files of skills and replies of models."""
 
@@ -120,7 +120,7 @@ def test_no_code_is_there_that_nothing_uses() -> None:
     used = {name for pair in WORDS for name in pair if name}
     of_classes = {"usage", "over_limit", "conflict", "storage", "provider", "cancelled", "not_found", "tool_error"}
     kept = "".join(
-        path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py") if path.name not in ("failure_codes.py", "failure_words.py")
+        path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py") if path.name not in ("failure_codes.py", "failure_text.py")
     )
     assert [code.value for code in FailureCode if code not in used | of_classes and f'"{code}"' not in kept] == []
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 from typing import ClassVar
 
-from atelier_desk.domain.chat import ImagePart
-from atelier_desk.domain.parts import PicturePart, TextPart
+from atelier_desk.domain.model_messages import ImagePart
+from atelier_desk.domain.result_parts import PicturePart, TextPart
 from atelier_desk.tools.base import Input, Tool, ToolContext, ToolResult
 from atelier_desk.tools.registry import ToolRegistry
 from tests.support.pictures import broken_inside, picture, png

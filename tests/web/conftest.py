@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.web import reader
-from atelier_desk.web.reader import Web
+from atelier_desk.web import page_fetcher
+from atelier_desk.web.page_fetcher import Web
 from tests.support.clock import ManualClock
 from tests.support.sites import Sites, parsed_here, sites
 
@@ -38,5 +38,5 @@ def hasty() -> Hasty:
 
 @pytest.fixture
 def web(tmp_path: Path, hasty: Hasty, served: Sites, monkeypatch: pytest.MonkeyPatch) -> Web:
-    monkeypatch.setattr(reader, "ask_once", parsed_here)
+    monkeypatch.setattr(page_fetcher, "ask_once", parsed_here)
     return Web(tmp_path / "web", hasty, resolve=served.resolve, network=served)

@@ -7,7 +7,7 @@ import pytest
 
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.web.address import is_own_name, kind_of, number, read, usual_port
-from atelier_desk.web.reader import Web
+from atelier_desk.web.page_fetcher import Web
 from tests.support.sites import PUBLIC, Sites
 from tests.web.conftest import Hasty
 

@@ -12,17 +12,17 @@ from atelier_desk.domain.errors import ProviderError, ToolError
 from atelier_desk.domain.settings import WebSettings
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.web import search
-from atelier_desk.web.keyed import entry
-from atelier_desk.web.search import Hit, Searcher
+from atelier_desk.web.credentials import entry
+from atelier_desk.web.search import Searcher, WebHit
 from tests.support.clock import ManualClock
 from tests.support.sites import Reply, Sites
 
 JSON = {"content-type": "application/json"}
-ANSWERS: dict[str, tuple[str, Any, Hit]] = {
+ANSWERS: dict[str, tuple[str, Any, WebHit]] = {
     "searxng": (
         "/search",
         {"results": [{"title": "A", "url": "https://a.org/", "content": "about <b>a</b>", "publishedDate": "2026-01-02T00:00:00"}]},
-        Hit("A", "https://a.org/", "about a", "2026-01-02T00:00:00"),
+        WebHit("A", "https://a.org/", "about a", "2026-01-02T00:00:00"),
     ),
     "brave": (
         "/res/v1/web/search",
@@ -31,12 +31,12 @@ ANSWERS: dict[str, tuple[str, Any, Hit]] = {
                 "results": [{"title": "A &amp; B", "url": "https://a.org/", "description": "the <strong>a</strong>", "age": "3 days ago"}]
             }
         },
-        Hit("A & B", "https://a.org/", "the a", "3 days ago"),
+        WebHit("A & B", "https://a.org/", "the a", "3 days ago"),
     ),
     "tavily": (
         "/search",
         {"results": [{"title": "A", "url": "https://a.org/", "content": "text", "score": 0.9}, {"url": "javascript:x"}]},
-        Hit("A", "https://a.org/", "text"),
+        WebHit("A", "https://a.org/", "text"),
     ),
 }
 
@@ -89,7 +89,7 @@ async def test_the_public_pages_answer_or_their_failure_is_told(served: Sites, m
     rows = [{"title": "A", "href": "https://a.org/", "body": "x"}, {"title": "again", "href": "https://a.org/", "body": ""}]
     made = Searcher(KeyVault(session=True), ManualClock())
     monkeypatch.setattr(search, "public_pages", lambda query, limit, proxy: rows)
-    assert await made.search("x", 5) == [Hit("A", "https://a.org/", "x")]
+    assert await made.search("x", 5) == [WebHit("A", "https://a.org/", "x")]
 
     def fails(query: str, limit: int, proxy: str | None) -> list[dict[str, Any]]:
         raise RuntimeError("202 Ratelimit")
@@ -117,16 +117,16 @@ async def test_what_is_not_set_up_is_named() -> None:
     [
         (
             [{"title": "T", "href": "https://a.org/", "body": "Some <b>words</b> &amp; more"}],
-            [Hit("T", "https://a.org/", "Some words & more")],
+            [WebHit("T", "https://a.org/", "Some words & more")],
         ),
-        ([{"title": None, "href": "https://a.org/", "body": None}], [Hit("", "https://a.org/")]),
+        ([{"title": None, "href": "https://a.org/", "body": None}], [WebHit("", "https://a.org/")]),
         ([{"title": "T", "href": "", "body": "x"}, {"title": "T", "body": "x"}, "text", None], []),
         ([{"title": "T", "href": "javascript:alert(1)", "body": "x"}], []),
         ([], []),
     ],
 )
 async def test_what_the_library_gives_is_read_in_every_shape_it_was_seen_in(
-    monkeypatch: pytest.MonkeyPatch, rows: list[Any], found: list[Hit]
+    monkeypatch: pytest.MonkeyPatch, rows: list[Any], found: list[WebHit]
 ) -> None:
     for name in ("http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.delenv(name, raising=False)

@@ -12,8 +12,8 @@ import pytest
 
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.llm.wire.transport import ProxyUse
-from atelier_desk.web import reader
-from atelier_desk.web.reader import Web
+from atelier_desk.web import page_fetcher as reader
+from atelier_desk.web.page_fetcher import Web
 from atelier_desk.web.tunnel import through
 from tests.support.servers.proxies import FakeProxy
 from tests.support.sites import PUBLIC, Reply, Sites, html, parsed_here

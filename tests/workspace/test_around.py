@@ -11,8 +11,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from atelier_desk.workspace.checkpoints import around
-from atelier_desk.workspace.checkpoints.around import Around, Changed
+from atelier_desk.workspace.checkpoints import command_changes as around
+from atelier_desk.workspace.checkpoints.command_changes import ChangedSet, CommandChanges
 from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
 from atelier_desk.workspace.checkpoints.undo import undo
 
@@ -42,13 +42,13 @@ def tree(root: Path) -> dict[str, tuple[str, int]]:
     return found
 
 
-def said(changed: Changed) -> list[str]:
+def said(changed: ChangedSet) -> list[str]:
     return [f"{part.action} {part.path}" for part in changed.parts]
 
 
 def test_all_kinds_of_changes_are_taken_back(root: Path) -> None:
     kept, before = files(root), tree(root)
-    around = Around(kept, [root])
+    around = CommandChanges(kept, [root])
     (root / "src/a.py").write_text("changed in place\n")
     (root / ".env").write_text("A=2\n")
     (root / "src/run.sh").unlink()
@@ -73,7 +73,7 @@ def test_all_kinds_of_changes_are_taken_back(root: Path) -> None:
 
 def test_what_somebody_else_changed_since_is_not_lost(root: Path) -> None:
     kept = files(root)
-    around = Around(kept, [root])
+    around = CommandChanges(kept, [root])
     (root / "b.txt").write_text("by the command\n")
     around.compare(ANN)
     (root / "b.txt").write_text("by a person\n")
@@ -82,15 +82,15 @@ def test_what_somebody_else_changed_since_is_not_lost(root: Path) -> None:
 
 
 def test_nothing_changed(root: Path) -> None:
-    around = Around(files(root), [root])
+    around = CommandChanges(files(root), [root])
     (root / "b.txt").touch()
-    assert around.compare(ANN) == Changed()
+    assert around.compare(ANN) == ChangedSet()
 
 
 def test_what_is_too_large_is_named(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(around, "ONE_BYTES", 10)
     (root / "large.bin").write_bytes(b"x" * 11)
-    look = Around(files(root), [root])
+    look = CommandChanges(files(root), [root])
     (root / "large.bin").write_bytes(b"y" * 12)
     (root / "b.txt").write_text("small\n")
     changed = look.compare(ANN)
@@ -99,14 +99,14 @@ def test_what_is_too_large_is_named(root: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_many_changes_and_a_folder_too_large_to_look_at(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(around, "CHANGES", 2)
-    look = Around(files(root), [root])
+    look = CommandChanges(files(root), [root])
     for number in range(4):
         (root / f"n{number}").write_text("n")
     changed = look.compare(ANN)
     assert (len(changed.parts), changed.lost) == (2, ("n2", "n3"))
     monkeypatch.setattr(around, "SECONDS", -1.0)
     monkeypatch.setattr("atelier_desk.workspace.walk.ENTRIES", 1)
-    assert Around(files(root), [root]).compare(ANN).partly
+    assert CommandChanges(files(root), [root]).compare(ANN).partly
 
 
 def test_a_second_folder_is_looked_at_and_links_are_not_followed(root: Path, tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_a_second_folder_is_looked_at_and_links_are_not_followed(root: Path, tmp
         folder.mkdir()
         (folder / "f").write_text("1\n")
     (root / "link").symlink_to(away)
-    look = Around(files(root), [root, other])
+    look = CommandChanges(files(root), [root, other])
     for folder in (other, away):
         (folder / "f").write_text("2\n")
     assert said(look.compare(ANN)) == [f"changed {other}/f"]
@@ -129,7 +129,7 @@ def test_where_there_is_no_time_for_all_the_newest_can_be_taken_back(root: Path,
         (root / f"{number}").write_text("old\n")
         os.utime(root / f"{number}", (1_000_000 + number,) * 2)
     monkeypatch.setattr(around, "time", SimpleNamespace(monotonic=lambda: float(next(seconds))))
-    look = Around(files(root), [root])
+    look = CommandChanges(files(root), [root])
     for number in range(6):
         (root / f"{number}").write_text("new\n")
     changed = look.compare(ANN)
@@ -137,7 +137,7 @@ def test_where_there_is_no_time_for_all_the_newest_can_be_taken_back(root: Path,
 
 
 def test_a_folder_that_was_moved_away_is_named_as_such(root: Path) -> None:
-    around = Around(files(root), [root])
+    around = CommandChanges(files(root), [root])
     root.rename(root.parent / "elsewhere")
     changed = around.compare(ANN)
     assert (changed.gone, changed.parts, changed.lost, changed.partly) == ((str(root),), (), (), False)
@@ -147,7 +147,7 @@ def test_a_folder_that_was_moved_away_is_named_as_such(root: Path) -> None:
 def test_a_name_that_is_no_text_hides_no_other_change(root: Path) -> None:
     bad = os.path.join(os.fsencode(root), b"bad\xff.txt")  # noqa: PTH118 - the name is bytes
     kept = files(root)
-    look = Around(kept, [root])
+    look = CommandChanges(kept, [root])
     with open(bad, "wb") as file:  # noqa: PTH123 - the name is bytes
         file.write(b"x")
     (root / "b.txt").write_text("changed\n")

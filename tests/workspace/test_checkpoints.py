@@ -1,6 +1,6 @@
 """Checkpoints: a kill at any moment leaves a change made or not made, and an undo never overwrites another's work."""
 
-# judges: app/atelier_desk/workspace/swapping.py
+# judges: app/atelier_desk/workspace/atomic_rename.py
 # judges: app/atelier_desk/workspace/checkpoints/store.py
 # judges: app/atelier_desk/workspace/checkpoints/files.py
 from __future__ import annotations
@@ -13,11 +13,11 @@ import pytest
 
 from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import ConflictError, ToolError
-from atelier_desk.workspace import swapping
+from atelier_desk.workspace import atomic_rename
 from atelier_desk.workspace.checkpoints import store, trash
 from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
 from atelier_desk.workspace.checkpoints.undo import undo
-from atelier_desk.workspace.places import Place, place
+from atelier_desk.workspace.path_resolution import WorkspacePath, place
 from atelier_desk.workspace.root import TEMPORARY
 from tests.chaos.file_kills import kill_writers, race
 
@@ -36,7 +36,7 @@ def files(tmp_path: Path) -> WorkspaceFiles:
     return WorkspaceFiles(tmp_path / "checkpoints")
 
 
-def at(ws: Path, path: str) -> Place:
+def at(ws: Path, path: str) -> WorkspacePath:
     return place(path, (ws,))
 
 
@@ -156,7 +156,7 @@ def test_what_is_written_in_the_last_moment_is_never_overwritten(
         if (text := next(mine, None)) is not None:
             (ws / "a.new").write_text(text)
             (ws / "a.new").rename(ws / "a")
-        return swaps and swapping.exchange(folder, one, other)
+        return swaps and atomic_rename.exchange(folder, one, other)
 
     monkeypatch.setattr("atelier_desk.workspace.root.exchange", late)
     (left,) = undo(files, [change])
@@ -208,7 +208,7 @@ def test_a_kill_between_exchanging_and_looking_gives_back_what_somebody_else_wro
 
     def killed(folder: int, one: str, other: str) -> bool:
         (ws / "a").write_text("mine")
-        assert swapping.exchange(folder, one, other)
+        assert atomic_rename.exchange(folder, one, other)
         (ws / one).rename(ws / "kept")  # the writer's own clearing up must not find it, as after a kill
         raise Killed
 
@@ -227,15 +227,15 @@ def test_a_kill_between_exchanging_and_looking_gives_back_what_somebody_else_wro
 def test_renaming_takes_no_name_that_is_taken(ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for flags in (True, False):
         if not flags:
-            monkeypatch.setattr(swapping, "_renameat2", lambda: None)
+            monkeypatch.setattr(atomic_rename, "_renameat2", lambda: None)
         for kind in ("file", "folder"):
             for name in ("one", "two"):
                 (ws / name).touch() if kind == "file" else (ws / name).mkdir()
             handle = os.open(ws, os.O_RDONLY)
             try:
                 with pytest.raises(FileExistsError):
-                    swapping.rename_new(handle, "one", handle, "two")
-                swapping.rename_new(handle, "one", handle, "three")
+                    atomic_rename.rename_new(handle, "one", handle, "two")
+                atomic_rename.rename_new(handle, "one", handle, "three")
             finally:
                 os.close(handle)
             assert sorted(path.name for path in ws.iterdir()) == ["three", "two"]

@@ -12,7 +12,7 @@ from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.workspace.checkpoints.cleaning import clean, kept
 from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
 from atelier_desk.workspace.checkpoints.undo import undo
-from atelier_desk.workspace.places import Place, place
+from atelier_desk.workspace.path_resolution import WorkspacePath, place
 
 NOW = datetime(2026, 11, 23, tzinfo=UTC)
 PLENTY = 1_000_000_000
@@ -45,7 +45,7 @@ def ws(tmp_path: Path) -> Path:
     return folder
 
 
-def at(ws: Path, path: str) -> Place:
+def at(ws: Path, path: str) -> WorkspacePath:
     return place(path, (ws,))
 
 

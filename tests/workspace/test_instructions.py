@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.domain.permission import Action, PermissionRule
-from atelier_desk.policy.permissions import denying
-from atelier_desk.workspace.denials import Denials
+from atelier_desk.policy.permissions import path_denials
 from atelier_desk.workspace.instructions import FILE, IMPORTED, IMPORTS, TOTAL, instructions, paths
 from atelier_desk.workspace.root import ConfinedRoot
+from atelier_desk.workspace.run_denials import Denials
 
 
 @pytest.fixture
@@ -111,7 +111,7 @@ def test_files_that_import_each_other_many_times_are_read_a_hundred_times_at_mos
 
 def denied(ws: Path, *texts: str) -> Denials:
     rules = [PermissionRule(text=text, action=Action.DENY) for text in texts]
-    return Denials(denying.bans(rules), (str(ws),), str(Path.home()))
+    return Denials(path_denials.bans(rules), (str(ws),), str(Path.home()))
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from atelier_desk.workspace.checkpoints.cleaning import clean, kept
 from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
 from atelier_desk.workspace.checkpoints.leftovers import DAYS, delete, survey, unclaimed
 from atelier_desk.workspace.checkpoints.undo import undo
-from atelier_desk.workspace.places import place
+from atelier_desk.workspace.path_resolution import place
 
 NOW = datetime(2026, 11, 23, tzinfo=UTC)
 PLENTY = 1_000_000_000

@@ -1,7 +1,7 @@
 """Nothing outside of a granted folder is reached: by no spelling, no link and no kind of file; both ways of resolving paths."""
 
-# judges: app/atelier_desk/workspace/beneath.py
-# judges: app/atelier_desk/workspace/swapping.py
+# judges: app/atelier_desk/workspace/openat.py
+# judges: app/atelier_desk/workspace/atomic_rename.py
 from __future__ import annotations
 
 import contextlib
@@ -16,7 +16,7 @@ import pytest
 
 from atelier_desk.domain.errors import AtelierError, ToolError
 from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
-from atelier_desk.workspace.places import Place, place
+from atelier_desk.workspace.path_resolution import WorkspacePath, place
 from atelier_desk.workspace.root import TEMPORARY, ConfinedRoot
 
 SECRET = b"secret of somebody else\n"
@@ -172,10 +172,10 @@ def area(tmp_path: Path) -> Iterator[Path]:
         yield tmp_path
 
 
-Operation = Callable[[WorkspaceFiles, Place, Path, bool], object]
+Operation = Callable[[WorkspaceFiles, WorkspacePath, Path, bool], object]
 
 
-def _root(files: WorkspaceFiles, where: Place, walk: bool) -> ConfinedRoot:
+def _root(files: WorkspaceFiles, where: WorkspacePath, walk: bool) -> ConfinedRoot:
     return ConfinedRoot(where.root, walk=walk)
 
 
@@ -187,10 +187,10 @@ OPERATIONS: dict[str, Operation] = {
     "make": lambda files, where, ws, walk: _root(files, where, walk).make_folder(f"{where.path}/made/deeper"),
     "kept write": lambda files, where, ws, walk: files.write(AUTHOR, where, b"overwritten"),
     "delete": lambda files, where, ws, walk: files.delete(AUTHOR, where),
-    "move out": lambda files, where, ws, walk: files.move(AUTHOR, where, Place(ws, "moved", "moved")),
-    "move in": lambda files, where, ws, walk: files.move(AUTHOR, Place(ws, "a.txt", "a.txt"), where, overwrite=True),
-    "copy out": lambda files, where, ws, walk: files.copy(AUTHOR, where, Place(ws, "copied", "copied")),
-    "copy in": lambda files, where, ws, walk: files.copy(AUTHOR, Place(ws, "a.txt", "a.txt"), where, overwrite=True),
+    "move out": lambda files, where, ws, walk: files.move(AUTHOR, where, WorkspacePath(ws, "moved", "moved")),
+    "move in": lambda files, where, ws, walk: files.move(AUTHOR, WorkspacePath(ws, "a.txt", "a.txt"), where, overwrite=True),
+    "copy out": lambda files, where, ws, walk: files.copy(AUTHOR, where, WorkspacePath(ws, "copied", "copied")),
+    "copy in": lambda files, where, ws, walk: files.copy(AUTHOR, WorkspacePath(ws, "a.txt", "a.txt"), where, overwrite=True),
 }  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """What making, replacing, moving and deleting leave behind, with and without the system's calls for it."""
 
-# judges: app/atelier_desk/workspace/swapping.py
-# judges: app/atelier_desk/workspace/beneath.py
+# judges: app/atelier_desk/workspace/atomic_rename.py
+# judges: app/atelier_desk/workspace/openat.py
 from __future__ import annotations
 
 import contextlib
@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.workspace import beneath, root, swapping
+from atelier_desk.workspace import atomic_rename, openat, root
 from atelier_desk.workspace.root import ConfinedRoot, problem
 
 
@@ -31,7 +31,7 @@ def calls(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> st
     """Once with the system's call that renames without replacing, once as on a system that has none, once on a disk that does not."""
     if request.param != "renameat2":
         found = _refused if request.param == "not on this disk" else None
-        monkeypatch.setattr(swapping, "_renameat2", lambda: found)
+        monkeypatch.setattr(atomic_rename, "_renameat2", lambda: found)
     return str(request.param)
 
 
@@ -137,7 +137,7 @@ def test_what_somebody_writes_in_the_last_moment_stays(tmp_path: Path, monkeypat
     """They write between the look and the exchange: theirs comes back, also what they write while it is away."""
     path = tmp_path / "a"
     path.write_text("old")
-    real = swapping.exchange
+    real = atomic_rename.exchange
     for later in ("", "theirs, again"):
         path.write_text("old")
         times: list[int] = []
@@ -336,14 +336,14 @@ def test_a_granted_folder_that_became_a_link_is_refused(tmp_path: Path) -> None:
 
 def test_a_system_that_cannot_open_beneath_a_folder_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "supports_dir_fd", set())
-    assert not beneath.supported()
+    assert not openat.supported()
     assert code_of(lambda: ConfinedRoot(tmp_path).names()) == "unsupported"
 
 
 def test_a_folder_that_is_being_moved_is_tried_again_and_then_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a").mkdir()
     assert ConfinedRoot(tmp_path).names("a") == []
-    real, tries = beneath._libc(), []
+    real, tries = openat._libc(), []
 
     class Busy:
         def __init__(self, times: int, number: int = errno.EAGAIN) -> None:
@@ -352,14 +352,14 @@ def test_a_folder_that_is_being_moved_is_tried_again_and_then_said(tmp_path: Pat
         def syscall(self, *given: object) -> int:
             tries.append(1)
             if len(tries) <= self.times:
-                monkeypatch.setattr(beneath.ctypes, "get_errno", lambda: self.number)
+                monkeypatch.setattr(openat.ctypes, "get_errno", lambda: self.number)
                 return -1
             return int(real.syscall(*given))
 
     for times, number, code in ((63, errno.EAGAIN, ""), (64, errno.EAGAIN, "changing"), (1, errno.EINTR, ""), (1, errno.EXDEV, "outside")):
         tries.clear()
         busy = Busy(times, number)
-        monkeypatch.setattr(beneath, "_libc", lambda busy=busy: busy)
+        monkeypatch.setattr(openat, "_libc", lambda busy=busy: busy)
         if code:
             assert code_of(lambda: ConfinedRoot(tmp_path).names("a")) == code
         else:
@@ -379,7 +379,7 @@ def test_a_disk_without_hard_links_takes_free_names_and_replaces_nothing(tmp_pat
     def refused(*_given: object, **_more: object) -> None:
         raise PermissionError(errno.EPERM, "Operation not permitted")
 
-    monkeypatch.setattr(swapping, "_renameat2", lambda: None)
+    monkeypatch.setattr(atomic_rename, "_renameat2", lambda: None)
     monkeypatch.setattr(os, "link", refused)
     (tmp_path / "mine").write_text("mine")
     (tmp_path / "theirs").write_text("theirs")
@@ -388,9 +388,9 @@ def test_a_disk_without_hard_links_takes_free_names_and_replaces_nothing(tmp_pat
         (tmp_path / "nowhere").symlink_to("gone")
         for taken in ("theirs", "nowhere"):
             with pytest.raises(FileExistsError):
-                swapping.rename_new(folder, "mine", folder, taken)
+                atomic_rename.rename_new(folder, "mine", folder, taken)
         assert tree(tmp_path) == {"mine": "mine", "nowhere": None, "theirs": "theirs"}
-        swapping.rename_new(folder, "mine", folder, "free")
+        atomic_rename.rename_new(folder, "mine", folder, "free")
         assert tree(tmp_path) == {"free": "mine", "nowhere": None, "theirs": "theirs"}
     finally:
         os.close(folder)

@@ -11,7 +11,7 @@ import pytest
 
 from atelier_desk.workspace.checkpoints import taint_marks
 from atelier_desk.workspace.checkpoints.taint_marks import TaintMarks, outside_of
-from atelier_desk.workspace.checkpoints.touched import touched
+from atelier_desk.workspace.checkpoints.touched_files import touched
 from atelier_desk.workspace.diffs import digest
 
 WHO = ("evil.example",)
@@ -107,7 +107,7 @@ def test_what_was_marked_as_a_whole_before_stays_so(marks: TaintMarks, root: Pat
 
 def test_where_not_all_can_be_looked_at_the_folder_stays_marked(marks: TaintMarks, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     command = marks.begin([root], WHO)
-    monkeypatch.setattr("atelier_desk.workspace.checkpoints.touched.ENTRIES", 3)
+    monkeypatch.setattr("atelier_desk.workspace.checkpoints.touched_files.ENTRIES", 3)
     for number in range(5):
         (root / f"{number}.md").write_text("x")
     marks.end(command)
@@ -183,7 +183,7 @@ def test_a_command_cannot_hide_what_it_wrote_by_setting_times(root: Path) -> Non
 
 
 def test_ten_thousand_marks_are_asked_in_little_time(marks: TaintMarks, root: Path) -> None:
-    marks._add(*(taint_marks.Mark(str(root / f"{number}.md"), "0" * 64, WHO) for number in range(10_000)))
+    marks._add(*(taint_marks.TaintMark(str(root / f"{number}.md"), "0" * 64, WHO) for number in range(10_000)))
     (root / "1.md").write_text("x")
     began = time.process_time()
     assert marks.below(str(root)) == ()

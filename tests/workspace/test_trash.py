@@ -10,11 +10,11 @@ import pytest
 
 from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import ConflictError, NotFoundError, ToolError
-from atelier_desk.workspace import swapping, transfer
+from atelier_desk.workspace import atomic_rename, transfer
 from atelier_desk.workspace.checkpoints import trash
 from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
 from atelier_desk.workspace.checkpoints.undo import undo
-from atelier_desk.workspace.places import Place, place
+from atelier_desk.workspace.path_resolution import WorkspacePath, place
 from tests.chaos.undo_kills import kill_at_steps, kill_deletions, look
 from tests.chaos.undo_worker import as_on_two_disks
 
@@ -36,13 +36,13 @@ def files(tmp_path: Path) -> WorkspaceFiles:
 
 @pytest.fixture(params=["one disk", "two disks"])
 def disks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setitem(vars(trash), "rename_new", swapping.rename_new)
+    monkeypatch.setitem(vars(trash), "rename_new", atomic_rename.rename_new)
     if request.param == "two disks":
         as_on_two_disks()
     return str(request.param)
 
 
-def at(ws: Path, path: str) -> Place:
+def at(ws: Path, path: str) -> WorkspacePath:
     return place(path, (ws,))
 
 
@@ -115,7 +115,7 @@ def test_a_damaged_content_is_neither_put_in_place_nor_left_so_when_it_comes_aga
 
 def test_a_copy_that_is_not_the_same_replaces_nothing(files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A disk that writes other bytes than it was given."""
-    monkeypatch.setitem(vars(trash), "rename_new", swapping.rename_new)
+    monkeypatch.setitem(vars(trash), "rename_new", atomic_rename.rename_new)
     as_on_two_disks()
     (ws / "a").write_text("precious")
     real = transfer.copy
@@ -145,7 +145,7 @@ def test_a_copy_that_is_not_the_same_replaces_nothing(files: WorkspaceFiles, ws:
 def test_what_cannot_be_deleted_whole_on_its_disk_is_in_the_trash_whole(
     files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(vars(trash), "rename_new", swapping.rename_new)
+    monkeypatch.setitem(vars(trash), "rename_new", atomic_rename.rename_new)
     as_on_two_disks()
     (ws / "d").mkdir()
     for name in ("one", "two"):

@@ -11,12 +11,12 @@ from atelier_desk.cli.output import Output
 from atelier_desk.domain.agent import Agent, AgentConfig, Choices, Thinking
 from atelier_desk.domain.errors import NotFoundError, UsageError
 from atelier_desk.domain.workflow import Workflow
+from atelier_desk.engine.agent_resolution import chosen
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.engine.choosing import chosen
 from atelier_desk.engine.services.common import checks
-from atelier_desk.file_words import missing_words
-from atelier_desk.i18n import N_, _
-from atelier_desk.profile_words import mode_of
+from atelier_desk.presentation.file_changes import missing_text
+from atelier_desk.presentation.permission_profiles import mode_of
+from atelier_desk.support.i18n import N_, _
 
 
 async def chosen_workflow(atelier: Atelier, arguments: Namespace) -> Workflow | None:
@@ -136,7 +136,7 @@ async def grant(atelier: Atelier, out: Output, workflow: Workflow, named: Sequen
 async def tell_missing(atelier: Atelier, out: Output, granted: Sequence[str]) -> None:
     """Say which granted folders are not there; a turn begins all the same, and its tools say so too."""
     for folder in await atelier.files.missing(granted):
-        out.note(missing_words(folder), "warn")
+        out.note(missing_text(folder), "warn")
 
 
 async def tell_unread(atelier: Atelier, out: Output, granted: Sequence[str]) -> None:

@@ -6,17 +6,17 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from atelier_desk import form_words
-from atelier_desk.cli.approval_words import lineage
-from atelier_desk.cli.asking import Asker
+from atelier_desk.cli.answering import Asker
+from atelier_desk.cli.approval_text import lineage
 from atelier_desk.cli.files import read_text
 from atelier_desk.cli.output import Output
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.form import FieldKind, FormField
 from atelier_desk.domain.question import ACCEPT, DECLINE, QuestionType, UserQuestion, form_text
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.form_words import GOES_TO, NOT_ENCRYPTED, REPLY_GOES_TO, SECRET, shown_host
-from atelier_desk.i18n import N_, _
+from atelier_desk.presentation import validation
+from atelier_desk.presentation.validation import GOES_TO, NOT_ENCRYPTED, REPLY_GOES_TO, SECRET, shown_host
+from atelier_desk.support.i18n import N_, _
 
 LATER, SKIP = "", "!"
 """What a person types to leave a question open, and to skip it."""
@@ -121,7 +121,7 @@ class Answers(Asker[UserQuestion]):
                 problem = field.problem(value)
                 if not problem:
                     break
-                self._out.note(form_words.problem(spec.form, field.name, problem).localized(_), "warn")
+                self._out.note(validation.problem(spec.form, field.name, problem).localized(_), "warn")
                 if said is None:
                     return LATER
             if value is not None:
@@ -158,7 +158,7 @@ def server_lines(asked: UserQuestion) -> list[str]:
     if spec.form is not None:
         for field in spec.form.fields:
             choices = ", ".join(each.title for each in field.choices)
-            about = "; ".join(filter(None, (_("required") if field.required else "", field.about, choices, form_words.hint(field))))
+            about = "; ".join(filter(None, (_("required") if field.required else "", field.about, choices, validation.hint(field))))
             lines.append(f"  {field.name} ({field.label}): {about}" if about else f"  {field.name} ({field.label})")
         lines.append(_(GOES_TO, server=server))
     if spec.url:

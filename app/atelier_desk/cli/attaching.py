@@ -7,21 +7,23 @@ from argparse import Namespace
 from atelier_desk.cli.files import path_of, workspace
 from atelier_desk.cli.output import Output
 from atelier_desk.domain.errors import UsageError
-from atelier_desk.domain.text import name_on_disk
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.engine.attachments import Prepared, text_file
-from atelier_desk.i18n import N_, _
+from atelier_desk.engine.attachments import PreparedAttachments, text_file
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.text import name_on_disk
 
 
-async def attached_files(atelier: Atelier, arguments: Namespace, out: Output, workflow: Workflow | None = None) -> list[Prepared]:
+async def attached_files(
+    atelier: Atelier, arguments: Namespace, out: Output, workflow: Workflow | None = None
+) -> list[PreparedAttachments]:
     """What ``--attach`` names, read; what looks like a secret is told, and goes along: its person named it.
 
     Raises:
         UsageError, LimitError: one cannot be read or attached.
     """
     folders = tuple(dict.fromkeys((*(workflow.workspace if workflow is not None else ()), *workspace(out, arguments))))
-    found: list[Prepared] = []
+    found: list[PreparedAttachments] = []
     for name in arguments.attach:
         if not name:
             raise UsageError(N_("--attach needs the name of a file."))
@@ -39,7 +41,7 @@ async def attached_files(atelier: Atelier, arguments: Namespace, out: Output, wo
     return found
 
 
-async def attachments(atelier: Atelier, arguments: Namespace, out: Output, workflow: Workflow | None = None) -> list[Prepared]:
+async def attachments(atelier: Atelier, arguments: Namespace, out: Output, workflow: Workflow | None = None) -> list[PreparedAttachments]:
     """What goes with the prompt: that of ``--attach``, and what a pipe brings beside a prompt. Raises as ``attached_files`` does."""
     read = [arguments.prompt, *arguments.attach, arguments.answers].count("-")
     if read > 1:

@@ -10,8 +10,8 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from atelier_desk.cli.output import ReaderGone, Terminal
-from atelier_desk.ending import EndWatch, ending_signals
-from atelier_desk.i18n import _
+from atelier_desk.support.i18n import _
+from atelier_desk.support.shutdown import EndWatch, ending_signals
 
 
 @contextmanager

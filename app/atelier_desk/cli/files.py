@@ -11,7 +11,7 @@ from typing import Any
 from atelier_desk.cli.output import Output, in_thread
 from atelier_desk.domain import answers, limits
 from atelier_desk.domain.errors import LimitError, UsageError
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 
 
 def path_of(out: Output, name: str) -> Path:

@@ -7,25 +7,25 @@ import contextlib
 from collections.abc import Awaitable, Iterator, Mapping
 from typing import Any
 
-from atelier_desk import background
-from atelier_desk.cli.asking import Asker
+from atelier_desk.cli.answering import Asker
 from atelier_desk.cli.notices import unfinished
 from atelier_desk.cli.output import Output, ReaderGone
 from atelier_desk.cli.parser import ABANDONED, FAILED, LIMITED, OK, WAITING
-from atelier_desk.cli.people import People
 from atelier_desk.cli.render import Renderer
+from atelier_desk.cli.responders import Responders
 from atelier_desk.cli.stepper import Stepper
 from atelier_desk.domain.errors import AtelierError, ConflictError
 from atelier_desk.domain.events.run import LimitKind
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent, Topic
 from atelier_desk.domain.workflow import Run, RunMode, RunStatus
-from atelier_desk.ending import CANCELLED
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.engine.following import standing
-from atelier_desk.engine.notice_words import go_on_words
-from atelier_desk.i18n import _
-from atelier_desk.usage_words import warning_words
+from atelier_desk.engine.notice_text import continue_text
+from atelier_desk.engine.turn_stream import standing
+from atelier_desk.presentation.usage import warning_text
+from atelier_desk.support import background
+from atelier_desk.support.i18n import _
+from atelier_desk.support.shutdown import CANCELLED
 
 STATUS = {
     "completed": OK,
@@ -53,7 +53,7 @@ class Follower:
         out: Output,
         workflow_id: str,
         renderer: Renderer,
-        people: People,
+        people: Responders,
         stepper: Stepper | None = None,
         *,
         talking: bool = False,
@@ -89,7 +89,7 @@ class Follower:
             background.start(self._warn(), "warning of the monthly limit", self._atelier.bus.failed)
 
     async def _warn(self) -> None:
-        self._out.note(warning_words(await self._atelier.usage.month()), "warn")
+        self._out.note(warning_text(await self._atelier.usage.month()), "warn")
 
     def close(self) -> None:
         self._unsubscribe()
@@ -187,7 +187,7 @@ class Follower:
             self._out.shown(self._workflow_id, run_id, event.seq)
         self._renderer.show(event)
         match said := event.payload:
-            case payloads.MessageSaid() if event.depth == 0 and (ended := unfinished(said)):
+            case payloads.MessageAdded() if event.depth == 0 and (ended := unfinished(said)):
                 self._out.note(ended, "warn")
             case payloads.WorkflowComplete() if event.run_id == run_id and said.status not in STANDING:
                 self._offer_more(said.finish_reason)
@@ -203,7 +203,7 @@ class Follower:
                 else:
                     self._show(event, run_id)
                 self._caught_up = event.seq
-                if isinstance(said := event.payload, payloads.MessageSaid) and said.role == "assistant":
+                if isinstance(said := event.payload, payloads.MessageAdded) and said.role == "assistant":
                     self._replies[event.run_id] = event.seq
 
     def _was_caught_up(self, event: StreamEvent) -> bool:
@@ -213,13 +213,13 @@ class Follower:
         """
         if event.durable:
             return event.seq <= self._caught_up
-        return isinstance(event.payload, payloads.Words) and event.seq < self._replies.get(event.run_id, 0)
+        return isinstance(event.payload, payloads.TextPayload) and event.seq < self._replies.get(event.run_id, 0)
 
     def _streamed_before(self, event: StreamEvent, run_id: str) -> bool:
         """Whether the process that ended has shown this part of a reply already, word by word."""
         request = self._out.request
         said = event.payload
-        cut = isinstance(said, payloads.MessageSaid) and event.run_id == run_id and said.cut_off
+        cut = isinstance(said, payloads.MessageAdded) and event.run_id == run_id and said.cut_off
         return cut and request.again and request.streaming and not self._out.json
 
     def _respond(self, event: StreamEvent) -> None:
@@ -237,7 +237,7 @@ class Follower:
         """How to have a last reply continued that is not whole."""
         if not finish:
             return
-        words = go_on_words(finish)
+        words = continue_text(finish)
         if self._talking:
             self._out.note(_("To continue, write: {text}", text=words), "warn")
         else:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.provider import header_variable
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 
 
 def headers_of(given: Iterable[str] | None, *, named: Callable[[str], object] | None = None) -> tuple[dict[str, str], dict[str, str]]:

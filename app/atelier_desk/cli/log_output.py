@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from atelier_desk import logs
+from atelier_desk.support import logs
 
 _redactor: Any = None
 

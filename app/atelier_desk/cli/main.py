@@ -8,7 +8,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 
 from atelier_desk.cli.parser import OK, USAGE, HelpShown, Usage, parse
-from atelier_desk.i18n import LANGUAGES, set_language
+from atelier_desk.support.i18n import LANGUAGES, set_language
 
 
 def early_language(argv: Sequence[str]) -> str:

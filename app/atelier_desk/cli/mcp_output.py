@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import fields
 
-from atelier_desk import figures
 from atelier_desk.cli.result import Note, Shown
 from atelier_desk.engine.services.common.mcp_status import McpHealth, McpStatus
-from atelier_desk.i18n import _, ngettext
-from atelier_desk.mcp.reading.found import FoundServer
+from atelier_desk.mcp.config_import.found_server import FoundServer
+from atelier_desk.support import number_format
+from atelier_desk.support.i18n import _, ngettext
 
 
-def found_words(where: str, each: FoundServer) -> Iterator[Shown]:
+def found_text(where: str, each: FoundServer) -> Iterator[Shown]:
     """The preview of a server: everything that would be run, and what it asks for. Secrets are named, never shown."""
     yield f"{each.name}  ({where})"
     if each.problem is not None or each.config is None:
@@ -79,7 +79,7 @@ def health_of(health: McpHealth) -> dict[str, object]:
     return {each.name: getattr(health, each.name) for each in fields(health) if each.name != "error"}
 
 
-def health_words(name: str, health: McpHealth) -> Iterator[Shown]:
+def health_text(name: str, health: McpHealth) -> Iterator[Shown]:
     """The verdict in a sentence; on standard error when it is bad."""
     if not health.ok:
         yield Note(health.message, "error")
@@ -87,7 +87,7 @@ def health_words(name: str, health: McpHealth) -> Iterator[Shown]:
     yield ngettext(
         "{name} answers in {time} and offers {n} tool (protocol {protocol}).",
         "{name} answers in {time} and offers {n} tools (protocol {protocol}).",
-        health.tools, name=name, time=figures.duration(health.latency_ms), protocol=health.protocol,
+        health.tools, name=name, time=number_format.duration(health.latency_ms), protocol=health.protocol,
     )  # fmt: skip
     for each in health.left_out:
         yield Note(_("Left out: {what}", what=each), "warn")
@@ -98,7 +98,7 @@ def waits_of(row: McpStatus) -> Iterator[Shown]:
     if row.reason:
         yield Note(row.reason, "error")
     if row.retry_s:
-        yield Note(_("Retrying {name} in {time}.", name=row.name, time=figures.duration(row.retry_s * 1000)), "warn")
+        yield Note(_("Retrying {name} in {time}.", name=row.name, time=number_format.duration(row.retry_s * 1000)), "warn")
     if row.missing:
         yield Note(_("{name} needs secrets that are not there: {names}", name=row.name, names=", ".join(row.missing)), "warn")
     waiting = row.waiting

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from atelier_desk.cli import approval_words
-from atelier_desk.cli.approval_words import call_words, short
+from atelier_desk.cli import approval_text
+from atelier_desk.cli.approval_text import call_text, short
 from atelier_desk.domain.call import Presentation
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import StreamEvent
-from atelier_desk.engine.notice_words import (
+from atelier_desk.engine.notice_text import (
     COMPACTIONS,
     LIMITS,
     MONEY,
-    misfit_words,
-    narrowed_words,
-    nudge_words,
-    retry_words,
-    servers_words,
+    misfit_text,
+    narrowed_text,
+    nudge_text,
+    retry_text,
+    servers_text,
     too_little,
-    unfinished_words,
+    unfinished_text,
 )
-from atelier_desk.figures import cost, duration, number
-from atelier_desk.i18n import N_, _
-from atelier_desk.tools.failure_words import explain
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.number_format import cost, duration, number
+from atelier_desk.tools.failure_text import explain
 
 TASK_STATES = {
     "pending": N_("to do"),
@@ -50,10 +50,10 @@ def notice(event: StreamEvent, begun: Calls | None = None) -> Said:
         case payloads.ToolStart():
             if begun is not None:
                 begun[event.run_id, said.call_id] = said
-            return f"→ {call_words(said.presentation, said.tool, said.arguments)}", "dim"
+            return f"→ {call_text(said.presentation, said.tool, said.arguments)}", "dim"
         case payloads.ToolEnd():
             return _call_end(said, begun.pop((event.run_id, said.call_id), None) if begun else None)
-        case payloads.MessageSaid():
+        case payloads.MessageAdded():
             # Of a sub-agent; what it was told stands in the line of its start.
             return _reply(said) if said.role == "assistant" else ("", "")
         case payloads.SubAgentStart():
@@ -66,19 +66,19 @@ def notice(event: StreamEvent, begun: Calls | None = None) -> Said:
         case payloads.SubAgentAnswer():
             return _(ANSWERED[said.by], agent=said.sub_agent_name, text=said.content), ""
         case payloads.ValidationRequired():
-            call = call_words(said.presentation, said.tool, said.arguments)
-            return _("Approval needed: {call} ({reason})", call=call, reason=approval_words.reason(said.reason)), "warn"
+            call = call_text(said.presentation, said.tool, said.arguments)
+            return _("Approval needed: {call} ({reason})", call=call, reason=approval_text.reason(said.reason)), "warn"
         case payloads.ValidationResponse():
-            return approval_words.decision(said.status, said.decided_by, said.note, said.edited), "dim"
+            return approval_text.decision(said.status, said.decided_by, said.note, said.edited), "dim"
         case payloads.Failure():
             return _("Error: {problem}", problem=said.message), "error"
         case payloads.TaskCreate() | payloads.TaskUpdate() | payloads.TaskComplete():
             return _("Task {name}: {status}", name=said.task_name, status=_(TASK_STATES[said.task_status])), "dim"
         case payloads.Misfit():
-            title, text = misfit_words(str(said.details.get("problem", "")))
+            title, text = misfit_text(str(said.details.get("problem", "")))
             return _("{title}. {text}", title=title, text=text), "warn"
         case payloads.ServersLacking():
-            title, text = servers_words(said.details)
+            title, text = servers_text(said.details)
             return f"{title}\n{text}", "warn"
         case payloads.Notice():
             return _run_notice(said), "dim"
@@ -91,20 +91,20 @@ def _call_end(said: payloads.ToolEnd, began: payloads.ToolStart | None) -> Said:
     stopped = said.status == "cancelled"
     mark = "✓" if said.success else "■" if stopped else "✗"
     shown, arguments = (began.presentation, began.arguments) if began is not None else (Presentation(), {})
-    call = call_words(shown, said.tool, arguments, over=said.success)
+    call = call_text(shown, said.tool, arguments, over=said.success)
     gave = explain(_(shown.title) or said.tool, said.result, said.error) if said.error else short(said.result)
     return f"{mark} {call} ({duration(said.duration_ms)}) {gave}", "dim" if said.success or stopped else "warn"
 
 
-def _reply(said: payloads.MessageSaid) -> Said:
+def _reply(said: payloads.MessageAdded) -> Said:
     """What a sub-agent said, with how it ended when that is not the whole of it."""
     ended = unfinished(said)
     return ("\n".join(filter(None, (said.content, ended))), "warn" if ended else "dim")
 
 
-def unfinished(said: payloads.MessageSaid) -> str:
+def unfinished(said: payloads.MessageAdded) -> str:
     """How a reply ended, in one sentence; nothing for a whole one."""
-    title, text = unfinished_words(said.finish_reason, content=bool(said.content.strip()), thought=bool(said.reasoning))
+    title, text = unfinished_text(said.finish_reason, content=bool(said.content.strip()), thought=bool(said.reasoning))
     return _("{title}. {text}", title=title, text=text) if title else ""
 
 
@@ -135,9 +135,9 @@ def _run_notice(said: payloads.Notice) -> str:
             why = too_little(said.reason, used, most, details)
             return f"{text}. {why}" if why else text
         case payloads.Nudge():
-            return nudge_words(said.reason, int(said.details.get("tasks") or 0))
+            return nudge_text(said.reason, int(said.details.get("tasks") or 0))
         case payloads.RightsNarrowed():
-            return narrowed_words(details)
+            return narrowed_text(details)
         case payloads.LoopDetected():
             from atelier_desk.tools.builtin import title_of  # all tools, for a line that is seldom said
 
@@ -152,7 +152,7 @@ def retry_line(reason: str, details: dict[str, Any]) -> str:
     """Why the request is sent again, and when."""
     delay_ms = float(details.get("delay_s") or 0) * 1000
     delay = duration(delay_ms) if delay_ms >= 50 else ""
-    title, text = retry_words(reason, details, delay)
+    title, text = retry_text(reason, details, delay)
     return _("{title}. {text}", title=title, text=text)
 
 

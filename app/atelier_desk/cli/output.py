@@ -14,9 +14,9 @@ from typing import Protocol, TextIO, TypeVar
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import LimitError
-from atelier_desk.domain.text import visible
 from atelier_desk.engine.ipc.request import Request
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.text import visible
 
 Item = TypeVar("Item")
 GONE = frozenset({errno.EPIPE, errno.EIO})
@@ -257,7 +257,7 @@ T = TypeVar("T", str, bytes)
 async def in_thread(blocking: Callable[[], T]) -> T:
     """Run a blocking read in a daemon thread: a read that never returns does not keep the program from ending.
 
-    Each read has a thread of its own, unlike the kinds of work in ``atelier_desk.threads``: nothing can stop a read of a pipe that nothing
+    Each read has a thread of its own, unlike the work in ``atelier_desk.support.threads``: nothing can stop a read of a pipe that nothing
     comes through, so of any fixed number of threads none might be left for the next one.
     """
     loop = asyncio.get_running_loop()

@@ -12,10 +12,10 @@ from math import inf, nan
 from typing import Any, NoReturn
 
 from atelier_desk import __version__
-from atelier_desk.cli import argparse_words
-from atelier_desk.cli.ids import ids_of
-from atelier_desk.domain.text import readable_name
-from atelier_desk.i18n import LANGUAGES, N_, _
+from atelier_desk.cli import argparse_text
+from atelier_desk.cli.id_prefixes import ids_of
+from atelier_desk.support.i18n import LANGUAGES, N_, _
+from atelier_desk.support.text import readable_name
 
 GROUPS = {
     "run": N_("one turn in a new or an existing workflow"),
@@ -115,7 +115,7 @@ def global_options() -> Parser:
     return common
 
 
-class Adder:
+class AddCommands:
     """What a command group gets to add its commands with: every one takes the global options."""
 
     def __init__(self, subparsers: Any, common: Parser, module: str = "") -> None:
@@ -142,15 +142,15 @@ class Adder:
         """Let the help name a command that this command line does not."""
         self._subparsers.add_parser(name, help=help, add_help=False)
 
-    def group(self, name: str, help: str = "", *, module: str = "") -> Adder:
+    def group(self, name: str, help: str = "", *, module: str = "") -> AddCommands:
         """A command with commands of its own (``workflows list``)."""
         parser = self.command(name, help)
-        return Adder(parser.add_subparsers(dest=f"{name}_command", metavar=_("COMMAND"), required=True), self._common, module or name)
+        return AddCommands(parser.add_subparsers(dest=f"{name}_command", metavar=_("COMMAND"), required=True), self._common, module or name)
 
 
 def build_parser(argv: Sequence[str] = tuple(GROUPS)) -> Parser:
     """The grammar in the current language: the commands and groups that a command line names, and of all others what they do."""
-    argparse_words.translate()
+    argparse_text.translate()
     common = global_options()
     parser = Parser(
         prog="atelier",
@@ -158,7 +158,7 @@ def build_parser(argv: Sequence[str] = tuple(GROUPS)) -> Parser:
         parents=[common],
     )
     parser.add_argument("--version", action=_Version, nargs=0, help=_("show the version and exit"))
-    adder = Adder(parser.add_subparsers(dest="command", metavar=_("COMMAND")), common)
+    adder = AddCommands(parser.add_subparsers(dest="command", metavar=_("COMMAND")), common)
     for name, help in GROUPS.items():
         if name in argv:
             import_module(f"atelier_desk.cli.grammar.{name}").register(adder)

@@ -8,12 +8,12 @@ from typing import Protocol
 from atelier_desk.cli.notices import Calls, notice
 from atelier_desk.cli.output import Output
 from atelier_desk.domain import answers
-from atelier_desk.domain.parts import ResultPart
+from atelier_desk.domain.result_parts import ResultPart
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import StreamEvent
-from atelier_desk.figures import cost, number
-from atelier_desk.i18n import _
-from atelier_desk.source_words import used, words
+from atelier_desk.presentation.sources import used, words
+from atelier_desk.support.i18n import _
+from atelier_desk.support.number_format import cost, number
 
 
 class Renderer(Protocol):
@@ -47,7 +47,7 @@ class QuietRenderer:
     def show(self, event: StreamEvent) -> None:
         if event.depth:
             return
-        if isinstance(said := event.payload, payloads.MessageSaid):
+        if isinstance(said := event.payload, payloads.MessageAdded):
             if said.role == "assistant" and said.output_type != "progress":
                 self._answer = said.content
         elif isinstance(said, payloads.WorkflowComplete) and said.answer is not None:
@@ -78,7 +78,7 @@ class TextRenderer:
         self._usage = usage
         self._streamed = ""
         self._begun: Calls = {}
-        self._total = payloads.Sum()
+        self._total = payloads.UsageTotals()
         self._found: list[ResultPart] = []
         self._answer = ""
 
@@ -92,10 +92,10 @@ class TextRenderer:
                 self._break()
             case payloads.Reasoning() if event.depth == 0:
                 self._out.think(said.content)
-            case payloads.MessageSaid() if event.depth == 0:
+            case payloads.MessageAdded() if event.depth == 0:
                 self._out.think("")
                 self._message(said)
-            case payloads.UsageTold():
+            case payloads.UsageUpdated():
                 self._total = said.team or said.run or said
             case payloads.WorkflowComplete() if event.depth == 0:
                 self._tell_sources()
@@ -109,7 +109,7 @@ class TextRenderer:
         """End an answer that was cut off."""
         self._break()
 
-    def _message(self, said: payloads.MessageSaid) -> None:
+    def _message(self, said: payloads.MessageAdded) -> None:
         if said.role != "assistant":
             return
         content = self._answer = said.content

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias, Union
 
 from atelier_desk.cli.output import Output
 from atelier_desk.cli.parser import OK
-from atelier_desk.domain.text import shorten, visible
-from atelier_desk.i18n import _
+from atelier_desk.support.i18n import _
+from atelier_desk.support.text import shorten, visible
 
 CELL = 60
 """Most characters of a cell of a table."""

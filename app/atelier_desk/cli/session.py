@@ -18,11 +18,11 @@ from atelier_desk.cli.output import ReaderGone, Terminal
 from atelier_desk.cli.parser import FAILED
 from atelier_desk.domain.errors import AtelierError, StorageError
 from atelier_desk.domain.limits import PROGRAM_ENDS_S
-from atelier_desk.ending import CANCELLED, EndWatch
 from atelier_desk.engine.ipc.address import HolderNote, read_note
 from atelier_desk.engine.ipc.client import HolderConnection, find_holder
-from atelier_desk.i18n import N_, _, system_language
 from atelier_desk.storage.folder.datadir import default_data_dir
+from atelier_desk.support.i18n import N_, _, system_language
+from atelier_desk.support.shutdown import CANCELLED, EndWatch
 
 HOLDER_PAUSE_S = 0.1
 HOLDER_LOOKS = 10
@@ -103,7 +103,7 @@ async def _here_or_there(root: Path, arguments: Namespace, argv: Sequence[str], 
             if status is not None:
                 return status
             since = time.monotonic()
-        from atelier_desk.cli.holding import hold  # the engine, which a command that another process performs does without
+        from atelier_desk.cli.data_folder_server import hold  # the engine, which a command that another process performs does without
 
         try:
             return await hold(root, arguments, argv, terminal, watch)

@@ -6,7 +6,7 @@ from atelier_desk.cli.output import Output
 from atelier_desk.domain.workflow import RunMode
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.services.stepping import WaitingStep
-from atelier_desk.i18n import _
+from atelier_desk.support.i18n import _
 
 
 class Stepper:

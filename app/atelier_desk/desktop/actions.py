@@ -15,8 +15,8 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import say
-from atelier_desk.desktop.widgets.words import Sentence, sentence
-from atelier_desk.i18n import N_, _
+from atelier_desk.desktop.widgets.bindings import Sentence, sentence
+from atelier_desk.support.i18n import N_, _
 
 Early = Literal["", "now", "later"]
 """What becomes of an action asked for before the engine is open: nothing, it is done at once, or as soon as the engine is open."""

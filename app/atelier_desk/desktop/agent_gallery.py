@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Container
 from typing import TYPE_CHECKING
 
+from atelier_desk.desktop.widgets.bindings import say
 from atelier_desk.desktop.widgets.picker import PickerItem, PickerMenu
-from atelier_desk.desktop.widgets.words import say
 from atelier_desk.engine.services.agent_gallery import READY
-from atelier_desk.i18n import N_, _, in_every_language
+from atelier_desk.support.i18n import N_, _, in_every_language
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget

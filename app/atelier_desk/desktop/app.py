@@ -19,14 +19,14 @@ from PySide6.QtWidgets import QApplication
 
 from atelier_desk.desktop.bridge import Bridge, Opener
 from atelier_desk.desktop.crash import CrashHandler
-from atelier_desk.desktop.layout_keeper import LayoutKeeper
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets.composing import composing
+from atelier_desk.desktop.widgets.input_method import composing
 from atelier_desk.desktop.window import MainWindow
+from atelier_desk.desktop.window_state import LayoutKeeper
 from atelier_desk.domain.limits import PROGRAM_ENDS_S
-from atelier_desk.ending import EndWatch, ending_signals
-from atelier_desk.file_words import upgrade_words
-from atelier_desk.i18n import LANGUAGES, _, language, system_language
+from atelier_desk.presentation.file_changes import upgrade_text
+from atelier_desk.support.i18n import LANGUAGES, _, language, system_language
+from atelier_desk.support.shutdown import EndWatch, ending_signals
 
 if TYPE_CHECKING:
     import asyncio
@@ -106,7 +106,7 @@ class Program(QObject):
         self._raise_asked.connect(self.window.raise_up)
         self._quick_asked.connect(self.window.quick_ask)
         self._crashed.connect(self._show_crash)
-        self._upgrading.connect(lambda step: self.window.opening.show_step(upgrade_words(step)))
+        self._upgrading.connect(lambda step: self.window.opening.show_step(upgrade_text(step)))
         self.window.closing.connect(self._on_closing)
         self._qt.commitDataRequest.connect(lambda _session: self.window.end())  # the desktop's session ends
         self.window.language_wanted.connect(self._on_language)
@@ -192,8 +192,8 @@ class Program(QObject):
                 yield atelier
 
     def _start_logging(self, folder: Path) -> None:
-        from atelier_desk import logs
         from atelier_desk.llm import secrets
+        from atelier_desk.support import logs
 
         logs.add_redactor(secrets.redact)
         logs.set_up(folder, self._level)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QApplication
 
-from atelier_desk.desktop.system.answers import plain
+from atelier_desk.desktop.system.notification_answers import plain
 from atelier_desk.desktop.widgets.announce import announce
 from atelier_desk.domain.stream.payloads import WorkflowComplete
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.widgets import Toast

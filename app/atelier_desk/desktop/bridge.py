@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from atelier_desk.desktop.engine_proxy import EngineCalls, Remote
 from atelier_desk.desktop.jobs import Jobs, error_text
-from atelier_desk.desktop.remote import EngineCalls, Remote
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from atelier_desk.desktop.engine_thread import EngineThread
     from atelier_desk.domain.stream.event import StreamEvent, Topic
-    from atelier_desk.domain.stream.payloads import Words
+    from atelier_desk.domain.stream.payloads import TextPayload
     from atelier_desk.engine.atelier import Atelier
 
 DRAIN_MS = 33
@@ -219,11 +219,11 @@ def coalesce(batch: list[StreamEvent | Change]) -> list[StreamEvent | Change]:
     A joined text stands where its first word stood. The events of one run keep their order, and every other event of a workflow ends
     the texts of that workflow: a parent never hears of its sub-agent's end before the sub-agent's last words.
     """
-    from atelier_desk.domain.stream.payloads import Words
+    from atelier_desk.domain.stream.payloads import TextPayload
 
     result: list[StreamEvent | Change] = []
     seen: set[Change] = set()
-    texts: dict[str, tuple[int, StreamEvent, Words, list[str]]] = {}
+    texts: dict[str, tuple[int, StreamEvent, TextPayload, list[str]]] = {}
     """By run, the text that may go on: its place in the result, its first event and what that says, its pieces."""
 
     def close(run_id: str) -> None:
@@ -238,7 +238,7 @@ def coalesce(batch: list[StreamEvent | Change]) -> list[StreamEvent | Change]:
                 result.append(news)
             continue
         words = news.payload if news.chunk_type in _TEXT else None
-        if not isinstance(words, Words):
+        if not isinstance(words, TextPayload):
             for run_id in [run_id for run_id, (_place, event, *_rest) in texts.items() if event.workflow_id == news.workflow_id]:
                 close(run_id)
             result.append(news)
@@ -256,7 +256,7 @@ def coalesce(batch: list[StreamEvent | Change]) -> list[StreamEvent | Change]:
     return result
 
 
-def _goes_on(first: Words, words: Words) -> bool:
+def _goes_on(first: TextPayload, words: TextPayload) -> bool:
     """Whether words belong to the text that began so. One that makes what came before a thought begins anew."""
     from atelier_desk.domain.stream.payloads import Reasoning
 

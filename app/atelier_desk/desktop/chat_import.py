@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLineEdit, QListWidget, QListWidgetItem, QPushButton, QVBoxLayout, QWidget
 
-from atelier_desk.chat_words import done_words, found_words, skipped_words, state_words
 from atelier_desk.desktop.jobs import Jobs, error_text
 from atelier_desk.desktop.panes.form_dialog import ON_SCREEN
-from atelier_desk.desktop.settings.busy import Busy, Outcome
 from atelier_desk.desktop.settings.files import ask_open, read_text
+from atelier_desk.desktop.settings.progress_line import Busy, Outcome
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, control, fill, label, say
 from atelier_desk.domain.imported_chat import SOURCES, ChatFilePreview, ImportedChats
-from atelier_desk.domain.text import visible
-from atelier_desk.figures import day, number
-from atelier_desk.i18n import N_, _, ngettext
+from atelier_desk.presentation.imported_chats import done_words, found_text, skipped_words, state_text
+from atelier_desk.support.i18n import N_, _, ngettext
+from atelier_desk.support.number_format import day, number
+from atelier_desk.support.text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -201,7 +201,7 @@ class ChatImportDialog(QDialog):
             ticked = bool(chat.new_turns) and not chat.deleted if before is None else chat.key in before
             self.list.addItem(_item(chat, ticked))
         self.list.blockSignals(False)
-        self.found.setText(f"{visible(self._path.name)} · {found_words(self._preview)}" if self._preview else visible(self._path.name))
+        self.found.setText(f"{visible(self._path.name)} · {found_text(self._preview)}" if self._preview else visible(self._path.name))
         self._filter()
         self._enable()
 
@@ -239,7 +239,7 @@ class ChatImportDialog(QDialog):
 
 def _item(chat: ChatPreview, ticked: bool) -> QListWidgetItem:
     messages = ngettext("{number} message", "{number} messages", chat.messages, number=number(chat.messages))
-    facts = [SOURCES[chat.source], messages, day(chat.last) if chat.last else "", state_words(chat)]
+    facts = [SOURCES[chat.source], messages, day(chat.last) if chat.last else "", state_text(chat)]
     item = QListWidgetItem("  ·  ".join(filter(None, [visible(chat.title) or _("Imported chat"), *facts])))
     item.setData(Qt.ItemDataRole.UserRole, chat.key)
     item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QMessageBox
 
 from atelier_desk.desktop.tray import there_is_a_tray
-from atelier_desk.i18n import _, ngettext
+from atelier_desk.support.i18n import _, ngettext
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence

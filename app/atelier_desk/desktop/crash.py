@@ -22,7 +22,7 @@ def report_text(error: BaseException, where: str = "") -> str:
     import platform
     import traceback
 
-    from atelier_desk.logs import redact
+    from atelier_desk.support.logs import redact
 
     trace = "".join(traceback.format_exception(error))
     head = f"Atelier {__version__} · {platform.platform()} · Python {platform.python_version()} · {datetime.now(UTC):%Y-%m-%d %H:%M:%SZ}"

@@ -6,10 +6,10 @@ from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow, QTabBar
 from shiboken6 import isValid
 
-from atelier_desk.desktop.soon import Soon
+from atelier_desk.desktop.debouncer import Debouncer
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import say
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 
 FIT_MS = 50
 _SAVED = 8
@@ -31,7 +31,7 @@ class DockTabs(QObject):
         super().__init__(window)
         self._window = window
         self._bars: list[QTabBar] = []
-        self._fit = Soon(self, FIT_MS, self.fit)
+        self._fit = Debouncer(self, FIT_MS, self.fit)
         window.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

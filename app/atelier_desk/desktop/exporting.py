@@ -13,7 +13,7 @@ from PySide6.QtGui import QDesktopServices, QGuiApplication
 from atelier_desk.desktop.settings.files import ask_save
 from atelier_desk.desktop.sidebar.file_names import file_name
 from atelier_desk.domain.errors import UsageError
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QTextDocument

@@ -8,8 +8,8 @@ from PySide6.QtCore import QCoreApplication, QLocale, QModelIndex, QPersistentMo
 from PySide6.QtWidgets import QFileDialog, QFileSystemModel, QStyledItemDelegate, QStyleOptionViewItem, QToolButton, QTreeView
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.figures import size
-from atelier_desk.i18n import _
+from atelier_desk.support.i18n import _
+from atelier_desk.support.number_format import size
 
 _SIZE = QSize(880, 560)
 _WIDTHS = (290, 90, 160, 170)

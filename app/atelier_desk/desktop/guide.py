@@ -12,7 +12,7 @@ from atelier_desk.desktop.questions.markdown_view import MarkdownView
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.assets import docs_dir
 from atelier_desk.desktop.widgets import IconButton, bind, control, fill, say
-from atelier_desk.i18n import N_, _, language
+from atelier_desk.support.i18n import N_, _, language
 
 GUIDES = {"en": "user-guide.md", "fr": "user-guide.fr.md"}
 _COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from PySide6.QtCore import QObject
 
-from atelier_desk.desktop.widgets.words import Sentence
+from atelier_desk.desktop.widgets.bindings import Sentence
 from atelier_desk.domain.errors import AtelierError
-from atelier_desk.i18n import _
+from atelier_desk.support.i18n import _
 
 if TYPE_CHECKING:
     import asyncio

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.widgets import control, fill, label, say
 from atelier_desk.desktop.widgets.spinner import Spinner
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 
 
 class OpeningPage(QWidget):

@@ -9,14 +9,14 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QDialog, QFrame, QLineEdit, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.actions import GROUPS, ActionRegistry, shortcut_text
-from atelier_desk.desktop.palette_words import found_by
+from atelier_desk.desktop.palette_labels import found_by
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import control, fill, say
 from atelier_desk.desktop.widgets.matching import rank
 from atelier_desk.desktop.widgets.rounded import round_popup
 from atelier_desk.desktop.widgets.rows import ListRow
 from atelier_desk.desktop.widgets.search_list import SearchList
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
 
 _WIDTH, _ROWS = 560, 10
 RECENT = 5

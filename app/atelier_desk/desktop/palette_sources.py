@@ -7,12 +7,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from atelier_desk.desktop.agent_gallery import ready_agents
-from atelier_desk.desktop.chat.compose.choices import describe, key_of
+from atelier_desk.desktop.chat.compose.agent_and_model import describe, key_of
 from atelier_desk.desktop.palette import Command
-from atelier_desk.desktop.palette_words import found_by
+from atelier_desk.desktop.palette_labels import found_by
 from atelier_desk.desktop.widgets.format import short_moment
-from atelier_desk.domain.text import shorten
-from atelier_desk.i18n import _, in_every_language
+from atelier_desk.support.i18n import _, in_every_language
+from atelier_desk.support.text import shorten
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.settings.registry import PageEntry

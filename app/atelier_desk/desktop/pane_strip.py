@@ -13,8 +13,8 @@ from atelier_desk.desktop.actions import registry_of
 from atelier_desk.desktop.panes.registry import PaneEntry
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import IconButton, bind, control, say
-from atelier_desk.figures import number
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.number_format import number
 
 MAX_COUNT = 99
 """A larger count is shown as this with a plus sign."""

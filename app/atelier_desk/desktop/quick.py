@@ -8,18 +8,18 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
+from atelier_desk.desktop.debouncer import Debouncer
 from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.questions.markdown_view import MarkdownView
-from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.icons import app_icon
 from atelier_desk.desktop.widgets import ElidedLabel, control, fill, label, say
 from atelier_desk.domain import limits
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
-    from atelier_desk.desktop.chat.compose.choices import WorkflowChoices
+    from atelier_desk.desktop.chat.compose.agent_and_model import WorkflowChoices
     from atelier_desk.domain.agent import Choices
     from atelier_desk.domain.stream.event import StreamEvent
 
@@ -69,7 +69,7 @@ class QuickAsk(QWidget):
         self.open = control(QPushButton(self), "quick-open", N_("Open the workflow"), on=self._open)
         row = fill(QHBoxLayout(), (self.status, 1), self.stop, self.open, spacing=8)
         fill(QVBoxLayout(self), self.field, self.who, (self.answer, 1), row, margins=(16, 16, 16, 16), spacing=8)
-        self._draw = Soon(self, DRAW_MS, lambda: self.answer.set_text(self._text))
+        self._draw = Debouncer(self, DRAW_MS, lambda: self.answer.set_text(self._text))
         bridge.stream_event.connect(self._on_stream)
         say(self, title=N_("Quick ask"))
         self._rest()
@@ -140,7 +140,7 @@ class QuickAsk(QWidget):
         match event.payload:
             case payloads.Token(content=content):
                 self._show_text(self._text + content)
-            case payloads.MessageSaid(role="assistant", content=content) if content:
+            case payloads.MessageAdded(role="assistant", content=content) if content:
                 self._show_text(content)
             case payloads.UserQuestionStart() | payloads.ValidationRequired():
                 self._say(N_("The agent is waiting for you: open the workflow."))

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Literal
 from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QMainWindow, QTabWidget, QWidget
 
+from atelier_desk.desktop.debouncer import Debouncer
 from atelier_desk.desktop.dock_tabs import DockTabs, whole_height
 from atelier_desk.desktop.pane_strip import PaneStrip
 from atelier_desk.desktop.panes.registry import PaneEntry, PaneHost, Place, panes
 from atelier_desk.desktop.side_drawer import SideDrawer
-from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, control, fill, say
 from atelier_desk.desktop.widgets.tab_stops import entrance
-from atelier_desk.figures import number
-from atelier_desk.i18n import _
+from atelier_desk.support.i18n import _
+from atelier_desk.support.number_format import number
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -136,9 +136,9 @@ class Rail(QWidget):
         self._rows = 0
         self.opens: Opening = "once"
         self._aside = self._was_visible = False
-        self._fit = Soon(self, FIT_MS, self.fit)
-        self._fold = Soon(self, FOLD_MS, self._fold_vacant)
-        self._unfold = Soon(self, 0, self._unfold_filled)
+        self._fit = Debouncer(self, FIT_MS, self.fit)
+        self._fold = Debouncer(self, FOLD_MS, self._fold_vacant)
+        self._unfold = Debouncer(self, 0, self._unfold_filled)
         self._heights: dict[str, int] = {}
         """Of folded panes, before they were."""
         window.setDockOptions(QMainWindow.DockOption.AllowTabbedDocks | QMainWindow.DockOption.AllowNestedDocks)
@@ -156,7 +156,7 @@ class Rail(QWidget):
         self.drawer = SideDrawer(window, self.docks, self._usual)
         self.drawer.opened.connect(lambda: QTimer.singleShot(0, self, self._enter_drawer))  # once they have their places
         self.strip = PaneStrip(window, [self._entries[name] for name in self._usual], self.show_pane)
-        self._strip_soon = Soon(self, 0, self._show_strip)
+        self._strip_soon = Debouncer(self, 0, self._show_strip)
         for dock in self.docks.values():
             dock.visibilityChanged.connect(lambda *_: self._strip_soon.ask())
         self.set_visible(False)

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWi
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Card, bind, control, fill, label, say
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
 
 TITLES = {
     "locked": N_("Another program is using your data"),

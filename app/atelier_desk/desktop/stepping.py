@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QToolButton, QWidget
 
-from atelier_desk.desktop.questions.approval_wording import bare_tool
-from atelier_desk.desktop.soon import Soon
+from atelier_desk.desktop.debouncer import Debouncer
+from atelier_desk.desktop.questions.approval_text import bare_tool
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import bind, control, fill, label, say, tint
 from atelier_desk.domain.stream.payloads import RunStatusChanged, WorkflowComplete
-from atelier_desk.domain.text import visible
 from atelier_desk.domain.workflow import RunMode
-from atelier_desk.i18n import N_, _, ngettext
+from atelier_desk.support.i18n import N_, _, ngettext
+from atelier_desk.support.text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -66,7 +66,7 @@ class StepBar(QFrame):
             say(button, partial(_padded, text), name=text, tip=text, keys=key)
             button.setCursor(Qt.CursorShape.PointingHandCursor)
         fill(QHBoxLayout(self), self._icon, (self._text, 1), self.on, self.next, margins=(14, 6, 6, 6), spacing=8)
-        self._look = Soon(self, LOOK_MS, self.look)
+        self._look = Debouncer(self, LOOK_MS, self.look)
         bridge.stream_event.connect(self._on_stream)
         self.hide()
         bind(self._icon.setPixmap, lambda: theme().pixmap("footprints", "accent", theme().px(16), self.devicePixelRatioF()))

@@ -25,7 +25,7 @@ from atelier_desk.desktop.widgets import ToastHost, bind, control, say
 from atelier_desk.desktop.widgets.enter import EnterPresses
 from atelier_desk.desktop.window_actions import WindowActions
 from atelier_desk.domain.setting_subscribers import SettingSubscribers
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -126,9 +126,9 @@ class MainWindow(WindowActions):
             return
         self._make_chat()
         from atelier_desk.desktop.background import BackgroundWatch
-        from atelier_desk.desktop.conductor import Conductor
         from atelier_desk.desktop.questions.presenter import QuestionPresenter
-        from atelier_desk.desktop.system.link import SystemLink
+        from atelier_desk.desktop.run_views import RunViewController
+        from atelier_desk.desktop.system.integration import SystemLink
 
         self.setWindowIcon(app_icon())
 
@@ -143,7 +143,7 @@ class MainWindow(WindowActions):
         self.presenter.inbox_wanted.connect(lambda: self.rail.show_pane("questions"))
         self.rail.fill(self.presenter)
         self.bridge.stream_event.connect(self.rail.on_stream)
-        self.conductor = Conductor(self)
+        self.conductor = RunViewController(self)
         self.chat.keep_focus(self)
         self._make_offers()
         self._background = BackgroundWatch(self)
@@ -151,7 +151,7 @@ class MainWindow(WindowActions):
         self._say_keys()
 
     def _make_offers(self) -> None:
-        from atelier_desk.desktop.projects.offer import OfferBar
+        from atelier_desk.desktop.projects.index_offer import OfferBar
 
         offer = OfferBar(self.bridge, self.chat.folders, self)
         offer.begun.connect(lambda text: self.toasts.show(text, _("Show"), self.actions_["projects"].trigger))
@@ -165,10 +165,10 @@ class MainWindow(WindowActions):
             return
 
         async def tell() -> None:
-            from atelier_desk.usage_words import warning_words
+            from atelier_desk.presentation.usage import warning_text
 
             month = await self.bridge.engine.usage.month()
-            self.toasts.show(warning_words(month), _("Change limit"), lambda: self.show_settings("usage"), duration_ms=15_000)
+            self.toasts.show(warning_text(month), _("Change limit"), lambda: self.show_settings("usage"), duration_ms=15_000)
 
         self.bridge.jobs.start(tell())
 
@@ -187,7 +187,7 @@ class MainWindow(WindowActions):
         """Workflows and exports of chats are imported, other files go with the message."""
 
         async def take() -> None:
-            if others := await self.sidebar.deeds.importer.take_dropped(files):
+            if others := await self.sidebar.workflow_actions.importer.take_dropped(files):
                 self.chat.composer.take_files(others)
 
         self.bridge.jobs.start(take())
@@ -348,7 +348,7 @@ class MainWindow(WindowActions):
             QTimer.singleShot(0, self._palette, self._palette.collect_again)  # opened before: more can be done now
 
     def _choose_model(self) -> None:
-        from atelier_desk.desktop.firststart.dialog import MODEL
+        from atelier_desk.desktop.first_start.dialog import MODEL
 
         self.show_first_steps(MODEL)
 

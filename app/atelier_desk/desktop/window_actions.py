@@ -15,17 +15,17 @@ from atelier_desk.desktop.tab_order import go
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.icons import app_icon
 from atelier_desk.desktop.window_parts import WindowParts
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.chat.search.search_everywhere import SearchEverywhere
-    from atelier_desk.desktop.conductor import Conductor
-    from atelier_desk.desktop.firststart.dialog import FirstStart
+    from atelier_desk.desktop.first_start.dialog import FirstStart
     from atelier_desk.desktop.guide import GuideWindow
     from atelier_desk.desktop.palette import CommandPalette
     from atelier_desk.desktop.projects.window import ProjectsWindow
-    from atelier_desk.desktop.questions.waiting import WaitingGuide
+    from atelier_desk.desktop.questions.next_pending import WaitingGuide
     from atelier_desk.desktop.quick import QuickAsk
+    from atelier_desk.desktop.run_views import RunViewController
     from atelier_desk.desktop.settings.registry import PageEntry
     from atelier_desk.desktop.settings.window import SettingsWindow
     from atelier_desk.desktop.tray import Tray
@@ -44,7 +44,7 @@ class WindowActions(WindowParts):
     language_wanted = Signal(str)
     closing = Signal()
 
-    conductor: Conductor | None = None
+    conductor: RunViewController | None = None
     _palette: CommandPalette | None = None
     ran_last: str = ""
     settings_pages: tuple[PageEntry, ...] = ()
@@ -70,7 +70,7 @@ class WindowActions(WindowParts):
 
     def _with_current(self, run: Callable[[str], object]) -> None:
         if self.chat.workflow_id:
-            self.sidebar.deeds.with_one(self.chat.workflow_id, run)
+            self.sidebar.workflow_actions.with_one(self.chat.workflow_id, run)
 
     def _set(self, **fields: Any) -> None:
         self.bridge.jobs.start(self.bridge.engine.settings.update(**fields))
@@ -99,11 +99,11 @@ class WindowActions(WindowParts):
 
     @action("pin-workflow", N_("Pin or unpin workflow"), group="workflow", icon="pin")
     def pin_workflow(self) -> None:
-        self._with_current(lambda key: self.sidebar.deeds.pin([key]))
+        self._with_current(lambda key: self.sidebar.workflow_actions.pin([key]))
 
     @action("duplicate-workflow", N_("Duplicate workflow"), group="workflow", icon="copy")
     def duplicate_workflow(self) -> None:
-        self._with_current(self.sidebar.deeds.duplicate)
+        self._with_current(self.sidebar.workflow_actions.duplicate)
 
     @action(
         "export-workflow",
@@ -114,29 +114,29 @@ class WindowActions(WindowParts):
         keywords="json markdown word pdf html docx",
     )
     def export_workflow(self) -> None:
-        self._with_current(lambda key: self.sidebar.deeds.export([key]))
+        self._with_current(lambda key: self.sidebar.workflow_actions.export([key]))
 
     @action("print-workflow", N_("Print workflow…"), group="workflow", icon="printer")
     def print_workflow(self) -> None:
-        self._with_current(lambda key: self.sidebar.deeds.print_(key))
+        self._with_current(lambda key: self.sidebar.workflow_actions.print_(key))
 
     @action(
         "import-workflow", N_("Import workflow or chats…"), group="workflow", icon="import", keywords="chatgpt claude open webui librechat"
     )
     def import_workflow(self) -> None:
-        self.sidebar.deeds.importer.ask()
+        self.sidebar.workflow_actions.importer.ask()
 
     @action("title-workflow", N_("Suggest a title"), group="workflow", icon="sparkles", keywords="name rename")
     def title_workflow(self) -> None:
-        self._with_current(self.sidebar.deeds.suggest_title)
+        self._with_current(self.sidebar.workflow_actions.suggest_title)
 
     @action("move-workflow", N_("Move workflow to a new folder…"), group="workflow", icon="folder")
     def move_workflow(self) -> None:
-        self._with_current(lambda key: self.sidebar.deeds.move_to_new([key]))
+        self._with_current(lambda key: self.sidebar.workflow_actions.move_to_new([key]))
 
     @action("archive-workflow", N_("Archive or unarchive workflow"), group="workflow", icon="archive")
     def archive_workflow(self) -> None:
-        self._with_current(lambda key: self.sidebar.deeds.archive([key]))
+        self._with_current(lambda key: self.sidebar.workflow_actions.archive([key]))
 
     @action(
         "workflow-settings", N_("Workflow settings…"), group="workflow", icon="sliders-horizontal", keywords="budget instructions limits"
@@ -160,7 +160,7 @@ class WindowActions(WindowParts):
 
     @action("delete-workflow", N_("Delete workflow"), group="workflow", icon="trash-2")
     def delete_workflow(self) -> None:
-        self._with_current(lambda key: self.sidebar.deeds.delete([key]))
+        self._with_current(lambda key: self.sidebar.workflow_actions.delete([key]))
 
     @action("undo-delete", N_("Undo last deletion"), group="workflow", shortcut="Ctrl+Z", icon="undo-2", keywords="restore bring back")
     def undo_delete(self) -> None:
@@ -175,10 +175,10 @@ class WindowActions(WindowParts):
         early="later",
     )
     def recently_deleted(self) -> None:
-        from atelier_desk.desktop.deleted import DeletedDialog
+        from atelier_desk.desktop.deleted_items import DeletedDialog
 
         dialog = DeletedDialog(self.bridge, self)
-        dialog.opened.connect(self.sidebar.deeds.made)
+        dialog.opened.connect(self.sidebar.workflow_actions.made)
         dialog.open()
 
     @action("find", N_("Find in workflow"), group="workflow", shortcut="Ctrl+F", icon="search")
@@ -253,7 +253,7 @@ class WindowActions(WindowParts):
         keywords="approval question permission allow deny card decide next",
     )
     def go_to_waiting(self) -> None:
-        from atelier_desk.desktop.questions.waiting import WaitingGuide
+        from atelier_desk.desktop.questions.next_pending import WaitingGuide
 
         if self.presenter is None:
             return
@@ -496,7 +496,7 @@ class WindowActions(WindowParts):
 
     def show_first_steps(self, step: int = 0, *, first: bool = False) -> None:
         """The guide, from a step on; with what was entered there since the program started. At the ``first`` start nothing else speaks."""
-        from atelier_desk.desktop.firststart.dialog import FirstStart
+        from atelier_desk.desktop.first_start.dialog import FirstStart
 
         if self.presenter is None:
             return

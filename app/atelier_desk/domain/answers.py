@@ -12,8 +12,8 @@ from typing import Any, NoReturn
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import LimitError, UsageError
-from atelier_desk.domain.text import shorten
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
+from atelier_desk.support.text import shorten
 
 _FENCED = re.compile(r"```[ \t]*(?:json[c5]?)?[ \t]*\r?\n(?P<inside>.*?)\r?\n?[ \t]*```", re.DOTALL | re.IGNORECASE)
 _PROBLEM = 400

@@ -145,7 +145,7 @@ class ApprovalRequest(Model):
         always: the narrowest rules that would allow it from now on; none where no rule can.
         details: what a card shows besides the arguments, by kind: spawn ``sub_agent_name``, ``prompt_preview``, ``prompt_length``,
             ``tools``; delegate ``target_agent_id``, ``target_agent_name``, ``prompt_preview``, ``prompt_length``; parallel ``task_count``,
-            ``tasks``; changes of files ``undo`` and ``undo_days``, see ``undo_words``. ``always_in`` is where a yes for ever holds,
+            ``tasks``; changes of files ``undo`` and ``undo_days``, see ``undo_text``. ``always_in`` is where a yes for ever holds,
             ``{"scope", "scope_id"}``: see ``holds``.
         presentation: the call in words for people; ``subjects`` what it touches.
         arguments: the call's exact arguments, as the model wrote them or as they were read; ``edited`` what a person made of them, None

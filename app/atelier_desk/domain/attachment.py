@@ -6,7 +6,7 @@ from pydantic import Field
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.base import Model
-from atelier_desk.domain.parts import ArtefactPart
+from atelier_desk.domain.result_parts import ArtefactPart
 
 FILES = frozenset({"file", "folder", "clipboard", "input"})
 """Where attachments come from that are no mentions."""

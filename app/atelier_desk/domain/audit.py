@@ -19,7 +19,7 @@ from pydantic import Field
 
 from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
 from atelier_desk.domain.call import Subjects
-from atelier_desk.domain.text import no_formula, shorten
+from atelier_desk.support.text import no_formula, shorten
 
 DETAIL = 300
 """Characters of a call that an entry keeps; the whole call is in the journal."""

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from atelier_desk.domain.base import Model
-from atelier_desk.domain.text import visible
+from atelier_desk.support.text import visible
 
 _BETWEEN = " :\u00a0\u202f"
 """What stands between a text and its value."""
 
 
-class Words(Model):
+class CallText(Model):
     """A text for people as data: translated where it is shown, so that it follows the language of who reads it.
 
     Attributes:
@@ -24,7 +24,7 @@ class Words(Model):
     params: dict[str, Any] = {}
 
     def localized(self, translate: Callable[..., str]) -> str:
-        """The text in the reader's language, all of it visible; ``translate`` is ``atelier_desk.i18n._``."""
+        """The text in the reader's language, all of it visible; ``translate`` is ``atelier_desk.support.i18n._``."""
         return visible(translate(self.text, **self.params))
 
     def parts(self, translate: Callable[..., str]) -> tuple[str, str]:
@@ -46,10 +46,10 @@ class Presentation(Model):
 
     icon: str = ""
     title: str = ""
-    summary: Words = Words()
+    summary: CallText = CallText()
     done: str = ""
 
-    def words(self, *, over: bool = False) -> Words:
+    def words(self, *, over: bool = False) -> CallText:
         """The call in a line: what it is to do, or with ``over`` what it did."""
         return self.summary.model_copy(update={"text": self.done}) if over and self.done else self.summary
 

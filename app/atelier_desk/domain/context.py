@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atelier_desk.domain.base import Model
-from atelier_desk.domain.chat import ToolSpec
+from atelier_desk.domain.model_messages import ToolSpec
 
 
 class PromptFrame(Model):

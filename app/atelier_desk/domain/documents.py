@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final, TypeVar
 
 from atelier_desk.domain.errors import AtelierError
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 
 READER: Final = "atelier_desk.workspace.documents.process"
 """The child process that takes the words out of any of them; its request and answer are described there."""

@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
-from atelier_desk import figures
-from atelier_desk.domain.text import visible
+from atelier_desk.support import number_format
+from atelier_desk.support.text import visible
 
 _EMPTY = re.compile(r"(?<!\s)\s*\(\)")
 """What is left of a detail in parentheses."""
@@ -43,7 +43,7 @@ class AtelierError(Exception):
         return self.template.format(**self.params) if self.params else self.template
 
     def localized(self, translate: Callable[..., str]) -> str:
-        """The sentence in the reader's language, and so the errors among its values; ``translate`` is ``atelier_desk.i18n._``."""
+        """The sentence in the reader's language, and so the errors among its values; ``translate`` is ``atelier_desk.support.i18n._``."""
         return self._filled(translate, self.params)
 
     def in_words(self, translate: Callable[..., str]) -> str:
@@ -62,9 +62,9 @@ def _shown(value: object, translate: Callable[..., str]) -> object:
     if isinstance(value, AtelierError):
         return value.localized(translate)
     if isinstance(value, datetime):
-        return figures.moment(value)
+        return number_format.moment(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return figures.number(value, 0 if isinstance(value, int) else 6, trim=True)
+        return number_format.number(value, 0 if isinstance(value, int) else 6, trim=True)
     return visible(value) if isinstance(value, str) else value
 
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 class FailureCode(StrEnum):
     """Every ``code`` that a result of Atelier's own tools may have; a user's own tools and MCP servers may have others.
 
-    What a person reads of each is in ``tools.failure_words``, what the model should do next stands in the error's text or is added by
+    What a person reads of each is in ``tools.failure_text``, what the model should do next stands in the error's text or is added by
     ``tools.next_steps``.
     """
 

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, JsonValue
 
 from atelier_desk.domain.base import Model
-from atelier_desk.i18n import _
+from atelier_desk.support.i18n import _
 
 MOST_FIELDS = 50
 MOST_CHOICES = 200

@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 from atelier_desk.domain.addresses import with_scheme
 from atelier_desk.domain.base import Model, Timestamp, utc_now
 from atelier_desk.domain.errors import AtelierError
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 
 NAME = r"^[A-Za-z0-9](?:_?[A-Za-z0-9-])*$"
 """Without two underscores in a row: they part the server from its tool in the names of tools."""

@@ -115,7 +115,7 @@ class Verdict(Model):
     about: str = ""
 
 
-class Grounds(Model):
+class DecisionRecord(Model):
     """What a verdict rests on besides the call's own event: with it the same verdict is reached again without looking at a file.
 
     What says nothing (no, empty) is not written down.

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
 from atelier_desk.domain.errors import AtelierError
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 
 FOUND_MAX = 100
 """Results of one search."""
@@ -150,7 +150,7 @@ class Relation(Model):
     line: int = 0
 
 
-class Found(Model):
+class ProjectHit(Model):
     """A search result. ``score``, ``lexical`` and ``cosine`` are 0–1; ``cosine`` is None where there was no vector. ``preview`` is a part
     of its text."""
 
@@ -199,7 +199,7 @@ class FileProblem(Model):
         return self.reason == SECRET
 
     def localized(self, translate: Callable[..., str]) -> str:
-        """The reason in the reader's language; ``translate`` is ``atelier_desk.i18n._``."""
+        """The reason in the reader's language; ``translate`` is ``atelier_desk.support.i18n._``."""
         said = AtelierError(self.reason)
         said.params = dict(self.values)
         return said.localized(translate)

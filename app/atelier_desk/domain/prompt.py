@@ -10,7 +10,7 @@ from pydantic import Field
 from atelier_desk.domain import limits
 from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
 from atelier_desk.domain.errors import LimitError, UsageError
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 
 _NAME = re.compile(r"\w[\w.-]*")
 NOT_A_NAME = N_("“{name}” cannot be a prompt's name: letters, digits, “-”, “_” and “.” are allowed, and no spaces.")

@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from atelier_desk.domain import limits
 from atelier_desk.domain.addresses import with_scheme
 from atelier_desk.domain.base import Model, Timestamp, utc_now
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 
 PROVIDER_NAME = r"^[A-Za-z0-9][A-Za-z0-9 ._-]*$"
 ProviderKind = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,31}$")]

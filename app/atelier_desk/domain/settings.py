@@ -13,9 +13,9 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.addresses import with_scheme
 from atelier_desk.domain.approval import ApprovalSettings
 from atelier_desk.domain.base import Model
-from atelier_desk.domain.from_elsewhere import HeldGrant, HeldKind
+from atelier_desk.domain.imported_data import HeldGrant, HeldKind
 from atelier_desk.domain.permission import PermissionRule
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 
 ActionName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,63}$")]
 Keys = Annotated[str, Field(pattern=r"^(((Ctrl|Alt|Shift|Meta)\+){0,4}(F([1-9]|[12]\d|3[0-5])|[A-Z][A-Za-z]{1,15}|[A-Z]|[^\sA-Za-z]))?$")]

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
 
-from atelier_desk.domain.chat import Usage
-from atelier_desk.domain.text import no_formula
+from atelier_desk.domain.model_messages import Usage
+from atelier_desk.support.text import no_formula
 
 CSV_COLUMNS = (
     "day", "workflow_id", "workflow", "agent", "provider", "model", "requests",

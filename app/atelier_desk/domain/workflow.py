@@ -12,8 +12,8 @@ from atelier_desk.domain.agent import Choices
 from atelier_desk.domain.attachment import Attachment
 from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
 from atelier_desk.domain.call import Presentation
-from atelier_desk.domain.chat import Usage
-from atelier_desk.domain.parts import ResultPart
+from atelier_desk.domain.model_messages import Usage
+from atelier_desk.domain.result_parts import ResultPart
 
 
 class RunStatus(StrEnum):

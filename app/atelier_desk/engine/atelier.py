@@ -21,30 +21,30 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from atelier_desk import background
 from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.domain.setting_subscribers import SettingSubscribers
 from atelier_desk.engine.bus import EventBus
 from atelier_desk.engine.service_list import SERVICES, Services
-from atelier_desk.i18n import N_, set_language
+from atelier_desk.support import background
+from atelier_desk.support.i18n import N_, set_language
 
 if TYPE_CHECKING:
     from atelier_desk.domain.agent import AgentConfig
-    from atelier_desk.domain.chat import ImagePart
     from atelier_desk.domain.events.run import Dispatch
+    from atelier_desk.domain.model_messages import ImagePart
     from atelier_desk.domain.settings import EmbedderSettings, Settings
     from atelier_desk.domain.stream.event import StreamEvent
     from atelier_desk.domain.workflow import RunMode, Workflow
-    from atelier_desk.engine.asking import Answer
     from atelier_desk.engine.doctor import Check
+    from atelier_desk.engine.function_tools import GivenTool, GivenTools
     from atelier_desk.engine.gateways.gateway import ModelFactory, ModelGateway
-    from atelier_desk.engine.given_tools import GivenTool, GivenTools
+    from atelier_desk.engine.image_descriptions import ImageDescriber
     from atelier_desk.engine.journal import FaultPoint, Journal
+    from atelier_desk.engine.one_prompt import Answer
     from atelier_desk.engine.question_gate import WorkflowQuestionGate
     from atelier_desk.engine.run.environment import RunEnvironment
-    from atelier_desk.engine.runs.manager import RunManager, Who
-    from atelier_desk.engine.seeing import Seer
+    from atelier_desk.engine.runs.manager import Responder, RunManager
     from atelier_desk.knowledge.search import MemorySearch
     from atelier_desk.llm.base import Embedder
     from atelier_desk.llm.secrets import KeyVault
@@ -54,8 +54,8 @@ if TYPE_CHECKING:
     from atelier_desk.storage.store import Store
     from atelier_desk.tools.registry import ToolRegistry
     from atelier_desk.tools.services import ToolServices
-    from atelier_desk.web.making import Maker
-    from atelier_desk.web.reader import Web
+    from atelier_desk.web.media_generation import MediaGenerator
+    from atelier_desk.web.page_fetcher import Web
     from atelier_desk.web.search import Searcher
     from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
 
@@ -147,7 +147,7 @@ class Atelier(Services):
         """
         async with AsyncExitStack() as opened:
             if temporary:
-                from atelier_desk.engine.asking import temporary_folder
+                from atelier_desk.engine.one_prompt import temporary_folder
                 from atelier_desk.llm.secrets import KeyVault
 
                 if data_dir is not None:
@@ -159,7 +159,7 @@ class Atelier(Services):
             await atelier._open_store(data_dir, vault, fsync=fsync is not False, accept_loss=accept_loss, upgrading=upgrading)
             opened.push_async_callback(atelier._close)
             await atelier._take_settings(fsync, language, start)
-            from atelier_desk.storage.at_work import at_work
+            from atelier_desk.storage.pending_work import at_work
 
             if start or await at_work(atelier.store):
                 # Nobody else has the folder open: what says it is at work was cut off by a kill, and no listing may show it otherwise.
@@ -198,7 +198,7 @@ class Atelier(Services):
         """
         from atelier_desk.domain.events.run import Dispatch
         from atelier_desk.domain.workflow import RunMode
-        from atelier_desk.engine.following import until_settled
+        from atelier_desk.engine.turn_stream import until_settled
 
         config, agent_id = await self.find_agent(agent)
         tools = self.given_tools.made(tools)
@@ -231,7 +231,7 @@ class Atelier(Services):
         Raises:
             AtelierError: the run failed; ``code`` says how. What ``run`` raises, too.
         """
-        from atelier_desk.engine.asking import Listener
+        from atelier_desk.engine.one_prompt import Listener
 
         heard = Listener()
         fresh = workflow_id is None
@@ -250,7 +250,7 @@ class Atelier(Services):
 
     async def follow(self, run_id: str, **resume: object) -> AsyncIterator[StreamEvent]:
         """Resume a run and yield its stream as ``run`` does; ``resume`` are the arguments of ``RunManager.resume``."""
-        from atelier_desk.engine.following import until_settled
+        from atelier_desk.engine.turn_stream import until_settled
 
         row = await self.repos.runs.get(run_id)
         with self._listening(row.workflow_id) as queue:
@@ -298,7 +298,7 @@ class Atelier(Services):
     @cached_property
     def web_pages(self) -> Web:
         """The web, as agents read it."""
-        from atelier_desk.web.reader import Web
+        from atelier_desk.web.page_fetcher import Web
 
         made = Web(self.datadir.web, self.clock)
         self.in_force.subscribe(made.use, "web")
@@ -314,27 +314,27 @@ class Atelier(Services):
         return made
 
     @cached_property
-    def maker(self) -> Maker:
+    def maker(self) -> MediaGenerator:
         """Who makes pictures and 3D models, as the settings say."""
-        from atelier_desk.web.making import Maker
+        from atelier_desk.web.media_generation import MediaGenerator
 
-        made = Maker(self.vault, self.clock, self.web_pages)
+        made = MediaGenerator(self.vault, self.clock, self.web_pages)
         self.in_force.subscribe(partial(setattr, made, "settings"), "media")
         return made
 
     @cached_property
-    def seer(self) -> Seer:
+    def seer(self) -> ImageDescriber:
         """Who puts pictures into words, as the settings say."""
-        from atelier_desk.engine.seeing import Seer
+        from atelier_desk.engine.image_descriptions import ImageDescriber
 
-        made = Seer(lambda name: self.providers.provider(name), lambda name, model: self.models.info(name, model), self.clock)
+        made = ImageDescriber(lambda name: self.providers.provider(name), lambda name, model: self.models.info(name, model), self.clock)
         self.in_force.subscribe(partial(setattr, made, "model"), "media.sees")
         return made
 
     @cached_property
     def given_tools(self) -> GivenTools:
         """The functions that were given to runs as tools."""
-        from atelier_desk.engine.given_tools import GivenTools
+        from atelier_desk.engine.function_tools import GivenTools
 
         return GivenTools(self.registry, self.bus)
 
@@ -383,7 +383,7 @@ class Atelier(Services):
         if self.embedder is not None and not (await self.settings.get()).embedder_paused and await self.memories.unfinished():
             self.memories.start_reembed()
 
-    async def check_up(self) -> list[Check]:
+    async def run_diagnostics(self) -> list[Check]:
         """Look whether everything is as it should be; see ``doctor.checks``."""
         from atelier_desk.engine.doctor import checks
 
@@ -429,7 +429,7 @@ class Atelier(Services):
 
     async def start(self) -> None:
         """Make everything ready to run: tools, memory, the runs of this folder, the built-in agents. Doing it again changes nothing."""
-        from atelier_desk.engine.elsewhere import end_runs
+        from atelier_desk.engine.imported_data import end_runs
 
         async with self._starting:
             if self._started:
@@ -453,13 +453,13 @@ class Atelier(Services):
             self._tools_loaded = True
 
     async def _open_store(self, data_dir: Path | str | None, vault: KeyVault | None, **options: Any) -> None:
-        from atelier_desk import logs
-        from atelier_desk.engine import elsewhere
+        from atelier_desk.engine import imported_data
         from atelier_desk.llm.secrets import KeyVault, redact
         from atelier_desk.storage.folder.datadir import DataDir, default_data_dir
         from atelier_desk.storage.folder.key_file import KeyFile
         from atelier_desk.storage.repositories import Repositories
         from atelier_desk.storage.store import Store
+        from atelier_desk.support import logs
 
         self._redacting, self.vault = logs.add_redactor(redact), vault or KeyVault()
         self.datadir = DataDir(Path(data_dir).absolute() if data_dir else default_data_dir()).ensure()  # noqa: ASYNC240 - no I/O waits here
@@ -468,7 +468,7 @@ class Atelier(Services):
         keys.sweep()  # the folder is ours from here on
         self.vault.use_file(keys)
         self.repos = Repositories(self.store, self.datadir)
-        await elsewhere.switch_off(self.repos, self.datadir.root, self.store)
+        await imported_data.switch_off(self.repos, self.datadir.root, self.store)
 
     async def _take_settings(self, fsync: bool | None, language: str | None, start: bool) -> None:
         settings = await self.repos.settings.load()
@@ -577,10 +577,10 @@ class Atelier(Services):
         self.memories.start_reembed()
         await self.projects.follow_embedder()
 
-    async def _resolve_agent(self, workflow: Workflow, agent_id: str) -> Who:
+    async def _resolve_agent(self, workflow: Workflow, agent_id: str) -> Responder:
         from atelier_desk.domain.errors import NotFoundError
-        from atelier_desk.engine.choosing import chosen
-        from atelier_desk.engine.runs.manager import Who
+        from atelier_desk.engine.agent_resolution import chosen
+        from atelier_desk.engine.runs.manager import Responder
 
         agent = await self.agents.get(agent_id) if agent_id else None
         if agent is None and workflow.agent_id:
@@ -589,7 +589,7 @@ class Atelier(Services):
         agent = agent or await self.agents.default()
         # Another agent than the workflow's, for one turn, comes with its own model.
         own = not workflow.agent_id or agent.id == workflow.agent_id
-        return Who(chosen(workflow.choices if own else workflow.choices.without_model(), agent.config), agent.id)
+        return Responder(chosen(workflow.choices if own else workflow.choices.without_model(), agent.config), agent.id)
 
     async def _default_agent(self, workflow_id: str) -> AgentConfig:
         return (await self._resolve_agent(await self.repos.workflows.get(workflow_id), "")).agent

@@ -12,10 +12,10 @@ from pathlib import Path
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ToolError, UsageError
 from atelier_desk.engine.attached_text import binary, decode, looks_secret, shown_name
-from atelier_desk.engine.run.mend import mended
-from atelier_desk.i18n import N_
+from atelier_desk.engine.run.sanitize import mended
+from atelier_desk.support.i18n import N_
 from atelier_desk.workspace.root import ConfinedRoot
-from atelier_desk.workspace.walk import Entry, Walk
+from atelier_desk.workspace.walk import Walk, WalkEntry
 
 SECONDS = 5.0
 """Longest that one folder is looked through."""
@@ -38,7 +38,7 @@ def folder_text(path: Path, name: str) -> tuple[str, tuple[str, ...]]:
     """
     root = ConfinedRoot(path)
     walk = Walk(root, seconds=SECONDS)
-    found: list[Entry] = []
+    found: list[WalkEntry] = []
     more = False
     try:
         for entry in walk.files():
@@ -63,7 +63,7 @@ def folder_text(path: Path, name: str) -> tuple[str, tuple[str, ...]]:
     return mended("\n".join(lines)) + "".join(texts), tuple(sorted(secret))
 
 
-def _texts(root: ConfinedRoot, walk: Walk, files: list[Entry]) -> tuple[list[str], int]:
+def _texts(root: ConfinedRoot, walk: Walk, files: list[WalkEntry]) -> tuple[list[str], int]:
     """The framed texts, and how many files have none here."""
     texts: list[str] = []
     room, untold = TEXT, 0

@@ -6,8 +6,8 @@ import re
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.encodings import guessed, marked
-from atelier_desk.domain.text import readable_name
-from atelier_desk.engine.run.mend import mended
+from atelier_desk.engine.run.sanitize import mended
+from atelier_desk.support.text import readable_name
 
 _CONTROL = re.compile("[\x00-\x06\x0e-\x1a\x1c-\x1f]")
 _UNSHOWN = re.compile("[\x00-\x1f\x7f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")

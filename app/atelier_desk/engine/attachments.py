@@ -17,15 +17,15 @@ from atelier_desk.domain.documents import kind_of as kind_of_document
 from atelier_desk.domain.encodings import marked
 from atelier_desk.domain.errors import LimitError, UsageError
 from atelier_desk.domain.pictures import JPEG, PNG
-from atelier_desk.domain.text import readable_name
 from atelier_desk.engine.attached_folder import folder_text
 from atelier_desk.engine.attached_text import binary, decode, looks_secret, shown_name
-from atelier_desk.engine.pictures import Picture, picture_of
-from atelier_desk.engine.run.mend import mended
-from atelier_desk.figures import number
-from atelier_desk.i18n import N_
-from atelier_desk.media.heads import kind_of
-from atelier_desk.media.prepare import UnfitPicture, prepared
+from atelier_desk.engine.image_headers import Picture, picture_of
+from atelier_desk.engine.run.sanitize import mended
+from atelier_desk.media.image_headers import kind_of
+from atelier_desk.media.prepare import UnusablePicture, prepared
+from atelier_desk.support.i18n import N_
+from atelier_desk.support.number_format import number
+from atelier_desk.support.text import readable_name
 from atelier_desk.tools.files.documents import extracted, shown_pages, text_of
 
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff")
@@ -42,7 +42,7 @@ PDF_CHARACTERS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedAttachments:
     """Something that was read and is not kept yet. Fields as of ``Attachment``; ``text`` is the whole one, None for a picture; ``left_out``
     names the files of a folder that did not go into it, as they look like secrets; ``encoding`` is the one that was guessed for a text
     without a mark that is not UTF-8, else empty."""
@@ -65,11 +65,11 @@ class Prepared:
         return self.source in ("file", "folder") and looks_secret(self.name)
 
 
-def read(path: Path, granted: tuple[str, ...] = ()) -> Prepared:
+def read(path: Path, granted: tuple[str, ...] = ()) -> PreparedAttachments:
     """A file or folder as it goes with a message. Blocks: it belongs into a thread.
 
     Args:
-        granted: the folders agents may use; for what lies in one, ``Prepared.path`` says where.
+        granted: the folders agents may use; for what lies in one, ``PreparedAttachments.path`` says where.
 
     Raises:
         UsageError: it cannot be read, is damaged, or is neither a picture nor text nor a document.
@@ -96,7 +96,7 @@ def read(path: Path, granted: tuple[str, ...] = ()) -> Prepared:
     return of_bytes(path.name, content, path=inside)
 
 
-def of_bytes(name: str, content: bytes, *, source: str = "file", path: str = "") -> Prepared:
+def of_bytes(name: str, content: bytes, *, source: str = "file", path: str = "") -> PreparedAttachments:
     """The content of a file as it goes with a message. Raises as ``read`` does."""
     shown = shown_name(name)
     if len(content) > _most(content[:_HEAD]):
@@ -113,10 +113,10 @@ def of_bytes(name: str, content: bytes, *, source: str = "file", path: str = "")
     if binary(text):
         raise UsageError(_NOT_TAKEN, name=shown)
     guess = "" if encoding == "utf-8" or marked(content) else encoding
-    return Prepared(shown, "text/plain", content, source, path, text=mended(text), encoding=guess)
+    return PreparedAttachments(shown, "text/plain", content, source, path, text=mended(text), encoding=guess)
 
 
-def text_file(name: str, text: str, source: str = "input") -> Prepared:
+def text_file(name: str, text: str, source: str = "input") -> PreparedAttachments:
     """Text under a name.
 
     Raises:
@@ -129,7 +129,7 @@ def text_file(name: str, text: str, source: str = "input") -> Prepared:
     data = text.encode()
     if len(data) > limits.ATTACHED_FILE:
         raise too_large(name, limits.ATTACHED_FILE)
-    return Prepared(shown_name(name), "text/plain", data, source, text=text)
+    return PreparedAttachments(shown_name(name), "text/plain", data, source, text=text)
 
 
 def too_large(name: str, most: int) -> LimitError:
@@ -153,7 +153,7 @@ def _inside(path: Path, granted: tuple[str, ...]) -> str:
     return ""
 
 
-def _picture(name: str, content: bytes, picture: Picture, source: str, path: str) -> Prepared:
+def _picture(name: str, content: bytes, picture: Picture, source: str, path: str) -> PreparedAttachments:
     if picture.width * picture.height > limits.PICTURE_PIXELS:
         raise LimitError(
             N_("The picture {name} has {width} × {height} pixels; at most {most} million are opened."),
@@ -166,7 +166,7 @@ def _picture(name: str, content: bytes, picture: Picture, source: str, path: str
         raise UsageError(N_("The picture {name} is damaged: its end is missing."), name=name)
     try:
         ready = prepared(content)
-    except UnfitPicture as unfit:
+    except UnusablePicture as unfit:
         match unfit.code:
             case "too_large":
                 raise too_large(name, limits.ATTACHED_PICTURE) from None
@@ -177,13 +177,13 @@ def _picture(name: str, content: bytes, picture: Picture, source: str, path: str
     endings = _ENDINGS.get(ready.media_type, ())
     if ready.data is not content and not name.lower().endswith(endings):
         name = shown_name(Path(name).stem[: limits.ATTACHED_NAME - 5] + endings[0])
-    return Prepared(name, ready.media_type, ready.data, source, path, ready.width, ready.height)
+    return PreparedAttachments(name, ready.media_type, ready.data, source, path, ready.width, ready.height)
 
 
-def _document(kind: str, name: str, content: bytes, source: str, path: str) -> Prepared:
+def _document(kind: str, name: str, content: bytes, source: str, path: str) -> PreparedAttachments:
     found = extracted(UsageError, kind, name, content, 1, PDF_PAGES, PDF_CHARACTERS)
     if kind != PDF:
-        return Prepared(name, "text/plain", content, source, path, text=mended(text_of(found)))
+        return PreparedAttachments(name, "text/plain", content, source, path, text=mended(text_of(found)))
     texts = [str(each) for each in found["pages"]]
     if not any(texts) and not found.get("fields"):
         raise not_read(UsageError, "no_text", name)
@@ -191,9 +191,9 @@ def _document(kind: str, name: str, content: bytes, source: str, path: str) -> P
     shown = shown_pages(found)
     if len(texts) < total:
         shown.append(f"[Pages {len(texts) + 1} to {total} were not read.]")
-    return Prepared(name, "application/pdf", content, source, path, pages=total, text=mended("\n\n".join(shown)))
+    return PreparedAttachments(name, "application/pdf", content, source, path, pages=total, text=mended("\n\n".join(shown)))
 
 
-def _folder(path: Path, name: str, inside: str) -> Prepared:
+def _folder(path: Path, name: str, inside: str) -> PreparedAttachments:
     text, left_out = folder_text(path, name)
-    return Prepared(name, "text/plain", text.encode(), "folder", inside, text=text, left_out=left_out)
+    return PreparedAttachments(name, "text/plain", text.encode(), "folder", inside, text=text, left_out=left_out)

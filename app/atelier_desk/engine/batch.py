@@ -12,13 +12,13 @@ from atelier_desk.domain.events.run import RunEvent
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.domain.stream.payloads import Payload
 from atelier_desk.domain.workflow import Run, Workflow
-from atelier_desk.engine.run.projection.project import Projection, Totals
+from atelier_desk.engine.run.projection.project import Projection, RunTotals
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.storage.writing.commit import Commit
 
 
 @dataclass
-class Head:
+class BatchHead:
     """What the journal knows of a workflow, so that a commit needs no read: this process is the only writer.
 
     Attributes:
@@ -30,7 +30,7 @@ class Head:
     """
 
     stream_seq: int = 0
-    totals: Totals = field(default_factory=Totals)
+    totals: RunTotals = field(default_factory=RunTotals)
     known: bool = False
     task_version: int = 0
     head_run_id: str | None = None
@@ -41,7 +41,7 @@ class Head:
         self.stream_seq = row.stream_seq
         self.head_run_id = row.head_run_id
         self.tainted = None
-        self.totals = Totals(
+        self.totals = RunTotals(
             usage=row.usage, pending_questions=row.pending_questions, pending_approvals=row.pending_approvals, teams=self.totals.teams
         )
         self.known = True
@@ -58,7 +58,7 @@ class Batch:
     """
 
     stream_seq: int
-    totals: Totals
+    totals: RunTotals
     unit: str = field(default_factory=new_id)
     states: dict[str, RunState | None] = field(default_factory=dict)
     events: list[RunEvent] = field(default_factory=list)

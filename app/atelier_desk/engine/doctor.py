@@ -12,14 +12,14 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from atelier_desk import figures
 from atelier_desk.domain.base import Model
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.domain.provider import KeyPlace
-from atelier_desk.i18n import _, ngettext
 from atelier_desk.llm.registry import provider_type
-from atelier_desk.row_words import damaged_attachment
+from atelier_desk.presentation.rows import damaged_attachment
 from atelier_desk.storage.folder.disk import no_files_left
+from atelier_desk.support import number_format
+from atelier_desk.support.i18n import _, ngettext
 from atelier_desk.support.worker.environment import environment
 from atelier_desk.support.worker.errors import WorkerError
 from atelier_desk.support.worker.parent import ask_once
@@ -152,7 +152,7 @@ def _titles() -> dict[str, str]:
 
 async def _qt(deep: bool) -> Check:
     """Whether Qt is installed; when ``deep``, import it, in a process of its own: a broken library would end this one."""
-    from atelier_desk.display import qt_folder
+    from atelier_desk.support.display import qt_folder
 
     title = _("Window toolkit (Qt)")
     if qt_folder() is None:
@@ -162,7 +162,7 @@ async def _qt(deep: bool) -> Check:
     if not deep:
         return Check(name="qt", title=title, status="ok", message=_("PySide6 is installed."))
     try:
-        version = (await ask_once("atelier_desk.display", None, limit_s=QT_IMPORT_S, env=environment())).value
+        version = (await ask_once("atelier_desk.support.display", None, limit_s=QT_IMPORT_S, env=environment())).value
     except WorkerError as error:
         late = error.code == "timeout"
         message, fix = (_("Importing PySide6 takes too long."), "") if late else (str(error), _library_fix())
@@ -172,7 +172,7 @@ async def _qt(deep: bool) -> Check:
 
 def _display() -> list[Check]:
     """System libraries and the display; without a display the command line still does everything."""
-    from atelier_desk.display import desktop_problem, missing_library, qt_folder
+    from atelier_desk.support.display import desktop_problem, missing_library, qt_folder
 
     found = []
     folder = qt_folder()
@@ -286,7 +286,7 @@ def _disk(folder: Path) -> Check:
         free = shutil.disk_usage(folder).free
     except OSError as error:
         return Check(name="disk", title=title, status="fail", message=str(error))
-    message = _("{gb} GB are free.", gb=figures.number(free / 1024**3, 1, trim=True))
+    message = _("{gb} GB are free.", gb=number_format.number(free / 1024**3, 1, trim=True))
     if no_files_left(folder):
         fix = _("Delete files you no longer need, however small.")
         words = _("{state} The disk can take no more files: its inodes are used up.", state=message)
@@ -305,8 +305,8 @@ def _closed(problem: AtelierError | None) -> Check:
 
 async def _configuration(atelier: Opened) -> Check:
     """Rows of agents, providers, servers, rules and settings that are not as they were written: they are left out."""
-    from atelier_desk.storage.configured import damaged_configuration
     from atelier_desk.storage.damage import GIVE_UP, RESTRICTING
+    from atelier_desk.storage.damaged_configuration import damaged_configuration
 
     title = _("Configuration")
     found = await damaged_configuration(atelier.store.query_all)
@@ -417,15 +417,15 @@ async def _attachments(atelier: Opened, progress: Callable[[int, int], None] | N
 
 
 async def _checkpoints(atelier: Opened) -> Check:
-    from atelier_desk.file_words import kept_words, leftovers_words, lost_words
+    from atelier_desk.presentation.file_changes import leftovers_text, lost_data_text, retained_text
 
     title = _("Undo data")
     leftovers = await atelier.files.cleaning.leftovers()
-    problems = leftovers_words(leftovers)
-    if lost := lost_words(await atelier.files.lost()):
+    problems = leftovers_text(leftovers)
+    if lost := lost_data_text(await atelier.files.lost()):
         problems.append(lost)
     if not problems:
-        return Check(name="checkpoints", title=title, status="ok", message=kept_words(await atelier.files.kept()))
+        return Check(name="checkpoints", title=title, status="ok", message=retained_text(await atelier.files.kept()))
     fix = _("List them, and delete what you do not need: atelier files leftovers") if leftovers else ""
     unknown = not lost and all(each.kind in ("unknown", "unnamed") for each in leftovers)  # it goes by itself when its days are over
     return Check(name="checkpoints", title=title, status="ok" if unknown else "warn", message=" ".join(problems), fix=fix)

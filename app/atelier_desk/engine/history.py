@@ -10,16 +10,16 @@ from atelier_desk.domain.events.run import RunEvent, TaskChanged
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.batch import stream_events
-from atelier_desk.engine.copying import Copier
 from atelier_desk.engine.journal import PAGE, Journal, run_events
-from atelier_desk.engine.run.projection.project import Totals, project, project_task
+from atelier_desk.engine.journal_copy import Copier
+from atelier_desk.engine.run.projection.project import RunTotals, project, project_task
 from atelier_desk.engine.run.reducer.reduce import reduce
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.services.common.naming import branch_name, free_name
-from atelier_desk.i18n import N_
 from atelier_desk.storage.damage import Damage, damaged, readable_until
 from atelier_desk.storage.integrity import damaged_in
 from atelier_desk.storage.repositories import Repositories
+from atelier_desk.support.i18n import N_
 
 
 async def workflow_events(repos: Repositories, workflow_id: str) -> AsyncIterator[RunEvent]:
@@ -126,7 +126,7 @@ async def replay(repos: Repositories, workflow_id: str, run_id: str | None = Non
     await repos.workflows.get(workflow_id)
     damage = [each for each in await damaged_in(repos.store, workflow_id) if run_id in (None, each.run)]
     states: dict[str, RunState] = {}
-    totals = Totals()
+    totals = RunTotals()
     deleted = await repos.runs.deleted(workflow_id)
     async for event in readable_events(repos, workflow_id, damage):
         if event.run_id in deleted or run_id not in (None, event.run_id):
@@ -178,7 +178,7 @@ async def fork(repos: Repositories, journal: Journal, workflow_id: str, at: int)
             "name": name,
             "named_by": "person",
             "stream_seq": 0,
-            "usage": Totals().usage,
+            "usage": RunTotals().usage,
             "head_run_id": None,
             "pending_questions": 0,
             "pending_approvals": 0,

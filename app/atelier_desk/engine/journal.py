@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.branches import branch_of
-from atelier_desk.domain.chat import Usage
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.context import PromptFrame
 from atelier_desk.domain.errors import ConflictError
@@ -22,7 +21,7 @@ from atelier_desk.domain.events.run import (
     EntryPinned,
     EventBody,
     LimitsRaised,
-    MemoriesSought,
+    MemoryExtractionDone,
     QueueChanged,
     RightsNarrowed,
     RunEvent,
@@ -30,27 +29,28 @@ from atelier_desk.domain.events.run import (
     RunResumed,
     RunStarted,
     TaskChanged,
-    TitleWritten,
+    TitleGenerated,
     event_id,
 )
+from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Run, Workflow
-from atelier_desk.engine.batch import Batch, Head, stream_events
+from atelier_desk.engine.batch import Batch, BatchHead, stream_events
 from atelier_desk.engine.branch_tasks import tasks_of
 from atelier_desk.engine.bus import EventBus
-from atelier_desk.engine.run.mend import mended
 from atelier_desk.engine.run.projection.project import project, project_task
 from atelier_desk.engine.run.reducer.reduce import fold, reduce
-from atelier_desk.engine.run.reducer.state import Entry, RunState
+from atelier_desk.engine.run.reducer.state import ContextEntry, RunState
+from atelier_desk.engine.run.sanitize import mended
 from atelier_desk.engine.services.common.paging import all_rows
-from atelier_desk.engine.spent import spent_by
-from atelier_desk.i18n import N_
+from atelier_desk.engine.usage_totals import spent_by
 from atelier_desk.policy.permissions import taint
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.writing.commit import Commit, Rename
+from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.run.decided import Held
+    from atelier_desk.engine.run.decided_call import Held
 
 FaultPoint = Callable[[str], None]
 Decide = Callable[[RunState], Sequence[EventBody] | None]
@@ -85,7 +85,7 @@ class RunHandle:
 
     run_id: str
     workflow_id: str
-    history: tuple[Entry, ...] = ()
+    history: tuple[ContextEntry, ...] = ()
     state: RunState | None = None
     row: Run | None = None
     stale: bool = False
@@ -138,7 +138,7 @@ def _may_follow_the_end(state: RunState, body: EventBody) -> bool:
     wait is not work, and neither is a title or what is to be remembered."""
     if state.failed and isinstance(body, RunResumed | ChildFinished | ChildAsked | ChildAnswered | LimitsRaised | RightsNarrowed):
         return True
-    return isinstance(body, EntryPinned | CompactionUndone | TitleWritten | MemoriesSought | QueueChanged)
+    return isinstance(body, EntryPinned | CompactionUndone | TitleGenerated | MemoryExtractionDone | QueueChanged)
 
 
 class Journal:
@@ -153,7 +153,7 @@ class Journal:
         self._repos = repos
         self._bus = bus
         self.clock = clock
-        self._heads: dict[str, Head] = {}
+        self._heads: dict[str, BatchHead] = {}
 
     async def append(
         self,
@@ -327,7 +327,7 @@ class Journal:
             await to_the_end(self._repos.runs.purge(gone, spent))
             await self._repos.snapshots.remove(workflow_id)
 
-    async def _leave_branch(self, head: Head, parts: Sequence[Part], batch: Batch) -> None:
+    async def _leave_branch(self, head: BatchHead, parts: Sequence[Part], batch: Batch) -> None:
         """When a turn begins that does not follow the one in view, the tasks become those of its branch. The last of several counts."""
         for part in reversed(parts):
             first = part.bodies[0]
@@ -349,7 +349,7 @@ class Journal:
         batch.rows.deleted_tasks += [task_id for task_id in there if task_id not in wanted]
         batch.other_tasks = True
 
-    async def _commit(self, head: Head, batch: Batch, commit: Commit) -> bool:
+    async def _commit(self, head: BatchHead, batch: Batch, commit: Commit) -> bool:
         """Write a batch, however often the wait for it is cancelled, and note where the workflow stands; returns whether it was."""
         self._reach("before_commit", batch)
         try:
@@ -470,14 +470,14 @@ class Journal:
         }
         return base.model_copy(update=changed)
 
-    def _head(self, workflow_id: str) -> Head:
-        return self._heads.setdefault(workflow_id, Head())
+    def _head(self, workflow_id: str) -> BatchHead:
+        return self._heads.setdefault(workflow_id, BatchHead())
 
-    async def _know(self, head: Head, workflow_id: str) -> None:
+    async def _know(self, head: BatchHead, workflow_id: str) -> None:
         if not head.known:
             head.learn(await self._repos.workflows.get(workflow_id))
 
-    async def _know_teams(self, head: Head, handles: Sequence[RunHandle]) -> None:
+    async def _know_teams(self, head: BatchHead, handles: Sequence[RunHandle]) -> None:
         """See to it that the sums of the root runs are known: a process that takes up old runs has to read them."""
         new = {handle.run_id: Usage() for handle in handles if handle.state is None}
         if new:

@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Callable, Coroutine
 from datetime import datetime, timedelta
 from typing import Any
 
-from atelier_desk import background
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.events.run import LimitKind
 from atelier_desk.domain.stream import payloads
@@ -22,6 +21,7 @@ from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.bus import EventBus
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.policy import budget
+from atelier_desk.support import background
 
 log = logging.getLogger(__name__)
 
@@ -85,13 +85,13 @@ class MonthBudget:
 
     def reserve(
         self, state: RunState, *, prompt_tokens: int, reply_tokens: int, prices: tuple[float, float], within_run: bool = True
-    ) -> int | budget.Reached:
+    ) -> int | budget.ReachedLimit:
         """``policy.budget.reserve`` with the caps of a run and this month's. ``within_run`` false leaves out the run's own."""
         if within_run:
             room = budget.reserve(
                 state.agent, state.raised_limits, state.spent, prompt_tokens=prompt_tokens, reply_tokens=reply_tokens, prices=prices
             )
-            if isinstance(room, budget.Reached):
+            if isinstance(room, budget.ReachedLimit):
                 return room
             reply_tokens = room
         if not self.limit or not any(prices):
@@ -100,7 +100,7 @@ class MonthBudget:
         left = self.limit - spent - self._on_hold()
         found = budget.affordable(left, prompt_tokens, reply_tokens, prices)
         if isinstance(found, budget.Needed):
-            return budget.Reached(LimitKind.MONTH, spent, self.limit, needed=found.cost, left=max(0.0, left))
+            return budget.ReachedLimit(LimitKind.MONTH, spent, self.limit, needed=found.cost, left=max(0.0, left))
         cost = budget.cost_of(prompt_tokens, found, prices)
         self._held.setdefault(state.run_id, []).append((cost, self._clock.monotonic()))
         return found
@@ -121,7 +121,7 @@ class MonthBudget:
         if self._clock.now() - event.time > COPIED:
             return  # a fork repeats what happened long ago, and paid nothing for it
         said = event.payload
-        if isinstance(said, payloads.UsageTold):
+        if isinstance(said, payloads.UsageUpdated):
             cost = max(0.0, said.cost or 0.0)
             self._spent += cost
             held = self._held.get(event.run_id)

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.chats import ChatService
     from atelier_desk.engine.services.commands import CommandService
     from atelier_desk.engine.services.data import DataService
-    from atelier_desk.engine.services.elsewhere import ElsewhereService
     from atelier_desk.engine.services.files import FileService
+    from atelier_desk.engine.services.imported_data import ImportedDataService
     from atelier_desk.engine.services.inspector import InspectorService
     from atelier_desk.engine.services.keys import KeyService
     from atelier_desk.engine.services.mcp import McpService
@@ -63,7 +63,7 @@ class Services:
     inspector: InspectorService
     settings: SettingsService
     data: DataService
-    elsewhere: ElsewhereService
+    imported_data: ImportedDataService
     own_tools: OwnToolService
     tools: ToolService
     skills: SkillService

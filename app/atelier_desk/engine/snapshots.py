@@ -14,23 +14,23 @@ from dataclasses import dataclass, fields, replace
 
 from pydantic import TypeAdapter
 
-from atelier_desk.engine.run.reducer.state import Entry, without_replaced
+from atelier_desk.engine.run.reducer.state import ContextEntry, without_replaced
 from atelier_desk.storage.repositories.runs import Turn
 
 FORM = 1
 """Goes up when a snapshot is made in another way, or when folding the same events gives something else, which a test tells."""
-MADE_BY = f"{FORM} {' '.join(each.name for each in fields(Entry))}"
+MADE_BY = f"{FORM} {' '.join(each.name for each in fields(ContextEntry))}"
 """What a snapshot has to say of itself to be read."""
 LEAST = 64
 """Turns after which a snapshot is worth its bytes: folding them takes less than a tenth of a second."""
 ENTRIES_A_TURN = 50
 """Of a conversation that no summary shortens, a snapshot is made after one turn for so many entries: what is written grows with it."""
 
-_entries = TypeAdapter(tuple[Entry, ...])
+_entries = TypeAdapter(tuple[ContextEntry, ...])
 
 
 @dataclass(frozen=True, slots=True)
-class Before:
+class InheritedState:
     """What a run goes on with: the conversation of the runs before it, and what was read from outside in it.
 
     Attributes:
@@ -39,7 +39,7 @@ class Before:
         since: turns folded since there is a snapshot.
     """
 
-    history: tuple[Entry, ...] = ()
+    history: tuple[ContextEntry, ...] = ()
     tainted: tuple[str, ...] = ()
     folded: bytes | None = b""
     since: int = 0
@@ -51,11 +51,11 @@ class Before:
 
 
 def folded(before: bytes | None, run_id: str, last_seq: int) -> bytes | None:
-    """``Before.folded`` after one more turn."""
+    """``InheritedState.folded`` after one more turn."""
     return None if before is None else _digest(before, f"{run_id} {last_seq}".encode())
 
 
-def encode(before: Before, turns: Sequence[Turn]) -> bytes | None:
+def encode(before: InheritedState, turns: Sequence[Turn]) -> bytes | None:
     """A snapshot of what follows ``turns``; None when it was folded from others, or would not be the same when it is read again."""
     if not turns or _folded(turns) != before.folded:
         return None
@@ -69,7 +69,7 @@ def encode(before: Before, turns: Sequence[Turn]) -> bytes | None:
     return json.dumps(head).encode() + b"\n" + text if same else None
 
 
-def decode(data: bytes, turns: Sequence[Turn]) -> tuple[int, Before] | None:
+def decode(data: bytes, turns: Sequence[Turn]) -> tuple[int, InheritedState] | None:
     """How many of the turns a snapshot is of, the oldest ones, and what follows them; None when it is not of these."""
     line, _newline, text = data.partition(b"\n")
     try:
@@ -79,14 +79,14 @@ def decode(data: bytes, turns: Sequence[Turn]) -> tuple[int, Before] | None:
         count = next((number for number, turn in enumerate(turns, 1) if turn.id == head["run"]), 0)
         if not count or _rows(turns[:count]).hex() != head["turns"]:
             return None
-        before = Before(_entries.validate_json(text), tuple(head["tainted"]))
+        before = InheritedState(_entries.validate_json(text), tuple(head["tainted"]))
     except (ValueError, KeyError, TypeError):
         return None
     return count, replace(before, folded=_folded(turns[:count]))
 
 
 def _folded(turns: Sequence[Turn]) -> bytes | None:
-    """``Before.folded`` after these turns; nothing was folded of those whose events cannot be read."""
+    """``InheritedState.folded`` after these turns; nothing was folded of those whose events cannot be read."""
     made_of: bytes | None = b""
     for turn in turns:
         made_of = made_of if turn.unread else folded(made_of, turn.id, turn.last_seq)

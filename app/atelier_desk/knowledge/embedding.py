@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.settings import EmbedderSettings
-from atelier_desk.i18n import N_
 from atelier_desk.llm.base import Embedder
 from atelier_desk.llm.registry import find, provider_types
+from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:
     from atelier_desk.domain.provider import ProviderConfig

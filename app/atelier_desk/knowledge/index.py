@@ -12,8 +12,8 @@ from atelier_desk.knowledge import ranking
 from atelier_desk.knowledge.lexical import Postings, Segment, WordScores
 from atelier_desk.knowledge.rows import LANGUAGES, MemoryRows, live_ids
 from atelier_desk.knowledge.vectors import REFINED, RowVectors
-from atelier_desk.storage.stems import Entry, Stems
-from atelier_desk.storage.text import words
+from atelier_desk.storage.memory_terms import MemoryTerms, Stems
+from atelier_desk.storage.search_terms import words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -64,7 +64,7 @@ class MemoryIndex:
         """Whether most rows were given up, so that it should be read anew."""
         return self.rows.count > 2 * len(self.rows) + 2_000
 
-    def put(self, entry: Entry, vector: np.ndarray | None = None) -> None:
+    def put(self, entry: MemoryTerms, vector: np.ndarray | None = None) -> None:
         """Add or replace a memory with its vector; without one it keeps what it had as long as its words are the same."""
         with self.lock:
             row, fresh = self.rows.put(entry, zlib.crc32(entry.terms))
@@ -80,7 +80,7 @@ class MemoryIndex:
             if row is not None and self.vectors is not None:
                 self.vectors.put(row, vector)
 
-    def load(self, entries: Iterable[Entry]) -> None:
+    def load(self, entries: Iterable[MemoryTerms]) -> None:
         """Add many at once; those that are known already are newer and stay."""
         with self.lock:
             new = [entry for entry in entries if entry.id not in self.rows.row_of]

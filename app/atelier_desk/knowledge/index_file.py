@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from atelier_desk.knowledge.index import MemoryIndex, segment_of
 from atelier_desk.knowledge.lexical import Postings, Segment
 from atelier_desk.knowledge.rows import COLUMNS
-from atelier_desk.knowledge.sketch import Sketch
+from atelier_desk.knowledge.vector_sketch import VectorSketch
 from atelier_desk.knowledge.vectors import RowVectors
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def _index(kept: Parts) -> MemoryIndex:
         vectors = index.vectors = RowVectors(*head["embedder"])
         vectors.matrix, vectors.there = parts["vectors"], parts["there"]
         if "basis" in parts:
-            vectors.sketch = Sketch.restored(parts["basis"], parts["short"], head["made_of"])
+            vectors.sketch = VectorSketch.restored(parts["basis"], parts["short"], head["made_of"])
     return index
 
 

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from atelier_desk.storage.stems import Stems, hashes
+from atelier_desk.storage.memory_terms import Stems, hashes
 
 if TYPE_CHECKING:
     import numpy as np
@@ -58,7 +58,7 @@ class Segment:
 
     @classmethod
     def of_terms(cls, terms: Sequence[tuple[int, bytes]]) -> Segment:
-        """From the packed stems of each row; see ``atelier_desk.storage.stems.pack``."""
+        """From the packed stems of each row; see ``atelier_desk.storage.memory_terms.pack``."""
         import numpy as np
 
         packed = [np.frombuffer(each, dtype="<u4") for _row, each in terms]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.memory import MemoryFilter, MemoryType
-from atelier_desk.storage.stems import Entry
+from atelier_desk.storage.memory_terms import MemoryTerms
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,7 +61,7 @@ class MemoryRows:
         """One column, as long as there are rows."""
         return self._columns[name][: self.count]
 
-    def put(self, entry: Entry, crc: int) -> tuple[int, bool]:
+    def put(self, entry: MemoryTerms, crc: int) -> tuple[int, bool]:
         """Take a memory in. Gives its row, and whether that is a new one: it is unless its words (``crc`` of them) are as they were."""
         row = self.row_of.get(entry.id)
         fresh = row is None or int(self._columns["terms"][row]) != crc
@@ -78,7 +78,7 @@ class MemoryRows:
         self._changed()
         return row, fresh
 
-    def extend(self, entries: list[Entry], crcs: list[int]) -> None:
+    def extend(self, entries: list[MemoryTerms], crcs: list[int]) -> None:
         """Take many in that are not known yet, each in a new row."""
         start = self.count
         self._reserve(start + len(entries))
@@ -191,7 +191,7 @@ class MemoryRows:
         self._scopes.clear()
 
 
-def _values(entry: Entry, crc: int, code: Any) -> dict[str, Any]:
+def _values(entry: MemoryTerms, crc: int, code: Any) -> dict[str, Any]:
     return {
         "home": code("home", entry.workflow_id),
         "run": code("run", entry.run_id),

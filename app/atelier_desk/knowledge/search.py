@@ -9,18 +9,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from atelier_desk import background
 from atelier_desk.domain import limits
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.domain.memory import Memory, MemoryFilter, MemoryHit
-from atelier_desk.i18n import N_
 from atelier_desk.knowledge.index import MemoryIndex, Question
-from atelier_desk.knowledge.keeper import IndexKeeper
+from atelier_desk.knowledge.index_cache import IndexKeeper
 from atelier_desk.knowledge.query_vector import EMBEDDED_CHARS, query_vector
 from atelier_desk.storage.language import language
-from atelier_desk.storage.text import words
-from atelier_desk.threads import in_tool_thread
+from atelier_desk.storage.search_terms import words
+from atelier_desk.support import background
+from atelier_desk.support.i18n import N_
+from atelier_desk.support.threads import in_tool_thread
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,7 +38,7 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class MemoryMatch:
     """What a search found. ``note`` says why it was text alone, or that memories are still being embedded; empty otherwise."""
 
     hits: list[MemoryHit] = field(default_factory=list)
@@ -148,7 +148,7 @@ class MemorySearch:
 
     async def search(
         self, query: str, *, filters: MemoryFilter | None = None, limit: int = limits.MEMORY_LIST_DEFAULT, threshold: float = 0.7
-    ) -> Found:
+    ) -> MemoryMatch:
         """The memories most relevant to a query, best first, none that has expired.
 
         Args:
@@ -179,7 +179,7 @@ class MemorySearch:
             if len(hits) == len(ranked):
                 break
             self._keeper.deleted([each.id for each in ranked if each.id not in known])
-        return Found(hits, "hybrid" if vector is not None else "text", note)
+        return MemoryMatch(hits, "hybrid" if vector is not None else "text", note)
 
     def note_found(self, memory_ids: Sequence[str], run_id: str) -> None:
         """Remember that a run found these memories. It is written in the background: no search waits for it; ``settle`` does."""

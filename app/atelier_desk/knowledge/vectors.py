@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atelier_desk.knowledge.sketch import Sketch
+from atelier_desk.knowledge.vector_sketch import VectorSketch
 from atelier_desk.llm.embedders.blas import limit_to_one_thread
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class RowVectors:
         self.dimension = dimension
         self.matrix: np.ndarray = np.zeros((0, dimension), dtype=np.float16)
         self.there: np.ndarray = np.zeros(0, dtype=bool)
-        self.sketch: Sketch | None = None
+        self.sketch: VectorSketch | None = None
 
     def __len__(self) -> int:
         return int(self.there.sum())
@@ -103,7 +103,7 @@ class RowVectors:
 
         count = len(self)
         if count >= SKETCH_FROM and (self.sketch is None or count > 2 * self.sketch.made_of):
-            self.sketch = Sketch(self.matrix, np.flatnonzero(self.there))
+            self.sketch = VectorSketch(self.matrix, np.flatnonzero(self.there))
 
     def cosines(self, query: np.ndarray, count: int) -> tuple[np.ndarray, bool]:
         """Cosine of each of the first ``count`` rows with a unit vector, 0 where there is none, and whether they are exact; else they are

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from atelier_desk.domain.chat import ChatDelta, ChatRequest
+from atelier_desk.domain.model_messages import ChatDelta, ChatRequest
 from atelier_desk.domain.provider import ModelInfo, ProviderHealth
 
 if TYPE_CHECKING:

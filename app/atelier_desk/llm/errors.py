@@ -16,10 +16,10 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from atelier_desk.domain.errors import ContextOverflowError, ProviderError
-from atelier_desk.domain.text import shorten
-from atelier_desk.i18n import N_
 from atelier_desk.llm.overflow import overflow
 from atelier_desk.llm.secrets import redact
+from atelier_desk.support.i18n import N_
+from atelier_desk.support.text import shorten
 
 DETAIL_LENGTH = 400
 """Characters of a server's own words that are shown."""
@@ -97,7 +97,7 @@ NAMED_WAIT_S = (120.0, 366 * 86_400.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class ErrorLocation:
     """Which provider and model an error is about, and the address that was tried, for its sentence."""
 
     provider: str
@@ -118,18 +118,18 @@ class ErrorBody:
     status: int | None = None
 
 
-def provider_error(where: Where, code: str, detail: str, *, say: str = "", **extra: Any) -> ProviderError:
+def provider_error(where: ErrorLocation, code: str, detail: str, *, say: str = "", **extra: Any) -> ProviderError:
     """A provider error of one of the codes; ``detail`` is redacted and shortened. ``say`` names another sentence than the code's own."""
     fields = {"provider": where.provider, "model": where.model, "url": where.url, "detail": _clean(detail), **extra}
     return ProviderError(TEMPLATES[say or code], code=code, recoverable=fields.pop("recoverable", code in RECOVERABLE), **fields)
 
 
-def response_error(where: Where, status: int, headers: Mapping[str, str], body: bytes, now: datetime) -> ProviderError:
+def response_error(where: ErrorLocation, status: int, headers: Mapping[str, str], body: bytes, now: datetime) -> ProviderError:
     """The error for an HTTP answer that is not a success."""
     return _classified(where, status, parse_body(body), retry_after(headers, now), now)
 
 
-def payload_error(where: Where, payload: Any) -> ProviderError | None:
+def payload_error(where: ErrorLocation, payload: Any) -> ProviderError | None:
     """The error a message in the middle of a 200 answer carries, None when it carries none.
 
     Shapes: ``{"error": …}`` (OpenRouter, llama.cpp, Ollama) and ``{"object": "error", …}`` (Mistral, vLLM).
@@ -237,7 +237,7 @@ def _wait_in_words(message: str) -> float | None:
     return sum(value / 1000 if unit.startswith(("ms", "milli")) else value * _SECONDS[unit[0]] for value, unit in spans)
 
 
-def _classified(where: Where, status: int | None, body: ErrorBody, wait: float | None, now: datetime | None) -> ProviderError:
+def _classified(where: ErrorLocation, status: int | None, body: ErrorBody, wait: float | None, now: datetime | None) -> ProviderError:
     detail = body.message or (f"HTTP {status}" if status else "-")
     if (said := overflow(status, body.message, (body.type, body.code))) is not None:
         return ContextOverflowError(
@@ -263,7 +263,7 @@ def _classified(where: Where, status: int | None, body: ErrorBody, wait: float |
     return provider_error(where, code, detail, status=status, retry_after_s=wait, field=body.field, say=say, **later)
 
 
-def _names_model(where: Where, body: ErrorBody) -> bool:
+def _names_model(where: ErrorLocation, body: ErrorBody) -> bool:
     text = body.message.lower()
     return bool(where.model) and ("model" in text or where.model.lower() in text)
 

@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-from atelier_desk.domain.chat import ChatMessage, ChatRequest, Role
+from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, Role
 from atelier_desk.domain.provider import ModelInfo
-from atelier_desk.llm.errors import Where
+from atelier_desk.llm.errors import ErrorLocation
 from atelier_desk.llm.openai_compatible import json_schema_format, wire_tools
 from atelier_desk.llm.profiles import bare_name, looks_like_embedder, merge_profile
 from atelier_desk.llm.provider import HttpProvider
@@ -63,7 +63,7 @@ class MistralProvider(HttpProvider):
             body["reasoning_effort"] = (request.effort or "high") if request.enable_thinking else "none"
         return {field: value for field, value in body.items() if field not in refused}
 
-    def parser(self, request: ChatRequest, where: Where) -> StreamParser:
+    def parser(self, request: ChatRequest, where: ErrorLocation) -> StreamParser:
         return ChatCompletionParser(request, where)
 
     async def read_models(self, get: Callable[[str, str], Awaitable[Any]]) -> list[ModelInfo]:

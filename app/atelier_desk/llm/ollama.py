@@ -6,9 +6,9 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any, ClassVar
 
-from atelier_desk.domain.chat import ChatDelta, ChatMessage, ChatRequest, FinishReason, Role, Usage
+from atelier_desk.domain.model_messages import ChatDelta, ChatMessage, ChatRequest, FinishReason, Role, Usage
 from atelier_desk.domain.provider import ModelInfo
-from atelier_desk.llm.errors import Where, payload_error, provider_error
+from atelier_desk.llm.errors import ErrorLocation, payload_error, provider_error
 from atelier_desk.llm.openai_compatible import wire_tools
 from atelier_desk.llm.profiles import looks_like_embedder, merge_profile
 from atelier_desk.llm.provider import HttpProvider
@@ -71,7 +71,7 @@ class OllamaProvider(HttpProvider):
             body["think"] = request.effort
         return {field: value for field, value in body.items() if field not in refused}
 
-    def parser(self, request: ChatRequest, where: Where) -> StreamParser:
+    def parser(self, request: ChatRequest, where: ErrorLocation) -> StreamParser:
         return OllamaParser(request, where)
 
     async def read_models(self, get: Callable[[str, str], Awaitable[Any]]) -> list[ModelInfo]:
@@ -123,7 +123,7 @@ class OllamaProvider(HttpProvider):
 class OllamaParser:
     """Parses the lines of a chat; a single JSON answer is one line."""
 
-    def __init__(self, request: ChatRequest, where: Where) -> None:
+    def __init__(self, request: ChatRequest, where: ErrorLocation) -> None:
         self._lines = LineDecoder()
         self._assembler = ReplyAssembler(request, where.provider)
         self._parts = ReasoningParts()

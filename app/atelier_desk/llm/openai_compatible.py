@@ -11,10 +11,10 @@ from pathlib import PurePosixPath
 from typing import Any, ClassVar
 from urllib.parse import quote, urlsplit
 
-from atelier_desk.domain.chat import ChatMessage, ChatRequest, Role
 from atelier_desk.domain.errors import ProviderError
+from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, Role
 from atelier_desk.domain.provider import ModelInfo
-from atelier_desk.llm.errors import Where
+from atelier_desk.llm.errors import ErrorLocation
 from atelier_desk.llm.profiles import looks_like_embedder, merge_profile
 from atelier_desk.llm.provider import HttpProvider
 from atelier_desk.llm.replies.assembly import StreamParser
@@ -131,7 +131,7 @@ class OpenAICompatibleProvider(HttpProvider):
             fields = fields - {"response_format"} | {JSON_SCHEMA}
         return fields
 
-    def parser(self, request: ChatRequest, where: Where) -> StreamParser:
+    def parser(self, request: ChatRequest, where: ErrorLocation) -> StreamParser:
         return ChatCompletionParser(request, where)
 
     async def read_models(self, get: Callable[[str, str], Awaitable[Any]]) -> list[ModelInfo]:

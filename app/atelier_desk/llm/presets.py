@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from atelier_desk.domain.provider import ProviderConfig
-from atelier_desk.i18n import N_
 from atelier_desk.llm.registry import any_server_type, find, provider_types
+from atelier_desk.support.i18n import N_
 
 KEY = N_("needs a key")
 HERE = N_("on this computer, no key")

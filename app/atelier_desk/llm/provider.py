@@ -10,22 +10,22 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from atelier_desk.domain.chat import ChatDelta, ChatRequest
 from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import AtelierError, ProviderError
+from atelier_desk.domain.model_messages import ChatDelta, ChatRequest
 from atelier_desk.domain.provider import KeyStyle, ModelInfo, ProviderConfig, ProviderHealth, ProviderKind
-from atelier_desk.i18n import _
-from atelier_desk.llm.errors import Where, provider_error
-from atelier_desk.llm.key_makers import refuse_another_maker
+from atelier_desk.llm.errors import ErrorLocation, provider_error
+from atelier_desk.llm.key_prefixes import refuse_another_maker
 from atelier_desk.llm.profiles import merge_profile
 from atelier_desk.llm.registry import is_own
 from atelier_desk.llm.replies.assembly import StreamParser
 from atelier_desk.llm.replies.provider_data import for_server, wants_data
 from atelier_desk.llm.secrets import KeyVault
-from atelier_desk.llm.wire.address import Place, answers_chat, doubtful, find_address, is_azure
+from atelier_desk.llm.wire.address import EndpointAddress, answers_chat, doubtful, find_address, is_azure
 from atelier_desk.llm.wire.http import MAX_BODY, HttpClient, Timeouts
 from atelier_desk.llm.wire.retry import RetryPolicy, call_with_retries, stream_with_retries
 from atelier_desk.llm.wire.sse import LineTooLongError
+from atelier_desk.support.i18n import _
 
 REFUSAL_STATUSES = (400, 422)
 _REFUSAL_WORDS = (
@@ -95,7 +95,7 @@ class HttpProvider(ABC):
         """The request's JSON body, without the fields this model refused before."""
 
     @abstractmethod
-    def parser(self, request: ChatRequest, where: Where) -> StreamParser:
+    def parser(self, request: ChatRequest, where: ErrorLocation) -> StreamParser:
         """A parser for one answer; ``where`` is what its errors are about."""
 
     @abstractmethod
@@ -158,7 +158,7 @@ class HttpProvider(ABC):
 
     async def _looked_around(self, health: ProviderHealth) -> ProviderHealth:
         """What to say when the list of models was not where it should be."""
-        tried = Place(self.kind, self.http.base_url)
+        tried = EndpointAddress(self.kind, self.http.base_url)
         try:
             if health.code != "unreachable" and await answers_chat(self.client, tried, self.chat_page("model")):
                 note = _("This server does not list its models; enter the model name.")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from atelier_desk.domain.pictures import USUAL, PictureLimits
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:
     from atelier_desk.domain.clock import Clock
@@ -30,7 +30,7 @@ Create = Callable[["ProviderConfig", "KeyVault", "Clock", Path], "Provider"]
 Raises UsageError when the configuration's address cannot be one."""
 
 
-class Recognised(NamedTuple):
+class RecognisedKey(NamedTuple):
     """A server on this machine: its software's proper name, what comes after its root in a base URL, its models and version."""
 
     software: str
@@ -83,7 +83,7 @@ class ProviderType:
     at_root: bool = False
     ports: tuple[int, ...] = ()
     pages: tuple[str, ...] = ()
-    recognise: Callable[[Mapping[str, dict[str, Any]]], Recognised | None] | None = None
+    recognise: Callable[[Mapping[str, dict[str, Any]]], RecognisedKey | None] | None = None
 
 
 _types: dict[str, ProviderType] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 
-from atelier_desk.domain.chat import (
+from atelier_desk.domain.model_messages import (
     ChatDelta,
     ChatReply,
     ChatRequest,

@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from atelier_desk.domain.errors import AtelierError, ProviderError, StorageError, UsageError
 from atelier_desk.domain.provider import KeyPlace, KeyState, header_variable
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:
     from atelier_desk.domain.provider import ProviderConfig, ProviderDraft

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Sequence
 
-from atelier_desk.domain.chat import ChatRequest, ToolCall, ToolSpec, Usage
+from atelier_desk.domain.model_messages import ChatRequest, ToolCall, ToolSpec, Usage
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.domain.provider_data import ProviderData
 

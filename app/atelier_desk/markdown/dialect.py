@@ -14,7 +14,7 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.rules_inline.state_inline import Scanned
 from markdown_it.token import Token
 
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

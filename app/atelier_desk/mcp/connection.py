@@ -17,16 +17,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.mcp import START_S, McpError, McpPrompt, McpServer, McpState, McpTemplate
-from atelier_desk.i18n import N_
 from atelier_desk.mcp import errors, http, listing, stdio, templates
-from atelier_desk.mcp.entries import Entries
-from atelier_desk.mcp.resolving import Resolved
-from atelier_desk.mcp.serving import Answers, Serving, responses
+from atelier_desk.mcp.client_requests import Answers, ClientRequests, responses
+from atelier_desk.mcp.listed_entries import Entries
+from atelier_desk.mcp.variable_resolution import Resolved
 from atelier_desk.policy.circuit_breaker import CircuitBreaker
-from atelier_desk.threads import in_tool_thread
-from atelier_desk.workspace.denials import Denials
+from atelier_desk.support.i18n import N_
+from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.workspace.processes import environment, sandbox
 from atelier_desk.workspace.processes.process import CHECK_S, Order
+from atelier_desk.workspace.run_denials import Denials
 
 if TYPE_CHECKING:
     import httpx2
@@ -138,7 +138,7 @@ class Connection:
         arguments: Mapping[str, Any],
         told: Progress = lambda percent, text: None,
         *,
-        serving: Serving | None = None,
+        serving: ClientRequests | None = None,
         given: Mapping[str, Mapping[str, Any]] | None = None,
         state: str | None = None,
     ) -> CallToolResult | InputRequiredResult:
@@ -205,7 +205,9 @@ class Connection:
             except Exception as error:
                 log.info("the MCP server %s could not be told of its folders: %s", self.server.name, type(error).__name__)
 
-    async def request(self, ask: Callable[[Client], Awaitable[T]], timeout_s: float | None = None, *, serving: Serving | None = None) -> T:
+    async def request(
+        self, ask: Callable[[Client], Awaitable[T]], timeout_s: float | None = None, *, serving: ClientRequests | None = None
+    ) -> T:
         """Ask the server something, starting it when that is needed; ``timeout_s`` None is its own. Raises ``McpError``."""
         client = await self.client()
         self.used_at = self._clock.monotonic()
@@ -227,7 +229,9 @@ class Connection:
                 raise
         self.ping_ms = max(1, round((self._clock.monotonic() - begun) * 1000))
 
-    async def _asked(self, client: Client, ask: Callable[[Client], Awaitable[T]], seconds: float, serving: Serving | None = None) -> T:
+    async def _asked(
+        self, client: Client, ask: Callable[[Client], Awaitable[T]], seconds: float, serving: ClientRequests | None = None
+    ) -> T:
         self._answered.forget()
         self._open += 1
         try:

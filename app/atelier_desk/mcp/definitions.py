@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.text import shorten
+from atelier_desk.support.text import shorten
 
 LONGEST_NAME = 64
 """What every model server takes as the name of a tool."""

@@ -7,12 +7,12 @@ import ssl
 
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.mcp import McpError
-from atelier_desk.domain.text import shorten
-from atelier_desk.i18n import N_
 from atelier_desk.llm.secrets import redact
-from atelier_desk.mcp.bounds import MOST_ASKED, MOST_VALUES, TooManyValuesError
 from atelier_desk.mcp.http import LONGEST_ANSWER, Answered, TooLargeError
+from atelier_desk.mcp.limits import MOST_ASKED, MOST_VALUES, TooManyValuesError
 from atelier_desk.mcp.stdio import Ended
+from atelier_desk.support.i18n import N_
+from atelier_desk.support.text import shorten
 
 _DETAIL = 500
 BROKEN = frozenset({"closed", "unreachable", "not_started", "timeout", "died", "too_large", "noise", "flood", "proxy", "certificate"})

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.mcp import McpError
 from atelier_desk.llm.wire.routes import routed_transport
-from atelier_desk.mcp import bounds
-from atelier_desk.mcp.entries import Entries
+from atelier_desk.mcp import limits
+from atelier_desk.mcp.listed_entries import Entries
 
 if TYPE_CHECKING:
     import httpx2
@@ -75,7 +75,7 @@ async def talk(
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
 
-    pace = bounds.Pace()
+    pace = limits.MessageRate()
 
     answered.auth = auth
 
@@ -104,14 +104,14 @@ async def talk(
         httpx2.AsyncClient(transport=routes, headers=sent, timeout=timeout, auth=auth, event_hooks={"response": [look]}) as client,
         streamable_http_client(url, http_client=client, max_sse_event_size=LONGEST_ANSWER) as (incoming, outgoing),
     ):
-        asked = bounds.Asked()
+        asked = limits.RequestLimit()
         yield _Heard(incoming, asked, entries, ended), _Said(outgoing, asked, entries)
 
 
 class _Stream:
     """One of the SDK's streams, which something is noted of."""
 
-    def __init__(self, stream: Any, asked: bounds.Asked, entries: Entries) -> None:
+    def __init__(self, stream: Any, asked: limits.RequestLimit, entries: Entries) -> None:
         self._stream = stream
         self._asked = asked
         self._entries = entries
@@ -130,7 +130,7 @@ class _Stream:
 class _Heard(_Stream):
     """What the server sends; it comes to its end when that asks for too much at once."""
 
-    def __init__(self, stream: Any, asked: bounds.Asked, entries: Entries, ended: Callable[[str], None]) -> None:
+    def __init__(self, stream: Any, asked: limits.RequestLimit, entries: Entries, ended: Callable[[str], None]) -> None:
         super().__init__(stream, asked, entries)
         self._ended = ended
 
@@ -178,20 +178,20 @@ async def _capped(stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         yield chunk
 
 
-async def _counted(stream: AsyncIterator[bytes], ended: Callable[[str], None], pace: bounds.Pace | None) -> AsyncIterator[bytes]:
+async def _counted(stream: AsyncIterator[bytes], ended: Callable[[str], None], pace: limits.MessageRate | None) -> AsyncIterator[bytes]:
     """The bytes of an answer, or of a stream of events, which have a ``pace``; more values than can be read at once are not passed on."""
-    values = bounds.Values(events=pace is not None)
+    values = limits.ValueLimit(events=pace is not None)
     async for chunk in stream:
         before = values.lines
         for begin in range(0, len(chunk), _COUNTED):
             try:
                 values.feed(chunk[begin : begin + _COUNTED])
-            except bounds.TooManyValuesError:
+            except limits.TooManyValuesError:
                 ended("values")
                 raise
         yield chunk
         if pace is not None:
-            await pace.take((values.lines - before) / bounds.LINES)
+            await pace.take((values.lines - before) / limits.LINES)
 
 
 async def _unpacked(stream: Any, encoding: str) -> AsyncIterator[bytes]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from atelier_desk.domain.mcp import MOST_TOOLS, McpPrompt
 from atelier_desk.mcp import errors, prompts
-from atelier_desk.mcp.entries import Entries
+from atelier_desk.mcp.listed_entries import Entries
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -22,13 +22,13 @@ MOST_DEFINED = 4 * 1024 * 1024
 """Characters of all definitions of a server's tools; they are kept, compared and stored."""
 
 
-class Listed(Protocol):
+class ListResult(Protocol):
     """A page of a list, as the SDK has it."""
 
     next_cursor: str | None
 
 
-L = TypeVar("L", bound=Listed)
+L = TypeVar("L", bound=ListResult)
 
 
 async def pages(ask: Callable[..., Awaitable[L]]) -> AsyncGenerator[L, None]:

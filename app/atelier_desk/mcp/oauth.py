@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, parse_qs, urlsplit
 
 from atelier_desk.domain.mcp import McpError, McpServer
-from atelier_desk.i18n import N_, _
 from atelier_desk.llm.secrets import KeyVault, remember
-from atelier_desk.mcp.resolving import entry
-from atelier_desk.threads import in_storage_thread
+from atelier_desk.mcp.variable_resolution import entry
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.threads import in_storage_thread
 from atelier_desk.web.address import is_own_name, kind_of, number
 from atelier_desk.web.dialing import Resolver, system_resolver
 
@@ -34,7 +34,7 @@ _LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
 PATH = "/callback"
 
 
-class Kept:
+class StoredTokens:
     """What the keyring has of a server's sign-in, as the SDK's ``TokenStorage`` wants it. Nothing of it is in an error or a log.
 
     Attributes:
@@ -191,7 +191,7 @@ def checked_address(url: str, server: str) -> str:
     return url
 
 
-class Reach:
+class OAuthReach:
     """Where the requests of a server's sign-in may go.
 
     A server names its authorization server, and that names where clients are registered and tokens given: with such names a stranger would

@@ -17,12 +17,12 @@ from mcp.client.auth.utils import extract_field_from_www_auth, extract_scope_fro
 from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata, OAuthMetadata
 
 from atelier_desk.domain.mcp import McpError
-from atelier_desk.domain.text import shorten
-from atelier_desk.i18n import N_
 from atelier_desk.llm.secrets import remember
 from atelier_desk.mcp import oauth
-from atelier_desk.mcp.oauth import Kept, Reach, document_of
-from atelier_desk.threads import in_tool_thread
+from atelier_desk.mcp.oauth import OAuthReach, StoredTokens, document_of
+from atelier_desk.support.i18n import N_
+from atelier_desk.support.text import shorten
+from atelier_desk.support.threads import in_tool_thread
 
 if TYPE_CHECKING:
     from atelier_desk.domain.mcp import McpServer
@@ -43,8 +43,8 @@ class Provider(OAuthClientProvider):
         self,
         server: McpServer,
         metadata: OAuthClientMetadata,
-        kept: Kept,
-        reach: Reach,
+        kept: StoredTokens,
+        reach: OAuthReach,
         show: Callable[[str], Awaitable[None]],
         came_back: Callable[[], Awaitable[AuthorizationCodeResult]],
     ) -> None:
@@ -127,7 +127,7 @@ class Provider(OAuthClientProvider):
             client.token_endpoint_auth_method = method(metadata.token_endpoint_auth_methods_supported if metadata is not None else None)
 
 
-async def auth(server: McpServer, kept: oauth.Kept, *, told: Callable[[str], object] | None = None) -> Provider:
+async def auth(server: McpServer, kept: oauth.StoredTokens, *, told: Callable[[str], object] | None = None) -> Provider:
     """What signs the requests. While ``kept.asking`` waits for a person a browser is opened; else a sign-in that is over is an error.
 
     Args:
@@ -176,7 +176,7 @@ async def auth(server: McpServer, kept: oauth.Kept, *, told: Callable[[str], obj
             "scope": server.scopes or None,
         }
     )
-    reach = oauth.Reach(server)
+    reach = oauth.OAuthReach(server)
 
     made = Provider(server, metadata, kept, reach, show, came_back)
     kept.provider = made

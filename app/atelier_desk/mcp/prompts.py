@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.mcp import McpArgument, McpPrompt
-from atelier_desk.i18n import N_
 from atelier_desk.llm.secrets import redact
 from atelier_desk.mcp.results import MOST_PARTS
+from atelier_desk.support.i18n import N_
 from atelier_desk.workspace.skills.arguments import split
 
 if TYPE_CHECKING:

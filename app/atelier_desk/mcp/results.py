@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain import limits
 from atelier_desk.llm.secrets import redact
-from atelier_desk.mcp.bounds import MOST_VALUES
-from atelier_desk.media.heads import kind_of
+from atelier_desk.mcp.limits import MOST_VALUES
+from atelier_desk.media.image_headers import kind_of
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult, ReadResourceResult

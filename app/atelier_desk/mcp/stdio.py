@@ -10,10 +10,10 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from atelier_desk.mcp import bounds
-from atelier_desk.mcp.entries import Entries
+from atelier_desk.mcp import limits
+from atelier_desk.mcp.listed_entries import Entries
 from atelier_desk.workspace.processes.process import Guarded, Order
-from atelier_desk.workspace.processes.talking import LineTooLongError, Talking
+from atelier_desk.workspace.processes.stdio_process import LineTooLongError, StdioProcess
 
 log = logging.getLogger(__name__)
 MOST_NOISE = 1_000
@@ -47,12 +47,12 @@ async def talk(order: Order, ended: Ended, over: Callable[[], None], entries: En
     from mcp.shared.message import SessionMessage
     from mcp_types import ErrorData, JSONRPCError, jsonrpc_message_adapter
 
-    program = await Talking.start(order)
+    program = await StdioProcess.start(order)
     ended.pid = program.pid
     into, incoming = anyio.create_memory_object_stream["SessionMessage | Exception"](0)
     outgoing, out_of = anyio.create_memory_object_stream["SessionMessage"](0)
 
-    asked, pace = bounds.Asked(), bounds.Pace()
+    asked, pace = limits.RequestLimit(), limits.MessageRate()
 
     async def read() -> None:
         noise = 0
@@ -61,7 +61,7 @@ async def talk(order: Order, ended: Ended, over: Callable[[], None], entries: En
                 line = line.removeprefix(codecs.BOM_UTF8)  # some programs on Windows begin with one, as in a file
                 if not line.strip():
                     continue
-                await bounds.count(line)
+                await limits.count(line)
                 await pace.take()
                 try:
                     message = SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
@@ -83,7 +83,7 @@ async def talk(order: Order, ended: Ended, over: Callable[[], None], entries: En
                 await into.send(message)
         except LineTooLongError:
             ended.why = "too_long"
-        except bounds.TooManyValuesError:
+        except limits.TooManyValuesError:
             ended.why = "values"
         except (anyio.ClosedResourceError, anyio.BrokenResourceError):
             return
@@ -113,7 +113,7 @@ async def talk(order: Order, ended: Ended, over: Callable[[], None], entries: En
             await asyncio.shield(ending)
 
 
-async def _end(program: Talking, working: list[asyncio.Task[None]], ended: Ended) -> None:
+async def _end(program: StdioProcess, working: list[asyncio.Task[None]], ended: Ended) -> None:
     working[0].cancel()
     await program.end()
     for task in working:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.mcp import McpTemplate
-from atelier_desk.i18n import N_
-from atelier_desk.mcp.entries import Entries
+from atelier_desk.mcp.listed_entries import Entries
 from atelier_desk.mcp.listing import pages
+from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:
     from mcp import Client

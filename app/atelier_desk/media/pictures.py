@@ -14,7 +14,7 @@ from typing import Any
 
 from atelier_desk.domain.limits import PICTURE_PIXELS
 from atelier_desk.domain.pictures import JPEG, PNG
-from atelier_desk.media.heads import kind_of, size_of
+from atelier_desk.media.image_headers import kind_of, size_of
 from atelier_desk.support.worker.child import serve
 from atelier_desk.support.worker.errors import Refused
 from atelier_desk.support.worker.frames import Reply

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from threading import Lock
 
 from atelier_desk.domain.pictures import KEPT, PictureLimits
-from atelier_desk.media.heads import kind_of, size_of
+from atelier_desk.media.image_headers import kind_of, size_of
 from atelier_desk.support.worker.errors import WorkerError
 from atelier_desk.support.worker.parent import ask_in_thread
 
@@ -20,7 +20,7 @@ LIMIT_S = 25.0
 """Seconds for one picture; one of 64 million pixels takes about 3."""
 
 
-class UnfitPicture(Exception):
+class UnusablePicture(Exception):
     """A picture that nobody can be shown. ``code``: ``not_a_picture``, ``broken`` (it cannot be decoded), ``bomb`` (too many pixels),
     ``too_large``, ``timeout``, or another one of a process that did not answer."""
 
@@ -58,7 +58,7 @@ def prepared(data: bytes, most: PictureLimits = KEPT, stopped: Callable[[], obje
     try:
         found, made = ask_in_thread("atelier_desk.media.pictures", arguments, data, limit_s=LIMIT_S, stopped=stopped)
     except WorkerError as error:
-        raise UnfitPicture(error.code) from error
+        raise UnusablePicture(error.code) from error
     ready = ReadyPicture(str(found["media_type"]), int(found["width"]), int(found["height"]), made or data)
     _remember(hashlib.sha256(ready.data).hexdigest(), (digest, most), ready if made else None)
     return ready

@@ -25,7 +25,7 @@ FIELDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class BudgetUse:
     """What counts against a run's caps, sub-agents included but for ``iterations``; ``seconds`` is working time, not waiting."""
 
     iterations: int
@@ -36,7 +36,7 @@ class Spent:
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class ReachedLimit:
     """A cap that is used up, or has no room for a request: ``needed`` is the least that it may cost, ``left`` what there is, in US dollars;
     both 0 for other caps."""
 
@@ -60,7 +60,7 @@ def caps(agent: AgentConfig, raised: dict[LimitKind, float]) -> dict[LimitKind, 
     return {kind: cap + raised.get(kind, 0) for kind, cap in own.items() if cap is not None}
 
 
-def before_model(agent: AgentConfig, raised: dict[LimitKind, float], spent: Spent) -> Reached | None:
+def before_model(agent: AgentConfig, raised: dict[LimitKind, float], spent: BudgetUse) -> ReachedLimit | None:
     """The first cap that forbids another request to the model."""
     used = {
         LimitKind.ITERATIONS: spent.iterations,
@@ -71,7 +71,7 @@ def before_model(agent: AgentConfig, raised: dict[LimitKind, float], spent: Spen
     return _first(used, caps(agent, raised))
 
 
-def before_calls(agent: AgentConfig, raised: dict[LimitKind, float], spent: Spent) -> Reached | None:
+def before_calls(agent: AgentConfig, raised: dict[LimitKind, float], spent: BudgetUse) -> ReachedLimit | None:
     """The first cap that forbids another tool call."""
     used = {LimitKind.TOOL_CALLS: spent.tool_calls, LimitKind.TIME: spent.seconds}
     return _first(used, caps(agent, raised))
@@ -84,12 +84,12 @@ LEAST_REPLY = limits.MAX_TOKENS[0]
 def reserve(
     agent: AgentConfig,
     raised: dict[LimitKind, float],
-    spent: Spent,
+    spent: BudgetUse,
     *,
     prompt_tokens: int,
     reply_tokens: int,
     prices: tuple[float, float] = (0.0, 0.0),
-) -> int | Reached:
+) -> int | ReachedLimit:
     """Most tokens the reply to the next request may have, so that request and reply together stay within the caps on tokens and cost.
 
     Args:
@@ -106,11 +106,11 @@ def reserve(
     if tokens is not None:
         room = min(room, math.floor(tokens - spent.tokens - prompt_tokens))
         if room < least:
-            return Reached(LimitKind.TOKENS, float(spent.tokens), float(tokens))
+            return ReachedLimit(LimitKind.TOKENS, float(spent.tokens), float(tokens))
     if cost is not None and any(prices):
         found = affordable(cost - spent.cost, prompt_tokens, room, prices)
         if isinstance(found, Needed):
-            return Reached(LimitKind.COST, spent.cost, cost, needed=found.cost, left=max(0.0, cost - spent.cost))
+            return ReachedLimit(LimitKind.COST, spent.cost, cost, needed=found.cost, left=max(0.0, cost - spent.cost))
         room = found
     return room
 
@@ -130,13 +130,13 @@ def cost_of(prompt_tokens: int, reply_tokens: int, prices: tuple[float, float]) 
     return (prompt_tokens * prices[0] + reply_tokens * prices[1]) / 1_000_000
 
 
-def seconds_left(agent: AgentConfig, raised: dict[LimitKind, float], spent: Spent) -> float | None:
+def seconds_left(agent: AgentConfig, raised: dict[LimitKind, float], spent: BudgetUse) -> float | None:
     """Working seconds that remain, None when time is not capped."""
     cap = caps(agent, raised).get(LimitKind.TIME)
     return None if cap is None else max(0.0, cap - spent.seconds)
 
 
-def share(agent: AgentConfig, raised: dict[LimitKind, float], spent: Spent, parts: int, wanted: Budget) -> Budget | LimitKind:
+def share(agent: AgentConfig, raised: dict[LimitKind, float], spent: BudgetUse, parts: int, wanted: Budget) -> Budget | LimitKind:
     """One sub-agent's part of what is left, when that is divided into ``parts``; what it wants, when that is less.
 
     A cap the parent does not have sets none. Returns the kind of limit of which nothing is left to give.
@@ -164,9 +164,9 @@ def share(agent: AgentConfig, raised: dict[LimitKind, float], spent: Spent, part
     return Budget.model_validate(given)
 
 
-def _first(used: dict[LimitKind, float], allowed: dict[LimitKind, float]) -> Reached | None:
+def _first(used: dict[LimitKind, float], allowed: dict[LimitKind, float]) -> ReachedLimit | None:
     for kind, value in used.items():
         cap = allowed.get(kind)
         if cap is not None and value >= cap:
-            return Reached(kind, float(value), float(cap))
+            return ReachedLimit(kind, float(value), float(cap))
     return None

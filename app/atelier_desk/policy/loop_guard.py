@@ -29,7 +29,7 @@ def remember(recent: tuple[str, ...], new: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class LoopVerdict:
     """What to do about the ``index``-th newest call (0 is the newest), whose digest was seen ``count`` times."""
 
     action: Literal["warn", "pause"]
@@ -38,9 +38,9 @@ class Verdict:
     index: int
 
 
-def verdict(recent: tuple[str, ...], warned: frozenset[str], newest: int = 1) -> Verdict | None:
+def verdict(recent: tuple[str, ...], warned: frozenset[str], newest: int = 1) -> LoopVerdict | None:
     """Judge the ``newest`` calls (those of one reply): warn at the third repetition, pause at the fifth, else nothing."""
-    found = [Verdict("pause", digest, recent.count(digest), index) for index, digest in enumerate(reversed(recent[-newest:]))]
+    found = [LoopVerdict("pause", digest, recent.count(digest), index) for index, digest in enumerate(reversed(recent[-newest:]))]
     worst = max(found, key=lambda v: v.count, default=None)
     if worst is None or worst.count < limits.LOOP_WARN:
         return None

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 
 CODE = "damaged_row"
 CHANGED, MISSING = "changed", "missing"

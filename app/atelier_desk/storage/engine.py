@@ -15,13 +15,13 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from atelier_desk import heap
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.limits import DATABASE_PAUSE_S
 from atelier_desk.storage import driver, errors
 from atelier_desk.storage.folder import preflight
 from atelier_desk.storage.folder.lock import shielded
-from atelier_desk.threads import in_storage_thread
+from atelier_desk.support import heap
+from atelier_desk.support.threads import in_storage_thread
 
 _log = logging.getLogger(__name__)
 BUSY_WAIT_S = 600.0

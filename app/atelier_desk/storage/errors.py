@@ -10,8 +10,8 @@ import re
 from typing import Any
 
 from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundError, StorageError
-from atelier_desk.i18n import N_
 from atelier_desk.storage.folder.disk import MIN_FREE_BYTES, free_bytes, free_files, no_files_left
+from atelier_desk.support.i18n import N_
 
 LOCKED = N_("Another program is using the data in {path}. Close the other Atelier, or choose another folder with --data-dir.")
 NEWER_SCHEMA = N_(

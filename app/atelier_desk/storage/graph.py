@@ -99,7 +99,7 @@ class Edge(NamedTuple):
     line: int
 
 
-class Light(NamedTuple):
+class LightRow(NamedTuple):
     """What an index is told of an entity."""
 
     id: str

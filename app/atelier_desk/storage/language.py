@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atelier_desk.storage.text import ENGLISH, FRENCH, words
+from atelier_desk.storage.search_terms import ENGLISH, FRENCH, words
 
 _ACCENTS = frozenset("éèêëàâçùûôîïœ")
 

@@ -18,7 +18,7 @@ from pydantic_core import to_json as to_json_bytes
 from atelier_desk.domain.base import Model
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import damage
-from atelier_desk.storage.packed import packed, unpacked
+from atelier_desk.storage.compressed_text import packed, unpacked
 from atelier_desk.storage.row_hash import row_hash
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from atelier_desk.storage.folder import version as noted_version
 from atelier_desk.storage.folder.files import sync_tree
 from atelier_desk.storage.folder.lock import FolderLock, identity, shielded, verify_identity
 from atelier_desk.storage.search.changes import Change
-from atelier_desk.storage.writing import commits
+from atelier_desk.storage.writing import commit_log as commits
 from atelier_desk.storage.writing.writer import Statement, Writer
-from atelier_desk.threads import in_storage_thread
+from atelier_desk.support.threads import in_storage_thread
 
 __all__ = ["Statement", "Store"]
 HASHES_KNOWN = 1000

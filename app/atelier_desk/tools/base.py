@@ -15,9 +15,9 @@ from typing import Any, ClassVar
 from pydantic import BaseModel, TypeAdapter
 
 from atelier_desk.domain.approval import ApprovalKind
-from atelier_desk.domain.chat import ToolSpec
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.domain.parts import FileChange
+from atelier_desk.domain.model_messages import ToolSpec
+from atelier_desk.domain.result_parts import FileChange
 from atelier_desk.domain.stream.topic import Topic
 from atelier_desk.tools.call import Call, Effect, Risk, SubjectKind, subjects_of, summary_of
 from atelier_desk.tools.context import ToolContext

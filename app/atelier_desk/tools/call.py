@@ -9,8 +9,8 @@ from string import Formatter
 from typing import Any, Literal
 
 from atelier_desk.domain.approval import ApprovalKind
-from atelier_desk.domain.call import Subjects, Words
-from atelier_desk.domain.text import shorten
+from atelier_desk.domain.call import CallText, Subjects
+from atelier_desk.support.text import shorten
 
 SubjectKind = Literal["paths", "command", "hosts", "server", "agents"]
 """The fields of ``Subjects``."""
@@ -64,18 +64,18 @@ class Call:
     alone: bool = False
     unread: bool = False
     altered: bool = False
-    summary: Words = field(default_factory=Words)
+    summary: CallText = field(default_factory=CallText)
     done: str = ""
 
 
-def summary_of(values: Mapping[str, Any], template: str = "") -> Words:
+def summary_of(values: Mapping[str, Any], template: str = "") -> CallText:
     """The words of a template filled with a call's values, each on one line and cut; without a template the plain values themselves."""
     if template:
         names = [name for _text, name, _format, _conversion in Formatter().parse(template) if name]
-        return Words(text=template, params={name: _brief(values.get(name)) for name in names})
+        return CallText(text=template, params={name: _brief(values.get(name)) for name in names})
     told = (value for value in values.values() if isinstance(value, str | int | float) and not isinstance(value, bool))
     plain = [brief for brief in map(_brief, told) if brief]  # a yes or no says nothing without its name
-    return Words(text="{values}", params={"values": " · ".join(plain[:_VALUES])}) if plain else Words()
+    return CallText(text="{values}", params={"values": " · ".join(plain[:_VALUES])}) if plain else CallText()
 
 
 def subjects_of(values: Mapping[str, Any], kinds: Mapping[str, SubjectKind]) -> Subjects:

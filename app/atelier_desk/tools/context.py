@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from atelier_desk.domain.agent import SearchScope
 from atelier_desk.domain.attachment import Attachment
 from atelier_desk.domain.base import utc_now
-from atelier_desk.domain.chat import Usage
+from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.protected_names import ProtectedTargets
 from atelier_desk.domain.question import QuestionSpec, Sampling, UserQuestion
 from atelier_desk.domain.skill import SkillUse
@@ -22,11 +22,11 @@ from atelier_desk.tools.team import Team
 from atelier_desk.workspace.skills.find import folders_of
 
 if TYPE_CHECKING:
-    from atelier_desk.workspace.denials import Denials
+    from atelier_desk.workspace.run_denials import Denials
 
 
 def _nothing_denied() -> Denials:
-    from atelier_desk.workspace.denials import Denials  # with it comes what reads command lines, which a list of tools does without
+    from atelier_desk.workspace.run_denials import Denials  # with it comes what reads command lines, which a list of tools does without
 
     return Denials()
 
@@ -54,7 +54,7 @@ class GivenInput:
     note: str = ""
 
 
-class ServerDesk(Protocol):
+class ServerRequests(Protocol):
     """Answers what a server asks while its call goes on."""
 
     @property
@@ -155,7 +155,7 @@ class ToolContext:
     denied_allowed: str = ""
     protected: ProtectedTargets | None = None
     given: GivenInput | None = None
-    desk: ServerDesk | None = None
+    desk: ServerRequests | None = None
     spending: Spending | None = None
     progress: Callable[[int, str], None] = lambda percent, text: None
     now: Callable[[], datetime] = utc_now

@@ -29,8 +29,8 @@ from pydantic.fields import FieldInfo
 
 from atelier_desk.domain.call import Subjects
 from atelier_desk.domain.errors import UsageError
-from atelier_desk.i18n import N_
-from atelier_desk.threads import in_function_thread
+from atelier_desk.support.i18n import N_
+from atelier_desk.support.threads import in_function_thread
 from atelier_desk.tools.base import AskUser, Effect, Input, Outcome, Risk, Tool, ToolCategory, ToolContext, ToolResult
 from atelier_desk.tools.call import SubjectKind
 from atelier_desk.tools.sections import CUSTOM

@@ -8,7 +8,7 @@ from typing import Any
 
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.errors import NotFoundError
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Outcome, Tool, ToolContext, ToolResult
 from atelier_desk.tools.registry import ToolRegistry
 

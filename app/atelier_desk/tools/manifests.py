@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from atelier_desk.workspace.commands.places import inside
+from atelier_desk.workspace.commands.link_resolution import inside
 
 _MOST_BYTES = 256 * 1024
 

@@ -10,10 +10,10 @@ from pydantic import create_model, model_validator
 
 from atelier_desk.domain.approval import ApprovalKind
 from atelier_desk.domain.call import Subjects
-from atelier_desk.domain.chat import ImagePart, ToolSpec
 from atelier_desk.domain.mcp import McpServer
-from atelier_desk.domain.parts import PicturePart
-from atelier_desk.mcp import definitions, readings
+from atelier_desk.domain.model_messages import ImagePart, ToolSpec
+from atelier_desk.domain.result_parts import PicturePart
+from atelier_desk.mcp import argument_coercion, definitions
 from atelier_desk.mcp.results import Answer
 from atelier_desk.tools.base import Call, Effect, Input, NewArtefact, Outcome, Risk, ServerAsks, Tool, ToolCategory, ToolContext, ToolResult
 from atelier_desk.tools.call import summary_of
@@ -74,7 +74,7 @@ class McpTool(Tool):
         return ToolSpec(name=self.name, description=self.told, parameters=self.schema)
 
     def read_arguments(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        found: dict[str, Any] = readings.read(self.schema, arguments)
+        found: dict[str, Any] = argument_coercion.read(self.schema, arguments)
         return found
 
     def describe(self, input: Any) -> Call:

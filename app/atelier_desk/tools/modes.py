@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import SearchScope, ToolMode
 from atelier_desk.tools.base import ToolCategory
-from atelier_desk.tools.control.base import ControlTool, Offer
+from atelier_desk.tools.control.base import ControlTool, OfferedTool
 from atelier_desk.tools.registry import ToolRegistry
 from atelier_desk.tools.sections import CORE, PLANNING, SERVERS
 
@@ -71,7 +71,7 @@ class Toolset(NamedTuple):
         registry, names = self.registry, self.usable
         if self.mode is not ToolMode.DIRECT:
             names = always_available(registry, names) if self.mode is ToolMode.SECTIONS else []
-        offer = Offer(self.mode, has_parent=has_parent, child_asks=child_asks, attached=attached, searching=search is not None)
+        offer = OfferedTool(self.mode, has_parent=has_parent, child_asks=child_asks, attached=attached, searching=search is not None)
         control = registry.get_tools_by_category(ToolCategory.CONTROL)
         added: list[str] = []
         if search is not None:

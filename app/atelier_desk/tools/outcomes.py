@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from atelier_desk.domain.parts import FileChange, HeldPart, PicturePart, SourcePart, TextPart
 from atelier_desk.domain.question import QuestionSpec
+from atelier_desk.domain.result_parts import FileChange, HeldPart, PicturePart, SourcePart, TextPart
 from atelier_desk.domain.skill import SkillUse
 from atelier_desk.domain.team import ChildPlan, TeamCall
 

@@ -7,10 +7,10 @@ import binascii
 from collections.abc import Callable
 from dataclasses import replace
 
-from atelier_desk.domain.chat import ImagePart
 from atelier_desk.domain.limits import PICTURE_PIXELS
-from atelier_desk.domain.parts import PicturePart
-from atelier_desk.media.prepare import UnfitPicture, prepared
+from atelier_desk.domain.model_messages import ImagePart
+from atelier_desk.domain.result_parts import PicturePart
+from atelier_desk.media.prepare import UnusablePicture, prepared
 from atelier_desk.tools.outcomes import Part, ToolResult
 
 UNFIT = {
@@ -43,7 +43,7 @@ def with_ready_pictures(result: ToolResult, stopped: Callable[[], object]) -> To
             continue
         try:
             parts.append(ready_picture(part.title, base64.b64decode(part.image.data, validate=True), stopped))
-        except UnfitPicture as unfit:
+        except UnusablePicture as unfit:
             left.append(f"a picture ({part.image.media_type}) {UNFIT.get(unfit.code, UNFIT['broken'])}")
         except (binascii.Error, ValueError):
             left.append(f"a picture ({part.image.media_type}) {UNFIT['broken']}")

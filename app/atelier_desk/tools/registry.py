@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.chat import ToolSpec
 from atelier_desk.domain.errors import AtelierError, ConflictError, UsageError
-from atelier_desk.domain.parts import PicturePart
-from atelier_desk.i18n import N_
-from atelier_desk.threads import in_tool_thread
+from atelier_desk.domain.model_messages import ToolSpec
+from atelier_desk.domain.result_parts import PicturePart
+from atelier_desk.support.i18n import N_
+from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import Call, Effect, Outcome, Risk, Tool, ToolCategory, ToolContext, ToolResult
 from atelier_desk.tools.context import Cancellation
 from atelier_desk.tools.next_steps import with_next_step
@@ -24,7 +24,7 @@ from atelier_desk.tools.results import capped
 from atelier_desk.tools.schema import listed, operations_of
 from atelier_desk.tools.sections import PLANNING, SectionRegistry, of_server
 from atelier_desk.tools.validation import InvalidArgumentsError, closest, describe_errors, validate
-from atelier_desk.workspace.places import NO_WORKSPACE
+from atelier_desk.workspace.path_resolution import NO_WORKSPACE
 
 log = logging.getLogger(__name__)
 

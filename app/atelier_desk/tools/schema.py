@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from pydantic import BaseModel, Field
 from pydantic.fields import FieldInfo
 
-from atelier_desk.workspace.places import PATH
+from atelier_desk.workspace.path_resolution import PATH
 
 MAX_GRAMMAR_LENGTH = 256
 """Longest ``maxLength`` kept in a schema. llama.cpp unrolls it into a grammar and refuses thousands of repetitions; longer limits are

@@ -15,7 +15,7 @@ from types import ModuleType
 
 from atelier_desk.domain.approval import ApprovalKind
 from atelier_desk.domain.errors import ConflictError, NotFoundError
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 
 CORE = "core_ops"
 PLANNING = "planning_ops"

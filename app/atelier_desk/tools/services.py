@@ -18,9 +18,9 @@ if TYPE_CHECKING:
         EntityKind,
         Exploration,
         FileProblem,
-        Found,
         IngestState,
         Project,
+        ProjectHit,
         ProjectStatistics,
         RelationKind,
     )
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from atelier_desk.storage.repositories import MemoryRepository, ReportRepository
     from atelier_desk.tools.context import Spending
     from atelier_desk.tools.registry import ToolRegistry
-    from atelier_desk.web.making import Maker
-    from atelier_desk.web.reader import Web
+    from atelier_desk.web.media_generation import MediaGenerator
+    from atelier_desk.web.page_fetcher import Web
     from atelier_desk.web.search import Searcher
     from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
     from atelier_desk.workspace.processes.commands import Commands
@@ -55,7 +55,7 @@ class OpenedSkill:
     scope: Scope
 
 
-class Seer(Protocol):
+class ImageDescriber(Protocol):
     """Puts pictures into words."""
 
     def lacks(self) -> str:
@@ -118,7 +118,7 @@ class Projects(Protocol):
 
     async def find(
         self, query: str, *, project_ids: Sequence[str] = (), kinds: Sequence[EntityKind] = (), limit: int = 20, threshold: float = 0.0
-    ) -> builtins.list[Found]: ...
+    ) -> builtins.list[ProjectHit]: ...
 
     async def explore(
         self,
@@ -162,8 +162,8 @@ class ToolServices:
     skills: SkillReader | None = None
     web: Web | None = None
     searcher: Searcher | None = None
-    maker: Maker | None = None
-    seer: Seer | None = None
+    maker: MediaGenerator | None = None
+    seer: ImageDescriber | None = None
     projects: Projects | None = None
     hidden: tuple[Path, ...] = ()
     told: Callable[[str], None] = lambda _workflow_id: None

@@ -55,7 +55,7 @@ class InvalidArgumentsError(ToolError):
 
     def explained(self, number: Callable[[int], str] = str) -> str:
         """The first problems in the reader's language; ``number`` writes whole numbers. The text itself is for the model."""
-        from atelier_desk.tools.argument_words import explain
+        from atelier_desk.tools.argument_text import explain
 
         return explain(self.__cause__, self.operations, number) if isinstance(self.__cause__, ValidationError) else str(self)
 

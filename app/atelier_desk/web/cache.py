@@ -27,7 +27,7 @@ _EVERY = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class CachedPage:
     """A page as it was fetched.
 
     Attributes:
@@ -71,15 +71,15 @@ class PageCache:
         self._folder = folder
         self._written = 0
 
-    def get(self, url: str) -> Kept | None:
+    def get(self, url: str) -> CachedPage | None:
         try:
-            return Kept(**json.loads(self._file(url).read_text("utf-8")))
+            return CachedPage(**json.loads(self._file(url).read_text("utf-8")))
         except (OSError, ValueError, TypeError):
             return None
 
-    def put(self, url: str, kept: Kept) -> None:
+    def put(self, url: str, kept: CachedPage) -> None:
         file = self._file(url)
-        text = json.dumps({name: getattr(kept, name) for name in Kept.__slots__}, ensure_ascii=False)
+        text = json.dumps({name: getattr(kept, name) for name in CachedPage.__slots__}, ensure_ascii=False)
         with suppress(OSError, StorageError):
             private_folder(self._folder)
             draft = file.with_suffix(f".{os.getpid()}.new")

@@ -15,7 +15,7 @@ from typing import Any
 import httpcore
 
 from atelier_desk.domain.errors import ProviderError, ToolError
-from atelier_desk.llm.errors import Where
+from atelier_desk.llm.errors import ErrorLocation
 from atelier_desk.llm.wire.transport import find_proxy
 from atelier_desk.web import tunnel
 from atelier_desk.web.address import Address, is_own_name, kind_of, number, usual_port
@@ -131,7 +131,7 @@ class Dialer(httpcore.AsyncNetworkBackend):
         at = f"[{ip}]" if ":" in ip else ip
         try:
             shown = f"[{host}]" if ":" in host else host
-            proxy = None if host in self.own else find_proxy(Where("web"), f"{'https' if port == 443 else 'http'}://{shown}:{port}")
+            proxy = None if host in self.own else find_proxy(ErrorLocation("web"), f"{'https' if port == 443 else 'http'}://{shown}:{port}")
         except ProviderError as error:
             raise ToolError("{problem}", code="proxy", problem=str(error)) from None
         if proxy is None:

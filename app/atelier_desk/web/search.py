@@ -12,10 +12,10 @@ from urllib.parse import urlencode
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import ProviderError, ToolError
 from atelier_desk.domain.settings import WebSettings
-from atelier_desk.i18n import N_
 from atelier_desk.llm.secrets import KeyVault
-from atelier_desk.threads import in_tool_thread
-from atelier_desk.web.keyed import credentials
+from atelier_desk.support.i18n import N_
+from atelier_desk.support.threads import in_tool_thread
+from atelier_desk.web.credentials import credentials
 
 MOST = 20
 """Results of one search."""
@@ -26,7 +26,7 @@ _TAG = re.compile(r"<[^>]{0,200}>")
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class WebHit:
     """A page that was found; ``date`` is as the service writes it, empty when it does not know."""
 
     title: str
@@ -36,7 +36,7 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Engine:
+class SearchEngine:
     """Who can be asked.
 
     Attributes:
@@ -46,7 +46,7 @@ class Engine:
     """
 
     title: str
-    ask: Callable[[Searcher, str, int], Awaitable[list[Hit]]]
+    ask: Callable[[Searcher, str, int], Awaitable[list[WebHit]]]
     address: str = ""
     keyed: bool = False
 
@@ -68,7 +68,7 @@ class Searcher:
             return f"The address of {engine.title} is missing. The user can enter it in Settings, Web (atelier web use)."
         return ""
 
-    async def search(self, query: str, limit: int) -> list[Hit]:
+    async def search(self, query: str, limit: int) -> list[WebHit]:
         """The first results, each page once.
 
         Raises:
@@ -95,11 +95,11 @@ class Searcher:
             await client.aclose()
 
 
-async def _public(searcher: Searcher, query: str, limit: int) -> list[Hit]:
-    from atelier_desk.llm.errors import Where
+async def _public(searcher: Searcher, query: str, limit: int) -> list[WebHit]:
+    from atelier_desk.llm.errors import ErrorLocation
     from atelier_desk.llm.wire.transport import find_proxy
 
-    proxy = find_proxy(Where("web"), "https://duckduckgo.com")
+    proxy = find_proxy(ErrorLocation("web"), "https://duckduckgo.com")
     try:
         rows = await in_tool_thread(public_pages, query, limit, proxy.url if proxy is not None else None)
     except Exception as error:  # what the library raises differs from one version to the next
@@ -122,7 +122,7 @@ def public_pages(query: str, limit: int, proxy: str | None) -> list[dict[str, An
     return list(DDGS(proxy=proxy, timeout=_PAGES_S).text(query, max_results=limit))
 
 
-async def _searxng(searcher: Searcher, query: str, limit: int) -> list[Hit]:
+async def _searxng(searcher: Searcher, query: str, limit: int) -> list[WebHit]:
     try:
         said = await searcher.ask("GET", "/search?" + urlencode({"q": query, "format": "json"}))
     except ProviderError as error:
@@ -137,29 +137,29 @@ async def _searxng(searcher: Searcher, query: str, limit: int) -> list[Hit]:
     return _hits(_rows(said, "results"), "title", "url", "content", "publishedDate")
 
 
-async def _brave(searcher: Searcher, query: str, limit: int) -> list[Hit]:
+async def _brave(searcher: Searcher, query: str, limit: int) -> list[WebHit]:
     path = "/res/v1/web/search?" + urlencode({"q": query[:400], "count": limit})
     said = await searcher.ask("GET", path, header="x-subscription-token")
     found = said.get("web") if isinstance(said, dict) else None
     return _hits(_rows(found or {}, "results"), "title", "url", "description", "page_age", "age")
 
 
-async def _tavily(searcher: Searcher, query: str, limit: int) -> list[Hit]:
+async def _tavily(searcher: Searcher, query: str, limit: int) -> list[WebHit]:
     payload = {"query": query[:400], "max_results": limit}
     said = await searcher.ask("POST", "/search", payload, header="authorization", before="Bearer ")
     return _hits(_rows(said, "results"), "title", "url", "content", "published_date")
 
 
-async def _nobody(searcher: Searcher, query: str, limit: int) -> list[Hit]:
+async def _nobody(searcher: Searcher, query: str, limit: int) -> list[WebHit]:
     return []
 
 
-ENGINES: dict[str, Engine] = {
-    "ddgs": Engine(N_("Public search pages (no key)"), _public),
-    "searxng": Engine("SearXNG", _searxng),
-    "brave": Engine("Brave Search", _brave, "https://api.search.brave.com", keyed=True),
-    "tavily": Engine("Tavily", _tavily, "https://api.tavily.com", keyed=True),
-    "off": Engine(N_("Nobody: agents do not search"), _nobody),
+ENGINES: dict[str, SearchEngine] = {
+    "ddgs": SearchEngine(N_("Public search pages (no key)"), _public),
+    "searxng": SearchEngine("SearXNG", _searxng),
+    "brave": SearchEngine("Brave Search", _brave, "https://api.search.brave.com", keyed=True),
+    "tavily": SearchEngine("Tavily", _tavily, "https://api.tavily.com", keyed=True),
+    "off": SearchEngine(N_("Nobody: agents do not search"), _nobody),
 }
 
 
@@ -170,13 +170,13 @@ def _rows(said: Any, name: str) -> list[Any]:
     return rows
 
 
-def _hits(rows: Iterable[Any], title: str, url: str, excerpt: str, *dates: str) -> list[Hit]:
+def _hits(rows: Iterable[Any], title: str, url: str, excerpt: str, *dates: str) -> list[WebHit]:
     """Rows of an answer; those without an address of a page are left out."""
     found = []
     for row in rows:
         if isinstance(row, Mapping) and str(row.get(url) or "").startswith(("http://", "https://")):
             date = next((str(row[each]) for each in dates if row.get(each)), "")
-            found.append(Hit(_plain(row.get(title))[:300], str(row[url])[:2_000], _plain(row.get(excerpt))[:EXCERPT], date[:40]))
+            found.append(WebHit(_plain(row.get(title))[:300], str(row[url])[:2_000], _plain(row.get(excerpt))[:EXCERPT], date[:40]))
     return found
 
 

@@ -18,7 +18,7 @@ from os.path import realpath
 from pathlib import Path
 
 from atelier_desk.domain.paths import within
-from atelier_desk.domain.text import shorten
+from atelier_desk.support.text import shorten
 from atelier_desk.workspace.commands import git
 from atelier_desk.workspace.commands.git_settings import Setting, is_known
 from atelier_desk.workspace.processes import environment, git_files

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.workspace.beneath import LINKS, NO_FOLLOW, open_folder, supported
-from atelier_desk.workspace.swapping import exchange, rename_new
+from atelier_desk.workspace.atomic_rename import exchange, rename_new
+from atelier_desk.workspace.openat import LINKS, NO_FOLLOW, open_folder, supported
 from atelier_desk.workspace.transfer import digest_of, same_owner
 
 TEMPORARY = ".atelier-"
@@ -30,7 +30,7 @@ _ABOVE = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(o
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundFile:
     """What stands at a path: ``kind`` is ``file``, ``folder``, ``link`` (one that leads nowhere or is not followed) or ``special``.
 
     Attributes:
@@ -99,7 +99,7 @@ class ConfinedRoot:
         finally:
             os.close(folder)
 
-    def look(self, path: str, *, follow: bool = True) -> Found | None:
+    def look(self, path: str, *, follow: bool = True) -> FoundFile | None:
         """What stands there, or None."""
         try:
             with self.located(path, follow=follow) as (folder, name):
@@ -134,7 +134,7 @@ class ConfinedRoot:
                 raise ToolError("{path} has {size} bytes; at most {most} can be used.", code="too_large", path=path, size=size, most=most)
             return _all_of(handle, path, most)
 
-    def names(self, path: str = "") -> list[tuple[str, Found]]:
+    def names(self, path: str = "") -> list[tuple[str, FoundFile]]:
         """What stands in a folder, in the order of names; what vanishes meanwhile is left out."""
         result = []
         with self.opened(path) as folder, self._errors(path):
@@ -339,10 +339,10 @@ def temporary_name() -> str:
     return f"{TEMPORARY}{secrets.token_hex(8)}.tmp"
 
 
-def found(info: os.stat_result) -> Found:
+def found(info: os.stat_result) -> FoundFile:
     mode = info.st_mode
     kind = "file" if stat.S_ISREG(mode) else "folder" if stat.S_ISDIR(mode) else "link" if stat.S_ISLNK(mode) else "special"
-    return Found(kind, info.st_size, info.st_mtime, stat.S_IMODE(mode), (info.st_dev, info.st_ino))
+    return FoundFile(kind, info.st_size, info.st_mtime, stat.S_IMODE(mode), (info.st_dev, info.st_ino))
 
 
 _WORDS = {

@@ -29,7 +29,7 @@ SHOWN = 400
 
 
 @dataclass(slots=True)
-class Hit:
+class FileHit:
     """A line that fits, with the lines around it: ``(number, text)`` each."""
 
     path: str
@@ -43,7 +43,7 @@ class Hit:
 class Results:
     """What a search found. ``cut`` says why it is not everything, empty when it is; ``skipped`` are files too large to search."""
 
-    hits: list[Hit] = field(default_factory=list)
+    hits: list[FileHit] = field(default_factory=list)
     files: int = 0
     searched: int = 0
     skipped: list[str] = field(default_factory=list)
@@ -157,8 +157,8 @@ def _in_file(
     most: int,
     walk: Walk,
     stopped: Callable[[], object],
-) -> list[Hit]:
-    hits: list[Hit] = []
+) -> list[FileHit]:
+    hits: list[FileHit] = []
     for place, line in enumerate(lines):
         if place % 256 == 0 and stopped():
             raise TimeoutError
@@ -167,7 +167,7 @@ def _in_file(
         if match is None:
             continue
         hits.append(
-            Hit(
+            FileHit(
                 path,
                 place + 1,
                 _around(line, match.start(), match.end()),

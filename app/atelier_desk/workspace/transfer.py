@@ -10,7 +10,7 @@ import shutil
 import stat
 
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.workspace.beneath import NO_FOLLOW
+from atelier_desk.workspace.openat import NO_FOLLOW
 
 _CHUNK = 1024 * 1024
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)

@@ -8,7 +8,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.workspace.root import ConfinedRoot, Found
+from atelier_desk.workspace.root import ConfinedRoot, FoundFile
 from atelier_desk.workspace.text import decode
 
 if TYPE_CHECKING:
@@ -23,11 +23,11 @@ DEPTH = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class WalkEntry:
     """Something a walk found: ``path`` is relative to the granted folder."""
 
     path: str
-    found: Found
+    found: FoundFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Walk:
         self.denied: list[str] = []
         """Folders that the system does not let us look into."""
 
-    def files(self, start: str = "", *, folders: bool = False, depth: int = DEPTH) -> Iterator[Entry]:
+    def files(self, start: str = "", *, folders: bool = False, depth: int = DEPTH) -> Iterator[WalkEntry]:
         """The plain files below ``start`` (and with ``folders`` folders and links too), a folder's own before those further down. That
         ``start`` itself is ignored does not count: it was named."""
         yield from self._below(start, self._rules_above(start), folders, depth)
@@ -82,7 +82,7 @@ class Walk:
     def seconds_left(self) -> float:
         return self._ends - monotonic()
 
-    def _below(self, start: str, rules: Sequence[_Rules], folders: bool, depth: int) -> Iterator[Entry]:
+    def _below(self, start: str, rules: Sequence[_Rules], folders: bool, depth: int) -> Iterator[WalkEntry]:
         try:
             names = self._root.names(start)
         except ToolError as error:
@@ -105,7 +105,7 @@ class Walk:
             if self._left_out(name, path, found.kind == "folder", own):
                 continue
             if found.kind == "file" or folders:
-                yield Entry(path, found)
+                yield WalkEntry(path, found)
             if found.kind == "folder" and self._enters(name):
                 further.append(path)
         if depth <= 1:

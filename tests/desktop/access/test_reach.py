@@ -12,10 +12,10 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QWidget
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.chat.transcript.entries import Asked, Call, Entry
+from atelier_desk.desktop.chat.transcript.entries import Call, Entry, QuestionRow
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.messages import make_widget
-from atelier_desk.desktop.firststart.dialog import FirstStart
+from atelier_desk.desktop.first_start.dialog import FirstStart
 from atelier_desk.desktop.panes.activity.pane import ActivityPane
 from atelier_desk.desktop.panes.context.pane import ContextPane
 from atelier_desk.desktop.panes.files.pane import FilesPane
@@ -27,7 +27,7 @@ from atelier_desk.desktop.panes.timeline.pane import TimelinePane
 from atelier_desk.desktop.panes.timeline.view import TimelineView
 from atelier_desk.desktop.questions.dialog import QuestionDialog
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
-from atelier_desk.desktop.questions.queue import Place
+from atelier_desk.desktop.questions.queue import QueuePosition
 from atelier_desk.desktop.replay.view import ReplayView
 from atelier_desk.desktop.settings.registry import sections
 from atelier_desk.desktop.settings.window import SettingsWindow
@@ -38,7 +38,7 @@ from atelier_desk.domain.memory import Memory, MemoryType
 from atelier_desk.domain.question import QuestionAnswer
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, MessageRole, Report, Workflow
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 from tests.desktop.chat.conftest import Team
 from tests.desktop.chat.test_message_commands import menu_of
 from tests.desktop.chat.test_panel import Desk
@@ -171,7 +171,7 @@ async def test_the_inbox_with_all_that_can_wait(host: QWidget) -> None:
 
 @pytest.mark.parametrize("kind", ["checkbox", "mixed", "text"])
 async def test_a_question(kind: str, host: QWidget) -> None:
-    dialog = QuestionDialog(ask("q1", kind), Place(1, 2), QuestionAnswer(), host)
+    dialog = QuestionDialog(ask("q1", kind), QueuePosition(1, 2), QuestionAnswer(), host)
     dialog.open()
     check(dialog)
 
@@ -187,7 +187,7 @@ async def test_the_settings(qtbot: QtBot, tmp_path: Path) -> None:
 
 
 async def test_the_first_start(qtbot: QtBot) -> None:
-    from tests.desktop.firststart.test_firststart import OLLAMA
+    from tests.desktop.first_start.test_firststart import OLLAMA
 
     engine = FakeAtelier(providers={"detect": [OLLAMA], "models": []})
     guide = FirstStart(FakeBridge(engine))  # type: ignore[arg-type]
@@ -210,7 +210,7 @@ CALL = Call("c1", "CalculatorTool", {"expression": "12*7"}, "ok", {"result": 84}
 ENTRIES: dict[str, Callable[[], Entry]] = {
     "a call": lambda: Entry("a", "assistant", run_id="r", calls=[CALL]),
     "what was thought": lambda: Entry("a", "assistant", run_id="r", content="Yes.", reasoning="Because."),
-    "a question": lambda: Entry("a", "assistant", run_id="r", asked=(Asked("q1", "Which?", "pending"),)),
+    "a question": lambda: Entry("a", "assistant", run_id="r", asked=(QuestionRow("q1", "Which?", "pending"),)),
     "code": lambda: Entry("a", "assistant", run_id="r", content="```python\nx = 1\n```"),
     "what a person said": lambda: Entry("u", "user", run_id="r", content="Hello"),
 }
@@ -256,9 +256,9 @@ async def test_the_menus_of_the_sidebar_and_what_is_around_the_conversation(prog
     rows.select_one("w1")
     ask_for_menu(rows)
     assert menu_faults(open_menu(window)) == []
-    sidebar.deeds.menu(["w1", "w2"], lambda _id: None).popup(QPoint())
+    sidebar.workflow_actions.menu(["w1", "w2"], lambda _id: None).popup(QPoint())
     assert menu_faults(open_menu(window)) == []
-    sidebar.deeds.folder_menu("Art").popup(QPoint())
+    sidebar.workflow_actions.folder_menu("Art").popup(QPoint())
     assert menu_faults(open_menu(window)) == []
     for name in ("main-menu", "attach-button", "pinned-messages", "workflow-folders"):
         button = window.findChild(QAbstractButton, name)

@@ -9,8 +9,8 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.agent_page import AgentPage
 from atelier_desk.desktop.chat.cards.team_card import TeamCard
-from atelier_desk.desktop.chat.transcript.memo import Memo
-from atelier_desk.desktop.firststart.notice import StarterNotice
+from atelier_desk.desktop.chat.transcript.agent_message import AgentMessage
+from atelier_desk.desktop.first_start.notice import StarterNotice
 from atelier_desk.domain.workflow import Run
 from atelier_desk.llm.local.models import STARTER
 from tests.desktop.chat.conftest import Team
@@ -54,7 +54,7 @@ async def test_prompt_messages_and_words_under_way(team: Team) -> None:
     await team.feed(event(14, "token", "dot", content="So ", message_id="d2"))
     page = await opened(team)
     assert texts(page) == ["Check **all** types", "Looking.", "So "]
-    memo = page.findChild(Memo, "agent-memo")
+    memo = page.findChild(AgentMessage, "agent-memo")
     assert memo._heading.text() == "PROMPT FROM BEA"
     await team.feed(event(15, "token", "dot", content="far", message_id="d2"), event(15, "token", "cid", content="Other", message_id="z"))
     assert texts(page) == ["Check **all** types", "Looking.", "So far"]
@@ -157,7 +157,7 @@ async def test_a_last_answer_that_is_the_report_is_shown_once(team: Team) -> Non
     await team.feed(child(20, "dot", what="sub_agent_complete", report="Looking."))
     page = await opened(team)
     assert texts(page) == ["Check **all** types", "Looking."]
-    assert {memo._heading.text() for memo in page.findChildren(Memo, "agent-memo")} == {"PROMPT FROM BEA", "REPORT TO BEA"}
+    assert {memo._heading.text() for memo in page.findChildren(AgentMessage, "agent-memo")} == {"PROMPT FROM BEA", "REPORT TO BEA"}
 
 
 async def test_nothing_can_be_edited_or_answered_again(team: Team) -> None:
@@ -204,7 +204,7 @@ async def test_what_happened_while_it_was_covered_is_shown(team: Team) -> None:
 
 async def test_a_prompt_is_reached_and_copied_with_the_keyboard(team: Team, qtbot: QtBot) -> None:
     page = await opened(team)
-    memo = page.findChild(Memo, "agent-memo")
+    memo = page.findChild(AgentMessage, "agent-memo")
     assert memo.focusPolicy() & Qt.FocusPolicy.TabFocus
     QApplication.sendEvent(memo, QFocusEvent(QEvent.Type.FocusIn))
     assert memo._card.property("variant") == "card-selected"

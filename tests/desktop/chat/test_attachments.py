@@ -444,7 +444,7 @@ async def test_a_refused_message_has_its_attachments_back(qtbot: QtBot, engine: 
 
 
 def test_a_chip_of_every_kind_has_its_words(qtbot: QtBot) -> None:
-    from atelier_desk.desktop.chat.transcript.attached import AttachedChips
+    from atelier_desk.desktop.chat.transcript.attachments import AttachedChips
     from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 
     entries = [

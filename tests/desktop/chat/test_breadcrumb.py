@@ -5,11 +5,11 @@ from __future__ import annotations
 from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from atelier_desk import i18n
 from atelier_desk.desktop.chat.breadcrumb import Breadcrumb
 from atelier_desk.desktop.team.state import Member
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets.words import say_again
+from atelier_desk.desktop.widgets.bindings import say_again
+from atelier_desk.support import i18n
 
 
 def crumbs(line: Breadcrumb) -> list[str]:

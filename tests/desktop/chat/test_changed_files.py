@@ -11,13 +11,13 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.cards.files_card import FilesCard
 from atelier_desk.desktop.chat.panel import ChatPanel
-from atelier_desk.desktop.folders import undoing
+from atelier_desk.desktop.folders import undo as undoing
 from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.workflow import Message, MessageRole, Workflow
 from atelier_desk.engine.services.files import UndoneChange
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
-from atelier_desk.engine.services.workflows import Opened
+from atelier_desk.engine.services.workflows import OpenedWorkflow
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 WHEN = datetime(2026, 11, 22, tzinfo=UTC)
@@ -46,7 +46,7 @@ class Panel:
     def __init__(self, qtbot: QtBot) -> None:
         self.changes = [change("2", "src/b.py", action="created"), change("1", "a.py")]
         self.engine = FakeAtelier(
-            workflows={"get": WORKFLOW, "opened": Opened(WORKFLOW, tuple(SAID), None)},
+            workflows={"get": WORKFLOW, "opened": OpenedWorkflow(WORKFLOW, tuple(SAID), None)},
             files={
                 "by_turn": lambda _id: {"r1": self.changes},
                 "since": lambda *_: self.changes,

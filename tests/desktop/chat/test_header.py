@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.chat.header import ChatHeader
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.picker import Picker, PickerItem
-from atelier_desk.domain.chat import Usage
+from atelier_desk.domain.model_messages import Usage
 
 
 def test_the_title_is_whole_where_there_is_room_and_keeps_some_words_where_there_is_not(qtbot: QtBot) -> None:

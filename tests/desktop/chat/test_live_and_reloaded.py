@@ -15,10 +15,10 @@ from PySide6.QtWidgets import QAbstractButton, QDoubleSpinBox, QLabel, QPlainTex
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.panel import ChatPanel
-from atelier_desk.desktop.questions.approval_desk import approval_desk
+from atelier_desk.desktop.questions.approval_controller import approval_desk
 from atelier_desk.domain.agent import Budget
-from atelier_desk.domain.chat import ChatDelta, ChatReply, ChatRequest, FinishReason, RetryDelta, ToolCall, Usage
 from atelier_desk.domain.errors import ProviderError
+from atelier_desk.domain.model_messages import ChatDelta, ChatReply, ChatRequest, FinishReason, RetryDelta, ToolCall, Usage
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.llm.scripted import ScriptedModel, Step

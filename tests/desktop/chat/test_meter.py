@@ -5,11 +5,11 @@ from __future__ import annotations
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.meter import UsageMeter, shares
-from atelier_desk.desktop.team.state import Spent
-from atelier_desk.desktop.widgets.words import say_again
+from atelier_desk.desktop.team.state import AgentUsage
+from atelier_desk.desktop.widgets.bindings import say_again
 from atelier_desk.domain.agent import Budget
-from atelier_desk.domain.chat import Usage
-from atelier_desk.domain.stream.payloads import Sum, UsageTold
+from atelier_desk.domain.model_messages import Usage
+from atelier_desk.domain.stream.payloads import UsageTotals, UsageUpdated
 from tests.desktop.chat.conftest import Team
 from tests.desktop.team.scenario import event
 
@@ -17,17 +17,17 @@ BUDGET = Budget(max_cost=2.0, max_tokens=1_000, max_seconds=60, max_tool_calls=1
 
 
 def test_the_fullest_cap_comes_first() -> None:
-    found = shares(Spent(100, 50, 1.8, tool_calls=1, elapsed_ms=30_000), BUDGET)
+    found = shares(AgentUsage(100, 50, 1.8, tool_calls=1, elapsed_ms=30_000), BUDGET)
     assert [(share.name, round(share.part, 2)) for share in found] == [("Cost", 0.9), ("Time", 0.5), ("Tokens", 0.15), ("Tool calls", 0.1)]
-    assert shares(Spent(), Budget()) == []
-    assert shares(Spent(), Budget(max_tool_calls=0))[0].part == 1.0
+    assert shares(AgentUsage(), Budget()) == []
+    assert shares(AgentUsage(), Budget(max_tool_calls=0))[0].part == 1.0
 
 
 def test_totals_are_the_teams_and_the_context_its_first_agents() -> None:
     meter = UsageMeter()
     meter.show_usage(Usage(tokens_input=900, tokens_output=100, cost=0.5), 500, 1_000)
     assert meter.text.text() == "1.0\u202fk tokens · 50 % · $0.50"
-    meter.take(UsageTold(context_tokens=9, context_window=10, workflow=Sum(tokens_input=3_000, cost=0.75)), own=False)
+    meter.take(UsageUpdated(context_tokens=9, context_window=10, workflow=UsageTotals(tokens_input=3_000, cost=0.75)), own=False)
     assert meter.text.text() == "3.0\u202fk tokens · 50 % · $0.75"
     meter.brief = True
     say_again()
@@ -43,16 +43,16 @@ def test_a_cost_that_nobody_knows_is_not_shown_as_nothing() -> None:
     meter = UsageMeter()
     meter.show_usage(Usage(tokens_input=900, tokens_unpriced=900))
     assert "Cost: unknown" in meter.toolTip()
-    meter.take(UsageTold(workflow=Sum(tokens_input=900, cost=0.0)), own=False)
+    meter.take(UsageUpdated(workflow=UsageTotals(tokens_input=900, cost=0.0)), own=False)
     assert "Cost: $0" in meter.toolTip()
-    meter.take(UsageTold(workflow=Sum(tokens_input=900, cost=None)), own=False)
+    meter.take(UsageUpdated(workflow=UsageTotals(tokens_input=900, cost=None)), own=False)
     assert "Cost: unknown" in meter.toolTip()
 
 
 def test_a_budget_is_shown_as_a_share_with_all_caps_in_the_tip() -> None:
     meter = UsageMeter()
     assert meter.bar.isHidden()
-    meter.show_budget(Spent(100, 50, 1.8, 1, 30_000), BUDGET)
+    meter.show_budget(AgentUsage(100, 50, 1.8, 1, 30_000), BUDGET)
     assert not meter.bar.isHidden()
     assert meter.bar.part == 0.9
     assert meter.bar.accessibleName() == "Budget: 90 % used"
@@ -65,11 +65,11 @@ def test_a_budget_is_shown_as_a_share_with_all_caps_in_the_tip() -> None:
 def test_what_a_turn_used_is_told_apart_from_the_whole_workflow() -> None:
     meter = UsageMeter()
     meter.show_usage(Usage(tokens_input=400, tokens_output=18))
-    meter.show_budget(Spent(40, 14), None)
+    meter.show_budget(AgentUsage(40, 14), None)
     tip = meter.toolTip().splitlines()
     assert (tip[0], tip[-1]) == ("Whole workflow: 418 tokens", "Latest turn: 54 tokens")
     assert meter.bar.isHidden(), "without caps there is no share of them"
-    meter.show_budget(Spent(400, 18), None)
+    meter.show_budget(AgentUsage(400, 18), None)
     assert "Whole workflow" not in meter.toolTip(), "of one turn alone nothing is told twice"
 
 

@@ -13,8 +13,8 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.chat.panel import ChatPanel
 from atelier_desk.desktop.chat.transcript.entries import Call, Entry
 from atelier_desk.domain.agent import Agent, AgentConfig
-from atelier_desk.domain.chat import Usage
 from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.workflow import Message, MessageRole, Run, RunMode, RunStatus, Workflow

@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.panel import ChatPanel
 from atelier_desk.desktop.chat.start_page import CardButton, StartPage
-from atelier_desk.desktop.folders.desk import FolderDesk
+from atelier_desk.desktop.folders.controller import FolderController
 from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.agent import Agent, AgentConfig
@@ -184,7 +184,7 @@ async def test_nothing_is_said_while_a_guide_has_the_word(panel: Panel) -> None:
 
 def test_nothing_is_made_before_the_engine_is_open(qtbot: QtBot) -> None:
     bridge = FakeBridge(FakeAtelier())
-    page = StartPage(bridge, FolderDesk(bridge, None), None)  # type: ignore[arg-type]
+    page = StartPage(bridge, FolderController(bridge, None), None)  # type: ignore[arg-type]
     qtbot.addWidget(page)
     page.show()
     assert page.findChildren(QPushButton) == []

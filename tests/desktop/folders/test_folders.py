@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.chat.compose.field import MessageField
 from atelier_desk.desktop.chat.panel import ChatPanel
 from atelier_desk.desktop.folders.button import FolderButton
-from atelier_desk.desktop.folders.desk import files_of, folders_of
+from atelier_desk.desktop.folders.controller import files_of, folders_of
 from atelier_desk.desktop.folders.drop import FolderDrop
 from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.domain.agent import Agent, AgentConfig

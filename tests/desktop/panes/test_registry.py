@@ -11,7 +11,7 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QMenu, QPlainTextEdit, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.panes import registry, shown
+from atelier_desk.desktop.panes import registered, registry
 from atelier_desk.desktop.panes.registry import pane, panes
 from atelier_desk.desktop.settings.language import switch_language
 from tests.desktop.test_rail import started
@@ -22,7 +22,7 @@ from PySide6.QtWidgets import QPlainTextEdit
 from atelier_desk.desktop.panes.base import Pane
 from atelier_desk.desktop.panes.registry import pane
 from atelier_desk.desktop.widgets import control, say
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 
 @pane("notes", order=45, icon="pencil", title=N_("Text size"), command=N_("Copy details"), shortcut="Ctrl+9")
 class NotesPane(Pane):
@@ -42,11 +42,11 @@ def _a_new_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
     """As if somebody had put ``notes.py`` into the folder."""
     (tmp_path / "notes.py").write_text(NOTES)
     panes()  # those that are there, once and for all
-    monkeypatch.setattr(shown, "__path__", [*shown.__path__, str(tmp_path)])
+    monkeypatch.setattr(registered, "__path__", [*registered.__path__, str(tmp_path)])
     monkeypatch.setattr(registry, "_entries", dict(registry._entries))
     yield
-    sys.modules.pop(f"{shown.__name__}.notes", None)
-    vars(shown).pop("notes", None)
+    sys.modules.pop(f"{registered.__name__}.notes", None)
+    vars(registered).pop("notes", None)
 
 
 @pytest.mark.usefixtures("_a_new_file")

@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from atelier_desk.desktop.projects.result_rows import preview_lines
 from atelier_desk.desktop.projects.window import ProjectsWindow
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.domain.project import EntityKind, Found
+from atelier_desk.domain.project import EntityKind, ProjectHit
 from tests.support.fake_bridge import FakeAtelier, settle
 from tests.support.projects import ENTITIES
 
@@ -27,7 +27,7 @@ async def search(window: ProjectsWindow, text: str) -> None:
 
 def test_the_preview_has_the_lines_with_the_searched_words() -> None:
     text = "def save(self):\n    first\n    second\n    write the note\n    last"
-    found = Found(entity=ENTITIES[3], project="notes", score=1, preview=text)
+    found = ProjectHit(entity=ENTITIES[3], project="notes", score=1, preview=text)
     assert preview_lines(found, "note") == ["def save(self):", "write the note"]
     assert preview_lines(found, "") == ["def save(self):", "first"]
 

@@ -17,14 +17,14 @@ from atelier_desk.desktop.questions.approval_card import ApprovalCard
 from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.approval import ApprovalKind, ApprovalRequest, ApprovalScope, ApprovalStatus
-from atelier_desk.domain.call import Presentation, Subjects, Words
+from atelier_desk.domain.call import CallText, Presentation, Subjects
 from atelier_desk.domain.errors import ConflictError, ToolError
-from atelier_desk.domain.parts import FileChange
+from atelier_desk.domain.result_parts import FileChange
 from atelier_desk.domain.stream.event import ChunkType
 from tests.desktop.questions.approvals import LINEAGE, TODO, ApprovalEngine, asks, tell
 from tests.support.fake_bridge import FakeBridge, Held, settle
 
-WRITE = Presentation(summary=Words(text="Write {path}", params={"path": "a.md"}))
+WRITE = Presentation(summary=CallText(text="Write {path}", params={"path": "a.md"}))
 TRASHED = "It goes to the trash and can be restored for 30 days."
 RUNS = "Changes to files of the workspace can usually be undone, nothing else."
 SERVER = "What the server does cannot be undone here."
@@ -357,7 +357,7 @@ async def test_one_sentence_says_what_is_wanted_and_the_next_what_can_be_undone(
 ) -> None:
     words = {"write_file": "Write {path}", "delete_path": "Delete {path}", "run_command": "Run “{command}”"}
     words |= {"fetch_web_page": "Read the page {path}"}
-    said = Words(text=words.get(fields["tool"], ""), params={"path": "a.md", "command": "ls"})
+    said = CallText(text=words.get(fields["tool"], ""), params={"path": "a.md", "command": "ls"})
     details = {"undo_days": fields.pop("days", 30)} | ({"undo": fields.pop("undo")} if "undo" in fields else {})
     shown = Presentation(title="Own" if fields["tool"] == "own_tool" else "", summary=said)
     s = scene(asks(kind=ApprovalKind.FILE_OP, operation="", presentation=shown, details=details, **fields))

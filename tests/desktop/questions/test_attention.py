@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.questions.attention import Attention
-from atelier_desk.desktop.system.notice import Action, Notice
+from atelier_desk.desktop.system.notification import Action, Notice
 
 
 @pytest.fixture

@@ -14,13 +14,13 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.chat.compose.focus import ComposerFocus
 from atelier_desk.desktop.questions.dialog import QuestionDialog
 from atelier_desk.desktop.questions.digit_keys import digit_of
-from atelier_desk.desktop.questions.queue import Place
+from atelier_desk.desktop.questions.queue import QueuePosition
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ElidedLabel
 from atelier_desk.desktop.widgets.scrim import Scrim
 from atelier_desk.domain import limits
 from atelier_desk.domain.question import QuestionAnswer, UserQuestion
-from atelier_desk.i18n import set_language
+from atelier_desk.support.i18n import set_language
 from tests.desktop.questions.approvals import LINEAGE
 from tests.desktop.questions.conftest import ask
 
@@ -31,7 +31,7 @@ Find = Callable[[str], Any]
 def opened(host: QWidget, qtbot: QtBot) -> Callable[..., QuestionDialog]:
     def make(question: UserQuestion, draft: QuestionAnswer | None = None) -> QuestionDialog:
         scrim = Scrim(host)
-        dialog = QuestionDialog(question, Place(1, 2), draft or QuestionAnswer(), scrim)
+        dialog = QuestionDialog(question, QueuePosition(1, 2), draft or QuestionAnswer(), scrim)
         scrim.hold(dialog)
         qtbot.waitUntil(dialog.isVisible)
         return dialog
@@ -125,7 +125,7 @@ def test_it_says_who_asks_what_and_where_in_the_line(opened: Callable[..., Quest
     assert child("question-text").textInteractionFlags() & Qt.TextInteractionFlag.TextSelectableByMouse
     assert child("question-context").toPlainText() == "because so"
     assert child("question-place").text() == "question 1 / 2"
-    dialog.set_place(Place(1, 1))
+    dialog.set_place(QueuePosition(1, 1))
     assert child("question-place").isHidden(), "the only question is not counted"
     assert not dialog.isWindow()
 
@@ -272,7 +272,7 @@ def test_keys_for_the_last_question_do_not_answer_the_next(
     first.close_quietly()
     first.deleteLater()
     scrim.hold(None)
-    dialog = QuestionDialog(ask("q2", kind="checkbox"), Place(2, 2), QuestionAnswer(), scrim)
+    dialog = QuestionDialog(ask("q2", kind="checkbox"), QueuePosition(2, 2), QuestionAnswer(), scrim)
     scrim.hold(dialog)
     focused = QApplication.focusWidget()
     assert focused is not None

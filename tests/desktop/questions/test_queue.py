@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from atelier_desk.desktop.questions.queue import Place, QuestionQueue
+from atelier_desk.desktop.questions.queue import QuestionQueue, QueuePosition
 from atelier_desk.domain.question import QuestionAnswer, QuestionSpec, QuestionStatus, QuestionType, UserQuestion
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -33,12 +33,12 @@ def test_places_do_not_jump_while_the_line_is_worked_off() -> None:
     queue = QuestionQueue()
     queue.add(question("a", minute=1))
     queue.add(question("b", minute=2))
-    assert queue.place("a") == Place(1, 2)
+    assert queue.place("a") == QueuePosition(1, 2)
     queue.close("a")
-    assert queue.place("b") == Place(2, 2)
+    assert queue.place("b") == QueuePosition(2, 2)
     queue.close("b")
     queue.add(question("c", minute=3))
-    assert queue.place("c") == Place(1, 1)
+    assert queue.place("c") == QueuePosition(1, 1)
 
 
 def test_later_passes_to_the_next_and_keeps_the_draft() -> None:

@@ -14,12 +14,12 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.questions.dialog import QuestionDialog
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
-from atelier_desk.desktop.questions.queue import Place
-from atelier_desk.desktop.system.answers import question_notice
+from atelier_desk.desktop.questions.queue import QueuePosition
+from atelier_desk.desktop.system.notification_answers import question_notice
 from atelier_desk.desktop.widgets.scrim import Scrim
 from atelier_desk.domain.question import QuestionAnswer, QuestionSpec, UserQuestion, values_of
-from atelier_desk.i18n import set_language
-from atelier_desk.mcp import asking
+from atelier_desk.mcp import elicitation
+from atelier_desk.support.i18n import set_language
 from tests.desktop.questions.conftest import ask
 from tests.support.fake_bridge import FakeBridge, settle
 from tests.support.servers import mcp_asks
@@ -30,8 +30,8 @@ Find = Callable[[str], Any]
 def spec_of(call: str, key: str) -> QuestionSpec:
     params: Any = mcp_asks.wanted(call)[key].params
     if call == "think":
-        return asking.sampling(params, "booking", "scripted", key=key)
-    return asking.elicitation(params, "booking", key=key)
+        return elicitation.sampling(params, "booking", "scripted", key=key)
+    return elicitation.elicitation(params, "booking", key=key)
 
 
 def of(spec: QuestionSpec) -> UserQuestion:
@@ -42,7 +42,7 @@ def of(spec: QuestionSpec) -> UserQuestion:
 def opened(host: QWidget, qtbot: QtBot) -> Callable[..., QuestionDialog]:
     def make(spec: QuestionSpec, draft: QuestionAnswer | None = None) -> QuestionDialog:
         scrim = Scrim(host)
-        dialog = QuestionDialog(of(spec), Place(1, 1), draft or QuestionAnswer(), scrim)
+        dialog = QuestionDialog(of(spec), QueuePosition(1, 1), draft or QuestionAnswer(), scrim)
         scrim.hold(dialog)
         qtbot.waitUntil(dialog.isVisible)
         return dialog
@@ -106,7 +106,7 @@ def test_declining_cancelling_and_later_are_three_things(opened: Callable[..., Q
 
 def test_a_page_shows_its_host_as_machines_see_it(opened: Callable[..., QuestionDialog], child: Find) -> None:
     params = types.ElicitRequestURLParams(message="Pay", url="http://раypal.example/login")
-    opened(asking.elicitation(params, "booking"))
+    opened(elicitation.elicitation(params, "booking"))
     assert child("question-host").text().startswith("xn--")
     assert "not encrypted" in child("question-plain-http").text()
     assert child("question-submit").text() == "Open the page"
@@ -141,7 +141,9 @@ def test_a_request_to_a_model_shows_all_of_it(opened: Callable[..., QuestionDial
 
 def test_words_that_ask_for_a_secret_are_warned_of_and_markup_stays_text(opened: Callable[..., QuestionDialog], child: Find) -> None:
     schema = {"type": "object", "properties": {"x": {"type": "string", "title": "<b>Value</b> & more"}}}
-    dialog = opened(asking.elicitation(types.ElicitRequestFormParams(message="Your password, please", requested_schema=schema), "booking"))
+    dialog = opened(
+        elicitation.elicitation(types.ElicitRequestFormParams(message="Your password, please", requested_schema=schema), "booking")
+    )
     assert "Do not enter a password" in child("question-doubtful").text()
     assert child("question-caption-x").textFormat().name == "PlainText"
     assert child("question-caption-x").text() == "<b>Value</b> & more"

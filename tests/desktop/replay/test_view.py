@@ -11,11 +11,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QSlider, QToolButton, QTreeWidget
 from pytestqt.qtbot import QtBot
 
-from atelier_desk import i18n
+from atelier_desk.desktop.replay.labels import mark_role, mark_title, span_title
 from atelier_desk.desktop.replay.scrubber import Scrubber
 from atelier_desk.desktop.replay.view import ReplayView
-from atelier_desk.desktop.replay.words import mark_role, mark_title, span_title
-from atelier_desk.engine.services.team.views import Mark
+from atelier_desk.engine.services.team.views import TimelineMark
+from atelier_desk.support import i18n
 from tests.support import past
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
@@ -189,7 +189,7 @@ def test_every_kind_of_event_has_words() -> None:
     kinds = list(event_body_adapter.json_schema()["discriminator"]["mapping"])
     assert len(kinds) > 30
     for kind in kinds:
-        title = mark_title(Mark(1, past.START, "r", kind, ""), "Ada")
+        title = mark_title(TimelineMark(1, past.START, "r", kind, ""), "Ada")
         assert title
         assert "_" not in title
         assert title[0].isupper()
@@ -207,7 +207,7 @@ def test_every_kind_of_event_has_words() -> None:
 )
 def test_an_event_is_told_with_the_name_it_is_about(language: str, label: str, agent: str, told: str) -> None:
     i18n.set_language(language)
-    assert mark_title(Mark(1, past.START, "r", "task_changed", label), agent) == told
+    assert mark_title(TimelineMark(1, past.START, "r", "task_changed", label), agent) == told
 
 
 def test_spans_have_words() -> None:
@@ -256,5 +256,5 @@ async def test_space_presses_the_button_that_has_the_keyboard_and_plays_elsewher
     ],
 )
 def test_the_end_of_a_run_says_how_it_ended(status: str, told: str, role: str) -> None:
-    end = Mark(1, past.START, "r", "run_finished", status)
+    end = TimelineMark(1, past.START, "r", "run_finished", status)
     assert (mark_title(end, "Ada"), mark_role(end)) == (told, role)

@@ -19,7 +19,7 @@ from atelier_desk.domain.agent import Agent, AgentConfig, ApprovalMode, Budget, 
 from atelier_desk.domain.errors import ConflictError, UsageError
 from atelier_desk.engine.foreign_agents import ForeignAgent
 from atelier_desk.engine.services.request.cost import PromptCost
-from atelier_desk.i18n import spoken
+from atelier_desk.support.i18n import spoken
 from tests.desktop.settings.conftest import Engine
 from tests.support.fake_bridge import settle
 

@@ -20,7 +20,7 @@ from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.permission import Action, Verdict
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.run.verdicts import Replayed
-from atelier_desk.workspace.commands.listing import Does, safe_commands
+from atelier_desk.workspace.commands.command_list import Does, safe_commands
 from tests.desktop.settings.conftest import Engine
 from tests.support.fake_bridge import settle
 

@@ -17,11 +17,11 @@ from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.settings.pages.diagnostics import LOG_LINES, log_tail
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.domain.errors import StorageError, UsageError
-from atelier_desk.domain.from_elsewhere import HeldGrant, HeldKind
+from atelier_desk.domain.imported_data import HeldGrant, HeldKind
 from atelier_desk.domain.settings import EmbedderSettings
 from atelier_desk.engine.doctor import Check
 from atelier_desk.llm.embedders import installing
-from atelier_desk.workspace.checkpoints.cleaning import Cleaned, Kept
+from atelier_desk.workspace.checkpoints.cleaning import Cleaned, KeptRecord
 from tests.desktop.settings.conftest import Engine
 from tests.support.fake_bridge import FakeBridge, settle
 
@@ -340,7 +340,7 @@ async def test_damaged_configuration_is_given_up_after_a_yes(window: SettingsWin
 
 
 async def test_what_undo_keeps_is_shown_limited_and_cleaned(window: SettingsWindow, find: Find, atelier: Engine) -> None:
-    atelier.set("files", "kept", Kept(12_582_912, 40, datetime(2026, 11, 1, tzinfo=UTC)))
+    atelier.set("files", "kept", KeptRecord(12_582_912, 40, datetime(2026, 11, 1, tzinfo=UTC)))
     window.show_page("data")
     await settle()
     page: Any = window.page("data")
@@ -354,7 +354,7 @@ async def test_what_undo_keeps_is_shown_limited_and_cleaned(window: SettingsWind
     await settle()
     assert atelier.kept.checkpoint_days == 7
     atelier.set("files.cleaning", "clean", Cleaned(3_145_728, 2))
-    atelier.set("files", "kept", Kept())
+    atelier.set("files", "kept", KeptRecord())
     find("checkpoints-clean").click()
     await settle()
     assert page.clean_busy.text.text() == "3\u202fMB freed. 2 changes can no longer be undone."

@@ -23,9 +23,9 @@ from atelier_desk.domain.mcp import McpKnown, McpRejected, McpServer, McpState
 from atelier_desk.domain.permission import Action
 from atelier_desk.domain.workflow import ToolExecution
 from atelier_desk.engine.services.common.mcp_status import McpHealth, McpStatus, McpToolStatus
+from atelier_desk.mcp.client_requests import LogLine
+from atelier_desk.mcp.config_import import bundle, documents
 from atelier_desk.mcp.definitions import Difference
-from atelier_desk.mcp.reading import bundle, documents
-from atelier_desk.mcp.serving import LogLine
 from tests.desktop.settings.conftest import Engine
 from tests.mcp.conftest import bundle_of
 from tests.support.fake_bridge import settle

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings.rule_form import RuleForm, RuleImport
-from atelier_desk.desktop.settings.rule_test import call_of
+from atelier_desk.desktop.settings.rule_tester import call_of
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.approval import ApprovalSettings
@@ -24,7 +24,7 @@ from atelier_desk.domain.permission import Action, PermissionRule, RuleScope, Ve
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.services.tools import ParameterInfo, ToolInfo, ToolService
-from atelier_desk.policy.permissions import foreign
+from atelier_desk.policy.permissions import rule_import
 from atelier_desk.tools.default import create_default_tool_registry
 from tests.desktop.settings.conftest import Engine
 from tests.support.fake_bridge import settle
@@ -47,7 +47,7 @@ class Kept:
         for name in ("add", "change", "remove", "import_"):
             atelier.set("permissions", name, getattr(self, name))
         atelier.set("permissions", "missing", self.missing)
-        atelier.set("permissions", "preview", lambda path: foreign.read(path.read_text()))
+        atelier.set("permissions", "preview", lambda path: rule_import.read(path.read_text()))
         self.path: Path | None = None
 
     @property
@@ -75,7 +75,7 @@ class Kept:
         self._keep(*(rule for rule in self.rules if rule.id != rule_id))
 
     def import_(self, path: Path) -> tuple[PermissionRule, ...]:
-        return self.add(*(rule for line in foreign.read(path.read_text()) for rule in line.rules))
+        return self.add(*(rule for line in rule_import.read(path.read_text()) for rule in line.rules))
 
 
 @pytest.fixture
@@ -265,7 +265,7 @@ async def test_tab_goes_down_the_page_through_the_rules(kept: Kept, find: Find, 
         if each.isVisible() and each.isEnabled() and each.focusPolicy() & Qt.FocusPolicy.TabFocus:
             found.append(each.objectName())
         each = each.nextInFocusChain()
-    rows = [f"rule-{deed}-{text}" for text in listed(find) for deed in ("edit", "remove")]
+    rows = [f"rule-{action}-{text}" for text in listed(find) for action in ("edit", "remove")]
     assert found[: len(rows) + 3] == ["rule-filter", *rows, "rule-add", "rule-import-file"]
     below = ("rule-test-run", "audit-text", "audit-decision", "audit-days", "safe-filter")
     assert [name for name in found if name in below] == list(below)

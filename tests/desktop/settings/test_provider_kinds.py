@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.desktop.firststart.model_step import ModelStep
+from atelier_desk.desktop.first_start.model_step import ModelStep
 from atelier_desk.desktop.settings.preset_picker import PresetPicker
-from atelier_desk.desktop.settings.provider_form import ProviderForm, kind_words
+from atelier_desk.desktop.settings.provider_form import ProviderForm, kind_text
 from atelier_desk.desktop.settings.window import SettingsWindow
 from tests.support.fake_bridge import FakeBridge, settle
 from tests.support.lists import titles
@@ -58,4 +58,4 @@ def test_first_start_has_a_card_for_it(qtbot: Any, bridge: FakeBridge) -> None:
 
 
 def test_a_kind_that_is_gone_is_shown_by_its_name() -> None:
-    assert kind_words("gone") == "gone"
+    assert kind_text("gone") == "gone"

@@ -14,9 +14,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QMessageBox, QPushButton
 from pytestqt.qtbot import QtBot
 
-from atelier_desk import i18n
 from atelier_desk.desktop.settings.window import SettingsWindow
-from atelier_desk.desktop.widgets.words import say_again
+from atelier_desk.desktop.widgets.bindings import say_again
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.errors import ConflictError, UsageError
 from atelier_desk.domain.provider import KeyPlace, KeyState, ModelInfo, ProviderConfig, ProviderHealth
@@ -24,6 +23,7 @@ from atelier_desk.engine.services.keys import KeyStore
 from atelier_desk.engine.services.models import ListState
 from atelier_desk.llm.local.catalogue import CATALOGUE
 from atelier_desk.llm.local.download import DownloadState, DownloadStatus
+from atelier_desk.support import i18n
 from tests.desktop.settings.conftest import Engine
 from tests.support.fake_bridge import FakeBridge, Held, settle
 from tests.support.lists import titles

@@ -23,7 +23,7 @@ EXTRA = """
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.fields import Number, Toggle
 from atelier_desk.desktop.settings.rows import RowsPage, Section
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 
 @settings_page("extra", order=12, icon="pencil", title=N_("Projects"))
 class ExtraPage(RowsPage):

@@ -11,11 +11,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMainWindow, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from atelier_desk import i18n
 from atelier_desk.desktop.actions import ActionRegistry, action, refusal
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.desktop.widgets import ToastHost
-from atelier_desk.desktop.widgets.words import say_again
+from atelier_desk.desktop.widgets.bindings import say_again
+from atelier_desk.support import i18n
 from tests.desktop.settings.conftest import Engine
 from tests.support.fake_bridge import FakeBridge, settle
 

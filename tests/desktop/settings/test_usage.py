@@ -14,16 +14,16 @@ from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QComboBox
 from pytestqt.qtbot import QtBot
 
-from atelier_desk import i18n
 from atelier_desk.desktop.settings.bar_chart import PALER, BarChart
 from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.tokens import DARK, LIGHT, blend, contrast
 from atelier_desk.domain.base import utc_now
-from atelier_desk.domain.chat import Usage
+from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.usage import MonthUsage, UsageRow, UsageSum
-from atelier_desk.figures import NARROW
+from atelier_desk.support import i18n
+from atelier_desk.support.number_format import NARROW
 from tests.desktop.settings.conftest import Engine
 from tests.support.fake_bridge import settle
 

@@ -11,7 +11,7 @@ from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.domain.errors import ToolError, UsageError
 from atelier_desk.domain.settings import WebSettings
 from atelier_desk.engine.services.web import WebState
-from atelier_desk.web.search import Hit
+from atelier_desk.web.search import WebHit
 from tests.desktop.settings.conftest import Engine
 from tests.support.fake_bridge import Held, settle
 
@@ -46,7 +46,7 @@ async def test_a_service_is_chosen_tested_and_used_with_its_key(page: Any, ateli
         return False
 
     atelier.set("web", "use", use)
-    atelier.set("web", "test", [Hit("Found", "https://a.org/")])
+    atelier.set("web", "test", [WebHit("Found", "https://a.org/")])
     assert ("12 pages" in page.stats.text(), page.apply.isEnabled(), page.form.controls["key"].isVisibleTo(page)) == (True, False, False)
     page.form.controls["search"].setCurrentIndex(page.form.controls["search"].findData("searxng"))
     page.form.controls["address"].setText("https://not-for-the-key.org")
@@ -62,7 +62,7 @@ async def test_a_service_is_chosen_tested_and_used_with_its_key(page: Any, ateli
 
 
 async def test_a_bad_address_and_a_failing_service_are_told(page: Any, atelier: Engine) -> None:
-    def fails(settings: WebSettings, key: str) -> list[Hit]:
+    def fails(settings: WebSettings, key: str) -> list[WebHit]:
         raise ToolError("It is down.", code="search")
 
     atelier.set("web", "test", fails)

@@ -251,7 +251,7 @@ async def test_a_language_tells_every_widget(window: SettingsWindow) -> None:
     switch_language("fr")
     await settle()
     assert QEvent.Type.LanguageChange in heard
-    from atelier_desk.i18n import language
+    from atelier_desk.support.i18n import language
 
     assert language() == "fr"
     listener.deleteLater()

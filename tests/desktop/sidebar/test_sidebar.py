@@ -13,10 +13,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from atelier_desk import i18n
-from atelier_desk.desktop.sidebar.deeds import FolderDialog
-from atelier_desk.desktop.sidebar.model import ROW, Row, WorkflowModel, group_of, state_words
+from atelier_desk.desktop.sidebar.model import ROW, Row, WorkflowModel, group_of, state_text
 from atelier_desk.desktop.sidebar.sidebar import Sidebar
+from atelier_desk.desktop.sidebar.workflow_actions import FolderDialog
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ToastHost, say
 from atelier_desk.domain.base import utc_now
@@ -24,6 +23,7 @@ from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.workflow import Workflow, WorkflowStatus
 from atelier_desk.engine.services.workflows import Listing
 from atelier_desk.storage.repositories import SearchHit
+from atelier_desk.support import i18n
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, Held, settle
 
 
@@ -99,11 +99,11 @@ async def test_headings_stand_between_and_cannot_be_chosen(column: Column) -> No
 
 
 async def test_state_is_told_in_words(column: Column) -> None:
-    assert state_words(LISTED[2]) == "waiting for you, 2 open questions"
+    assert state_text(LISTED[2]) == "waiting for you, 2 open questions"
     cut_off = Workflow(name="w", status=WorkflowStatus.INTERRUPTED)
-    assert state_words(cut_off) == "interrupted"
+    assert state_text(cut_off) == "interrupted"
     i18n.set_language("fr")
-    assert state_words(cut_off) == "interrompu"
+    assert state_text(cut_off) == "interrompu"
     i18n.set_language("en")
     index = column.sidebar.model.index_of("b")
     assert index.data(Qt.ItemDataRole.AccessibleTextRole) == "Name b, waiting for you, 2 open questions"
@@ -135,7 +135,7 @@ async def test_a_double_click_deletes_or_copies_once(column: Column, what: str) 
     held = Held(LISTED[1])
     column.engine.set("workflows", what, held)
     for _ in range(2):
-        column.sidebar.deeds.delete(["a"]) if what == "delete" else column.sidebar.deeds.duplicate("a")
+        column.sidebar.workflow_actions.delete(["a"]) if what == "delete" else column.sidebar.workflow_actions.duplicate("a")
     await settle()
     assert column.engine.calls(f"workflows.{what}") == [(("a",), {})]
     await held.release()
@@ -174,9 +174,9 @@ async def test_undo_says_by_name_what_was_deleted_for_good_meanwhile(qtbot: QtBo
 async def test_pin_and_duplicate(column: Column) -> None:
     chosen: list[str] = []
     column.sidebar.workflow_chosen.connect(chosen.append)
-    column.sidebar.deeds.pin(["a"])
-    column.sidebar.deeds.pin(["p"])
-    column.sidebar.deeds.duplicate("a")
+    column.sidebar.workflow_actions.pin(["a"])
+    column.sidebar.workflow_actions.pin(["p"])
+    column.sidebar.workflow_actions.duplicate("a")
     await settle()
     assert column.engine.calls("workflows.set_pinned") == [(("a", True), {}), (("p", False), {})]
     assert chosen == ["z"]
@@ -187,14 +187,14 @@ async def test_pin_and_duplicate(column: Column) -> None:
     [("x.json", "json", b"{}"), ("x.md", "md", b"{}"), ("x.HTML", "md", b"<!DOCTYPE"), ("x.docx", "md", b"PK"), ("x.pdf", "md", b"%PDF-")],
 )
 async def test_export_by_ending(column: Column, tmp_path: Path, name: str, kind: str, begins: bytes) -> None:
-    await column.sidebar.deeds.export_to("a", tmp_path / name, "A title")
+    await column.sidebar.workflow_actions.export_to("a", tmp_path / name, "A title")
     assert column.engine.calls("workflows.export") == [(("a", kind), {})]
     assert (tmp_path / name).read_bytes().startswith(begins)
 
 
 async def test_copies_tell_which_reports_were_changed(column: Column, tmp_path: Path) -> None:
     column.engine.set("workflows.exporting", "changed_reports", ["Plan"])
-    for copying in (column.sidebar.deeds.export_to("a", tmp_path / "x.json"), column.sidebar.deeds._duplicate("a")):
+    for copying in (column.sidebar.workflow_actions.export_to("a", tmp_path / "x.json"), column.sidebar.workflow_actions._duplicate("a")):
         await copying
         assert "The report Plan was damaged or changed" in column.sidebar._toasts.current.accessibleName()
 
@@ -281,7 +281,7 @@ async def test_the_undo_key_brings_a_deleted_workflow_back_also_after_its_messag
     shown: list[str] = []
     column.sidebar.workflow_chosen.connect(shown.append)
     host = column.sidebar._toasts
-    column.sidebar.deeds.delete(["a"])
+    column.sidebar.workflow_actions.delete(["a"])
     await settle()
     assert host.current is not None
     host.current.dismiss()
@@ -396,7 +396,7 @@ async def test_workflows_are_moved_by_menu_and_by_dragging(column: Column) -> No
 
 
 async def test_a_new_folder_gets_its_name_in_a_dialog(qtbot: QtBot, column: Column) -> None:
-    column.sidebar.deeds.move_to_new(["a"])
+    column.sidebar.workflow_actions.move_to_new(["a"])
     dialog = column.sidebar.findChild(FolderDialog)
     assert dialog is not None
     dialog._press()
@@ -482,7 +482,7 @@ async def test_of_many_it_is_said_how_far_it_is_and_stop_keeps_what_was_done(col
         return LISTED[1]
 
     column.engine.set("workflows", "delete", delete)
-    column.sidebar.deeds.delete([f"w{number}" for number in range(30)])
+    column.sidebar.workflow_actions.delete([f"w{number}" for number in range(30)])
     await settle(60)
     toast = column.sidebar._toasts.current
     assert toast is not None
@@ -527,7 +527,7 @@ async def test_a_title_is_looked_for_and_can_be_undone(column: Column) -> None:
     column.engine.set("workflows", "get", LISTED[1])
     held = Held(LISTED[1].model_copy(update={"name": "About herons"}))
     column.engine.set("runs.titles", "suggest", held)
-    column.sidebar.deeds.suggest_title("a")
+    column.sidebar.workflow_actions.suggest_title("a")
     await settle()
     toasts = column.sidebar._toasts
     assert toasts.current is not None
@@ -543,7 +543,7 @@ async def test_a_title_is_looked_for_and_can_be_undone(column: Column) -> None:
 
 async def test_several_are_exported_into_a_folder_over_nothing(column: Column, tmp_path: Path) -> None:
     (tmp_path / "Name a.json").write_text("mine")
-    await column.sidebar.deeds.export_all(LISTED[1:3], tmp_path)
+    await column.sidebar.workflow_actions.export_all(LISTED[1:3], tmp_path)
     assert {each.name: each.read_text() for each in tmp_path.iterdir()} == {
         "Name a.json": "mine",
         "Name a (2).json": "{}",
@@ -607,7 +607,7 @@ async def test_no_word_of_a_narrow_column_is_cut(column: Column, width: int, sca
 async def test_a_title_that_takes_long_can_be_stopped(column: Column) -> None:
     column.engine.set("workflows", "get", LISTED[1])
     column.engine.set("runs.titles", "suggest", Held())
-    column.sidebar.deeds.suggest_title("a")
+    column.sidebar.workflow_actions.suggest_title("a")
     await settle()
     toast = column.sidebar._toasts.current
     assert toast is not None

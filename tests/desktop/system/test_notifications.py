@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from atelier_desk import i18n
 from atelier_desk.desktop.system.bus import SessionBus
-from atelier_desk.desktop.system.notice import Action, Notice
+from atelier_desk.desktop.system.notification import Action, Notice
 from atelier_desk.desktop.system.notifications import DesktopNotifications
-from atelier_desk.desktop.widgets.words import text_of
+from atelier_desk.desktop.widgets.bindings import text_of
+from atelier_desk.support import i18n
 from tests.desktop.system.conftest import until
 from tests.support.desktop_bus import FakeNotifications
 

@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from atelier_desk import i18n
 from atelier_desk.desktop.system.bus import SessionBus
 from atelier_desk.desktop.system.portal_key import PortalKey
 from atelier_desk.desktop.system.shortcut import GlobalShortcut, KeyState
-from atelier_desk.desktop.widgets.words import text_of
+from atelier_desk.desktop.widgets.bindings import text_of
+from atelier_desk.support import i18n
 from tests.desktop.system.conftest import until
 from tests.support.desktop_bus import FakePortal
 

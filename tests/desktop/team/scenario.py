@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from atelier_desk.domain.agent import Budget
-from atelier_desk.domain.chat import Usage
+from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.team import Spending
 from atelier_desk.engine.services.team.views import AgentNode

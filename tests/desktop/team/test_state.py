@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from atelier_desk.desktop.team.state import TeamState
-from atelier_desk.desktop.team.words import doing
+from atelier_desk.desktop.team.state_labels import doing
 from atelier_desk.domain.agent import Budget
 from tests.desktop.team.scenario import START, child, event, started, tree
 

@@ -23,8 +23,8 @@ from pytestqt.qtbot import QtBot
 
 import atelier_desk.desktop
 from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets.bindings import say
 from atelier_desk.desktop.widgets.inputs import ComboBox, DoubleSpinBox, SearchField, Slider, SpinBox
-from atelier_desk.desktop.widgets.words import say
 from tests.support.wheel import turn_over, value
 
 PLAIN = {"QComboBox", "QSpinBox", "QDoubleSpinBox", "QSlider", "QDial", "QDateTimeEdit", "QDateEdit", "QTimeEdit", "QFontComboBox"}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from atelier_desk.domain.chat import ChatMessage, ChatRequest, ReplyDone, Role
 from atelier_desk.domain.errors import ProviderError
+from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, ReplyDone, Role
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.gateways.direct_call import DirectCallModel, direct_agent, direct_message
 from atelier_desk.llm.scripted import ScriptedModel

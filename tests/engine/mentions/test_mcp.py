@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from atelier_desk.engine.mentions.mcp import Resources
-from atelier_desk.engine.mentions.source import Where
+from atelier_desk.engine.mentions.source import MentionScope
 from tests.support.pictures import picture
 
 
@@ -16,5 +16,5 @@ async def test_a_picture_is_attached_and_the_loop_goes_on_meanwhile() -> None:
 
     mcp = SimpleNamespace(content=SimpleNamespace(resource=resource))
     where = cast("Any", SimpleNamespace(context=SimpleNamespace(mcp=mcp)))
-    found = await Resources().read(cast("Where", where), "files\0file:///shots/a.bmp")
+    found = await Resources().read(cast("MentionScope", where), "files\0file:///shots/a.bmp")
     assert (found.name, found.media_type, found.width, found.height) == ("files: a.png", "image/png", 37, 11)

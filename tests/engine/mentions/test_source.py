@@ -8,9 +8,9 @@ from typing import ClassVar
 import pytest
 
 from atelier_desk.domain.errors import NotFoundError, UsageError
-from atelier_desk.engine.attachments import Prepared, text_file
+from atelier_desk.engine.attachments import PreparedAttachments, text_file
 from atelier_desk.engine.mentions import source
-from atelier_desk.engine.mentions.source import Mention, Where, best, mentionable
+from atelier_desk.engine.mentions.source import Mention, MentionScope, best, mentionable
 from tests.engine.conftest import Opener
 
 
@@ -83,17 +83,17 @@ async def test_a_new_source_is_asked_like_the_others_and_one_that_fails_finds_no
         title: ClassVar[str] = "Resources"
         icon: ClassVar[str] = "plug"
 
-        async def find(self, where: Where, query: str, most: int) -> list[Mention]:
+        async def find(self, where: MentionScope, query: str, most: int) -> list[Mention]:
             return best([Mention("resource", "mcp://a", "sea chart", "", self.icon)], query, most)
 
-        async def read(self, where: Where, key: str) -> Prepared:
+        async def read(self, where: MentionScope, key: str) -> PreparedAttachments:
             return text_file("sea chart", key, "resource")
 
     @mentionable(order=6)
     class Broken(Resources):
         kind: ClassVar[str] = "broken"
 
-        async def find(self, where: Where, query: str, most: int) -> list[Mention]:
+        async def find(self, where: MentionScope, query: str, most: int) -> list[Mention]:
             raise NotFoundError("gone")
 
     async with open_atelier() as atelier:

@@ -17,7 +17,7 @@ from atelier_desk.support.worker.child import serve
 def answer(request, _data, tell):
     for path, _hash in request.get("read", ()):
         if path == "bad":
-            {deed}
+            {action}
         tell({{"path": path}})
 
 serve(answer)
@@ -25,7 +25,7 @@ serve(answer)
 
 
 @pytest.mark.parametrize(
-    ("deed", "problem"),
+    ("action", "problem"),
     [
         ("os._exit(3)", TOO_LONG),
         ("raise ValueError", TOO_LONG),
@@ -34,12 +34,12 @@ serve(answer)
     ],
 )
 async def test_a_file_that_ends_its_process_is_told_of_and_the_others_are_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deed: str, problem: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, action: str, problem: str
 ) -> None:
-    (tmp_path / "served.py").write_text(SERVED.format(deed=deed))
+    (tmp_path / "served.py").write_text(SERVED.format(action=action))
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setattr(processes, "MODULE", "served")
-    monkeypatch.setattr(processes, "SILENT_S", 2.0 if "sleep" in deed else 60.0)
+    monkeypatch.setattr(processes, "SILENT_S", 2.0 if "sleep" in action else 60.0)
     reader = Reader(tmp_path, (), "0" * 8)
     try:
         found = [(each["path"], each.get("problem")) async for each in reader.read([("a", ""), ("bad", ""), ("c", "")])]

@@ -14,7 +14,7 @@ from atelier_desk.domain.permission import Action
 from atelier_desk.engine.run.call_facts import facts
 from atelier_desk.engine.run.permissions import Judge
 from atelier_desk.engine.run.run_rules import denials, rules
-from atelier_desk.policy.permissions.facts import Facts
+from atelier_desk.policy.permissions.call_facts import CallFacts
 from atelier_desk.tools.base import Call, Effect, Risk
 from tests.engine.run.test_permissions import ApprovalMode, started, state, verdict, write
 from tests.engine.run.test_permissions_of_calls import call_of, judged, run_in
@@ -43,7 +43,7 @@ def command(folder: Path, text: str, *said: tuple[Action, str], cwd: str = "", m
     return judged(run_in(folder, *said, mode=mode), "run_command", command=text, modifies_files=True, cwd=cwd).verdict.action
 
 
-def found(folder: Path, text: str, *denied: str, cwd: str = "") -> Facts:
+def found(folder: Path, text: str, *denied: str, cwd: str = "") -> CallFacts:
     run = run_in(folder, *((DENY, each) for each in denied))
     described = call_of("run_command", command=text, modifies_files=True, cwd=cwd)
     return facts(run, started(tool="run_command"), described, repaired=False, denials=denials(run, rules(run)))

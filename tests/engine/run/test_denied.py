@@ -1,6 +1,6 @@
 """What a rule denies is got by no tool, no command and nothing a command starts: the attempts of a table, run for real."""
 
-# judges: app/atelier_desk/policy/permissions/denying.py
+# judges: app/atelier_desk/policy/permissions/path_denials.py
 from __future__ import annotations
 
 import asyncio
@@ -19,8 +19,8 @@ import pytest
 
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.approval import ApprovalPolicy
-from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.events.run import ToolCallStarted
+from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.permission import Action, PermissionRule, Verdict
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.engine.run.permissions import verdict

@@ -9,7 +9,6 @@ import pytest
 
 from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.approval import ApprovalKind, ApprovalRequest, ApprovalStatus
-from atelier_desk.domain.chat import ChatRequest, ToolCall
 from atelier_desk.domain.errors import ProviderError, StorageError
 from atelier_desk.domain.events.run import (
     ApprovalDecided,
@@ -26,6 +25,7 @@ from atelier_desk.domain.events.run import (
     RunResumed,
     ToolCallFinished,
 )
+from atelier_desk.domain.model_messages import ChatRequest, ToolCall
 from atelier_desk.domain.question import QuestionSpec, QuestionStatus, QuestionType, UserQuestion
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import RunStatus

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
-from atelier_desk.domain.chat import ToolCall
+from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.workspace.processes import sandbox
 from tests.engine.conftest import Opener, Recorder
 from tests.support.repositories import commit, git

@@ -20,11 +20,11 @@ from atelier_desk.domain.permission import Action, PermissionRule, RuleScope, Ve
 from atelier_desk.engine.run.permissions import PLAN_REFUSAL, Judge, facts, refusal, telling, verdict
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.run_rules import barred_host, host_arguments, rules, settings_allowed
-from atelier_desk.policy.permissions.facts import Concern
+from atelier_desk.policy.permissions.call_facts import Concern
 from atelier_desk.policy.permissions.taint import merged
 from atelier_desk.tools.base import Call, Effect, Input, Risk, Tool, ToolContext, ToolResult
 from atelier_desk.tools.registry import ToolRegistry
-from atelier_desk.workspace.commands import line
+from atelier_desk.workspace.commands import parsing
 
 
 def started(arguments: dict[str, str] | None = None, risk: str = "medium", tool: str = "write_file") -> ToolCallStarted:
@@ -220,8 +220,8 @@ def test_no_line_that_is_not_taken_apart_is_allowed(command: str, mode: Approval
     call = Call(Effect.EXECUTE, Risk.MEDIUM, ApprovalKind.FILE_OP, subjects=Subjects(command=command))
     said = verdict(state(mode, "run_command"), started(tool="run_command"), call, repaired=False)
     try:
-        line.read(command, "/home/ann")
-    except line.UnreadableError:
+        parsing.read(command, "/home/ann")
+    except parsing.UnreadableError:
         assert said.action is Action.ASK
     else:
         assert said.action is Action.ALLOW

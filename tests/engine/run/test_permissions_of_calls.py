@@ -20,14 +20,14 @@ from atelier_desk.domain.approval import ApprovalPolicy
 from atelier_desk.domain.permission import Action, PermissionRule, Verdict
 from atelier_desk.domain.skill import SkillUse
 from atelier_desk.engine.run.call_facts import facts
-from atelier_desk.engine.run.permissions import REPOSITORY_REFUSAL, Judge, Judged, refusal, telling, unreachable
-from atelier_desk.engine.run.reducer.state import Entry, EntryKind, RunState
+from atelier_desk.engine.run.permissions import REPOSITORY_REFUSAL, Judge, JudgedCall, refusal, telling, unreachable
+from atelier_desk.engine.run.reducer.state import ContextEntry, EntryKind, RunState
 from atelier_desk.engine.run.run_rules import denials, rules
-from atelier_desk.policy.permissions.facts import Concern
+from atelier_desk.policy.permissions.call_facts import Concern
 from atelier_desk.tools.base import Call
 from atelier_desk.tools.default import create_default_tool_registry
 from atelier_desk.workspace.checkpoints.taint_marks import TaintMarks
-from atelier_desk.workspace.denied import home_folder
+from atelier_desk.workspace.denied_files import home_folder
 from atelier_desk.workspace.diffs import digest
 from tests.engine.run.test_permissions import ApprovalMode, started, state
 
@@ -51,7 +51,7 @@ def call_of(name: str, **arguments: Any) -> Call:
     return REGISTRY.prepare(tool, arguments).described
 
 
-def judged(run: RunState, name: str, judge: Judge | None = None, tainted: tuple[str, ...] = (), **arguments: Any) -> Judged:
+def judged(run: RunState, name: str, judge: Judge | None = None, tainted: tuple[str, ...] = (), **arguments: Any) -> JudgedCall:
     tool, described = REGISTRY.get_tool(name), call_of(name, **arguments)
     assert tool is not None
     intent = started(arguments, described.risk.value, name).model_copy(update={"section": tool.section, "effect": described.effect.value})
@@ -110,7 +110,7 @@ def test_the_protected_names_of_a_command_are_those_of_its_last_judgement(folder
 def test_nobody_is_asked_about_files_that_lie_in_no_granted_folder(folder: Path, path: str, reads: bool, writes: bool) -> None:
     skill = folder.parent / "skill"
     skill.mkdir()
-    run = replace(run_in(folder), entries=(Entry(0, EntryKind.USER, "x", skill=SkillUse(name="s", folder=str(skill))),))
+    run = replace(run_in(folder), entries=(ContextEntry(0, EntryKind.USER, "x", skill=SkillUse(name="s", folder=str(skill))),))
     path = path.format(skill=skill, home=folder.parent / "home")
     for name, described, fine in (
         ("read_file", call_of("read_file", path=path), reads), ("write_file", call_of("write_file", path=path, content="x"), writes),

@@ -11,7 +11,7 @@ import pytest
 from pydantic import BaseModel
 
 from atelier_desk.domain.agent import ApprovalMode
-from atelier_desk.domain.chat import ToolCall
+from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.run.permissions import Judge
 from atelier_desk.llm.scripted import ScriptedModel

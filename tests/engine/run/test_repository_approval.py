@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.cli import approval_words
+from atelier_desk.cli import approval_text
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalScope, OnTimeout
-from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.permission import Action, RuleScope
 from atelier_desk.engine import Atelier
 from atelier_desk.workspace import repository
@@ -75,7 +75,7 @@ async def test_a_yes_holds_until_the_settings_change(open_atelier: Opener, work:
         turns = Turns(atelier, work)
         [asked] = await turns.begin()
         assert (asked.reason, asked.about) == ("repository", "filter.a=b.clean (.git/config)")
-        told = "\n".join(approval_words.described(asked))
+        told = "\n".join(approval_text.described(asked))
         assert "filter.a=b.clean (.git/config)" in told
         assert "high risk" in told
         await atelier.approvals.approve(asked.id)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from atelier_desk.domain.agent import AgentConfig
-from atelier_desk.domain.chat import ChatReply, FinishReason, ToolCall
 from atelier_desk.domain.events.run import ToolCallFinished
+from atelier_desk.domain.model_messages import ChatReply, FinishReason, ToolCall
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.engine.run.reducer.reduce import fold
 from atelier_desk.llm.scripted import ScriptedModel

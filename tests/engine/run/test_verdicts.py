@@ -16,9 +16,9 @@ import pytest
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.approval import ApprovalScope
 from atelier_desk.domain.audit import AuditDecision, AuditFilter
-from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.events.run import RunEvent
-from atelier_desk.domain.permission import Action, Grounds, PermissionRule
+from atelier_desk.domain.model_messages import ToolCall
+from atelier_desk.domain.permission import Action, DecisionRecord, PermissionRule
 from atelier_desk.engine.history import workflow_events
 from atelier_desk.engine.run.verdicts import replayed
 from atelier_desk.storage.rows import to_json
@@ -119,9 +119,9 @@ async def test_who_tries_to_leave_the_folders_stands_in_the_audit_trail(open_ate
 
 
 def test_what_says_nothing_is_not_written_down() -> None:
-    kept = Grounds(version=1, level="ab", kind="tool", paths=(("/w/a",),), changes=True)
+    kept = DecisionRecord(version=1, level="ab", kind="tool", paths=(("/w/a",),), changes=True)
     assert to_json(kept) == '{"version":1,"level":"ab","kind":"tool","changes":true,"paths":[["/w/a"]]}'
-    assert Grounds.model_validate_json(to_json(kept)) == kept
+    assert DecisionRecord.model_validate_json(to_json(kept)) == kept
 
 
 async def test_what_makes_no_sense_in_an_imported_journal_is_left_out(open_atelier: Opener, tmp_path: Path) -> None:

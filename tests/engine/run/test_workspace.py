@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from atelier_desk.domain.agent import AgentConfig
-from atelier_desk.domain.chat import ChatReply, FinishReason, ToolCall
 from atelier_desk.domain.events.run import ToolCallFinished
-from atelier_desk.domain.parts import FileChange
+from atelier_desk.domain.model_messages import ChatReply, FinishReason, ToolCall
+from atelier_desk.domain.result_parts import FileChange
 from atelier_desk.engine.run.reducer.reduce import fold
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.engine.conftest import Opener

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.agent import AgentConfig
-from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted import ScriptedModel, Step

@@ -12,7 +12,7 @@ import pytest
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.events.run import EventBody, RunFinished, RunStarted
 from atelier_desk.domain.workflow import RunStatus
-from atelier_desk.engine import Atelier, conversations
+from atelier_desk.engine import Atelier, inherited_messages
 from atelier_desk.engine.journal import RunHandle
 from atelier_desk.engine.run.driver import Driver
 from atelier_desk.engine.run.environment import RunEnvironment
@@ -68,7 +68,7 @@ def driven(monkeypatch: pytest.MonkeyPatch) -> list[RunHandle]:
         handles.append(handle)
         return Driver(env, handle, teams, slots)
 
-    monkeypatch.setattr("atelier_desk.engine.runs.live.Driver", driver)
+    monkeypatch.setattr("atelier_desk.engine.runs.live_runs.Driver", driver)
     return handles
 
 
@@ -84,13 +84,13 @@ async def test_run_that_is_asked_for_while_its_start_is_committed_has_one_driver
     sent = asyncio.Event()
 
     async def load(*arguments: Any) -> RunHandle:
-        handle = await conversations.load(*arguments)
+        handle = await inherited_messages.load(*arguments)
         if late:
             await sent.wait()
         return handle
 
     monkeypatch.setattr(
-        "atelier_desk.engine.runs.live.conversations", SimpleNamespace(load=load, Conversations=conversations.Conversations)
+        "atelier_desk.engine.runs.live_runs.conversations", SimpleNamespace(load=load, Conversations=inherited_messages.Conversations)
     )
     model = ScriptedModel([[calculate("c1", "2*3")], "It is 6.", "never"])
     async with open_atelier(model) as atelier, asyncio.timeout(20):

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 import pytest
 
 from atelier_desk.domain.agent import AgentConfig, Budget, ToolMode
-from atelier_desk.domain.chat import ChatReply, ToolCall
 from atelier_desk.domain.errors import ConflictError, ContextOverflowError, LimitError, NotFoundError, ProviderError, UsageError
 from atelier_desk.domain.events.run import Dispatch, LimitKind, ModelReplied, RunPaused, RunStarted, WindowLearned
+from atelier_desk.domain.model_messages import ChatReply, ToolCall
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import RunMode, RunStatus

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.agent import ApprovalMode
-from atelier_desk.domain.chat import ToolCall
+from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.workspace.processes import sandbox
 from tests.engine.conftest import Opener
-from tests.engine.runs.test_narrowing import TOUCH, Change, forbid, forbid_here, nothing, plan, take_folder
+from tests.engine.runs.test_rights_narrowing import TOUCH, Change, forbid, forbid_here, nothing, plan, take_folder
 from tests.support.runs import agent
 from tests.support.teams import leader, scripts, spawn
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.domain.chat import ChatRequest, ToolCall
+from atelier_desk.domain.model_messages import ChatRequest, ToolCall
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine import Atelier

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.agent import Budget
-from atelier_desk.domain.chat import ChatRequest, ToolCall
 from atelier_desk.domain.errors import ConflictError, NotFoundError, StorageError
 from atelier_desk.domain.events.run import (
     CallStatus,
@@ -26,6 +25,7 @@ from atelier_desk.domain.events.run import (
     ToolCallStarted,
     UserMessage,
 )
+from atelier_desk.domain.model_messages import ChatRequest, ToolCall
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.task import Task, TaskStatus

@@ -8,12 +8,10 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.domain.chat import (
-    ImagePart,
-)
+from atelier_desk.domain.model_messages import ImagePart
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.notice_words import go_on_words, retry_words, unfinished_words
+from atelier_desk.engine.notice_text import continue_text, retry_text, unfinished_text
 from atelier_desk.llm.secrets import KeyVault
 from tests.engine.runs.reply_servers import SERVERS, agent, is_chat, last_message, of, rows, run, run_on, world
 from tests.support.clock import ManualClock
@@ -106,9 +104,9 @@ async def test_a_model_in_a_loop_is_stopped_unless_a_person_says_otherwise(tmp_p
         said = last_message(events)
         assert (events[-1].data["status"], said["finish_reason"]) == ("completed", "repetition")
         assert 11 <= said["content"].count(passage.strip()) <= 12, "what was written stays"
-        title, text = unfinished_words(said["finish_reason"], content=True, thought=False)
+        title, text = unfinished_text(said["finish_reason"], content=True, thought=False)
         assert (title, "Settings" in text) == ("The model repeated itself", True)
-        words = go_on_words(said["finish_reason"])
+        words = continue_text(said["finish_reason"])
         after = [event async for event in atelier.run(words, agent=agent(), workflow_id=events[0].workflow_id)]
         assert last_message(after)["content"] == "The rest."
         await atelier.settings.set("stop_repetition", False)
@@ -138,7 +136,7 @@ async def test_a_picture_that_is_refused_is_left_out_and_never_sent_to_that_mode
         assert (events[-1].data["status"], last_message(events)["content"]) == ("completed", "I see none.")
         (retry,) = of(events, ChunkType.RETRY)
         assert (retry["reason"], retry["details"]["pictures"]) == ("pictures_left_out", ["plan.png"])
-        assert "plan.png" in retry_words(retry["reason"], retry["details"])[0]
+        assert "plan.png" in retry_text(retry["reason"], retry["details"])[0]
         after = [event async for event in atelier.run("and now?", agent=agent(), workflow_id=events[0].workflow_id)]
         assert after[-1].data["status"] == "completed"
         chats = [str(request.json) for request in server.requests if is_chat(request)]

@@ -9,16 +9,9 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.agent import Budget
-from atelier_desk.domain.chat import (
-    LOADING,
-    ChatReply,
-    ChatRequest,
-    FinishReason,
-    RetryDelta,
-    TextDelta,
-)
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.events.run import ModelReplied
+from atelier_desk.domain.model_messages import LOADING, ChatReply, ChatRequest, FinishReason, RetryDelta, TextDelta
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted import ScriptedModel

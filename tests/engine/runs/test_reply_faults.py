@@ -10,13 +10,9 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.agent import Budget
-from atelier_desk.domain.chat import (
-    FinishReason,
-    ReplyDone,
-    ToolCallDelta,
-)
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.events.run import ModelReplied, ReplyCutOff
+from atelier_desk.domain.model_messages import FinishReason, ReplyDone, ToolCallDelta
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine.journal import run_events
 from atelier_desk.llm.scripted import ScriptedModel

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from atelier_desk.domain.agent import ApprovalMode, Budget
 from atelier_desk.domain.approval import ApprovalStatus, Decision
-from atelier_desk.domain.chat import ChatRequest, ToolCall
 from atelier_desk.domain.errors import ConflictError, NotFoundError, ProviderError, UsageError
 from atelier_desk.domain.events.run import ChildFinished, ChildStarted, Dispatch, LimitKind, RunEvent, ToolCallFinished, ToolCallStarted
+from atelier_desk.domain.model_messages import ChatRequest, ToolCall
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.domain.team import ChildStatus

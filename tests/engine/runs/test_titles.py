@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atelier_desk.domain.agent import AgentConfig, Budget
-from atelier_desk.domain.chat import ChatReply, Usage
 from atelier_desk.domain.errors import ProviderError, UsageError
-from atelier_desk.domain.events.run import TitleWritten
+from atelier_desk.domain.events.run import TitleGenerated
+from atelier_desk.domain.model_messages import ChatReply, Usage
 from atelier_desk.domain.workflow import RunStatus, Workflow
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal import run_events
@@ -64,7 +64,7 @@ async def test_it_is_counted_like_any_request_and_survives_a_restart(open_atelie
         assert row.head_run_id is not None
         run = await atelier.repos.runs.get(row.head_run_id)
         assert run.usage.tokens_input == 50
-        written = [event.body for event in await run_events(atelier.repos, run.id) if isinstance(event.body, TitleWritten)]
+        written = [event.body for event in await run_events(atelier.repos, run.id) if isinstance(event.body, TitleGenerated)]
         assert [each.title for each in written] == ["Isolating the tools"]
         copy = await atelier.workflows.import_(await atelier.workflows.export(row.id))
         assert (copy.workflow.name, copy.workflow.named_by, copy.workflow.usage) == ("Isolating the tools (2)", "model", row.usage)

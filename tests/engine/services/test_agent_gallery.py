@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from atelier_desk import i18n
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import ApprovalMode
-from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.errors import NotFoundError
+from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.engine.services.agent_gallery import READY, builtin_agents
 from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.support import i18n
 from atelier_desk.tools.base import Effect
 from atelier_desk.tools.default import create_default_tool_registry
 from atelier_desk.tools.sections import CORE

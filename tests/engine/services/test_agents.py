@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk import i18n
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig, ToolMode
 from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
@@ -16,6 +15,7 @@ from atelier_desk.engine.gateways.gateway import DEFAULT_WINDOW, FactoryGateway
 from atelier_desk.llm.local.models import STARTER
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.llm.tokens import estimate_request
+from atelier_desk.support import i18n
 from tests.engine.conftest import Opener
 
 FILE = {

@@ -13,9 +13,9 @@ import pytest
 
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalScope, ApprovalSettings, ApprovalStatus, Decision, OnTimeout
-from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, ToolError, UsageError
+from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
 from atelier_desk.domain.setting_subscribers import SettingSubscribers
 from atelier_desk.domain.settings import Settings

@@ -12,8 +12,8 @@ import pytest
 
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.audit import AuditDecision, AuditEntry, AuditFilter
-from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.errors import LimitError, UsageError
+from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.secrets import remember

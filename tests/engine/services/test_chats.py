@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.agent import AgentConfig
-from atelier_desk.domain.chat import Role
 from atelier_desk.domain.errors import AtelierError
+from atelier_desk.domain.model_messages import Role
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.services.workflow import chat_file
 from atelier_desk.engine.services.workflow.chat_turns import workflow_id

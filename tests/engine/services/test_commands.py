@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.domain.agent import AgentConfig
-from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.errors import LimitError, NotFoundError
+from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.tools.base import ToolContext
-from atelier_desk.tools.failure_words import explain
+from atelier_desk.tools.failure_text import explain
 from tests.engine.conftest import Opener
 
 

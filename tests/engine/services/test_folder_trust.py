@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.engine.conftest import Opener

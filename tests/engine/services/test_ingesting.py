@@ -22,9 +22,9 @@ from atelier_desk.domain.errors import NotFoundError, ProviderError, ToolError, 
 from atelier_desk.domain.project import Direction, EntityKind, IngestStage, Project, RelationKind
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.projects.processes import Reader
-from atelier_desk.knowledge.projects import keeper
+from atelier_desk.knowledge.projects import index_cache
 from atelier_desk.storage.graph import project_key
-from atelier_desk.storage.text import excerpt
+from atelier_desk.storage.search_terms import excerpt
 from atelier_desk.workspace.root import ConfinedRoot
 from tests.engine.conftest import Opener, WordEmbedder
 from tests.engine.services.conftest import STORE, USE
@@ -440,7 +440,7 @@ async def test_another_embedder_makes_its_vectors_by_itself(
 async def test_a_damaged_index_is_made_anew_from_the_database(
     open_atelier: Opener, code: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harm: str
 ) -> None:
-    monkeypatch.setattr(keeper, "FILE_FROM", 1)
+    monkeypatch.setattr(index_cache, "FILE_FROM", 1)
     (tmp_path / "else").mkdir()
     (tmp_path / "else" / "other.py").write_text("def kingfisher():\n    return 1\n")
     async with open_atelier() as atelier:

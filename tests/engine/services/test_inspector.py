@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.agent import AgentConfig, Budget, ToolDialect, ToolMode
-from atelier_desk.domain.chat import ChatReply, ChatRequest, ImagePart, ToolCall, Usage
 from atelier_desk.domain.errors import NotFoundError, ProviderError
 from atelier_desk.domain.events.run import Dispatch, ModelReplied
+from atelier_desk.domain.model_messages import ChatReply, ChatRequest, ImagePart, ToolCall, Usage
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.gateways.gateway import FactoryGateway, OpenModel

@@ -13,15 +13,15 @@ import pytest
 
 from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.approval import ApprovalScope
-from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.errors import ConflictError, NotFoundError, UsageError
 from atelier_desk.domain.mcp import McpEntry, McpServer, McpState
+from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.llm.secrets import KeyVault
-from atelier_desk.mcp import resolving
+from atelier_desk.mcp import variable_resolution
 from atelier_desk.tools.registry import PreparedCall
 from tests.engine.conftest import Opener
 from tests.mcp.conftest import Make, PlainServer, alive, plain
@@ -52,7 +52,7 @@ async def test_another_address_gets_no_token_and_another_folder_no_approval_of_t
     async with open_atelier() as atelier:
         remote = McpServer(name="remote", transport="http", url="https://one.example/mcp")
         await atelier.mcp.save(remote, new=True)
-        entry = resolving.entry((await atelier.mcp.get("remote")).config, "oauth")
+        entry = variable_resolution.entry((await atelier.mcp.get("remote")).config, "oauth")
         atelier.vault.keep(entry, '{"tokens": {"access_token": "abc"}}')
         await atelier.mcp.save(remote.model_copy(update={"timeout_s": 5.0}))
         assert atelier.vault.get(entry) is not None
@@ -268,7 +268,7 @@ async def test_secrets_go_to_the_keyring_alone(open_atelier: Opener, plain: Make
             await atelier.mcp.save(server.config(), new=True)
         await atelier.mcp.save(server.config(env={}))
         own = (await atelier.mcp.get("plain")).config
-        assert atelier.vault.get(resolving.entry(own, "env", "API_KEY")) is None, "what no server needs is forgotten"
+        assert atelier.vault.get(variable_resolution.entry(own, "env", "API_KEY")) is None, "what no server needs is forgotten"
 
 
 async def test_a_server_of_the_same_name_in_another_data_folder_has_secrets_of_its_own(open_atelier: Opener, tmp_path: Path) -> None:
@@ -282,13 +282,13 @@ async def test_a_server_of_the_same_name_in_another_data_folder_has_secrets_of_i
             await other.mcp.save(config, {"env:TOKEN": "of-the-second"})
             await other.mcp.remove("shop")
         kept = (await atelier.mcp.get("shop")).config
-        assert vault.get(resolving.entry(kept, "env", "TOKEN")) == "of-the-first-folder"
+        assert vault.get(variable_resolution.entry(kept, "env", "TOKEN")) == "of-the-first-folder"
 
 
 async def test_what_an_earlier_version_kept_is_taken_over_and_left_where_it_was(open_atelier: Opener, plain: Make) -> None:
     vault = KeyVault(session=True)
     old = plain(tools=[tool("environment")]).config(env={"TOKEN": ""})
-    vault.keep(resolving.entry(old, "env", "TOKEN"), "from-before")
+    vault.keep(variable_resolution.entry(old, "env", "TOKEN"), "from-before")
     environment = ToolCall(id="c1", name="mcp__plain__environment", arguments={})
     async with open_atelier(vault=vault) as atelier:
         await atelier.repos.mcp_servers.save(McpEntry(name="plain", config=old))
@@ -297,10 +297,10 @@ async def test_what_an_earlier_version_kept_is_taken_over_and_left_where_it_was(
         assert (await atelier.mcp.test("plain")).ok
         own = (await atelier.mcp.get("plain")).config
         assert own.keyring
-        assert [vault.get(resolving.entry(each, "env", "TOKEN")) for each in (own, old)] == ["from-before"] * 2
+        assert [vault.get(variable_resolution.entry(each, "env", "TOKEN")) for each in (own, old)] == ["from-before"] * 2
         assert "[redacted]" in (await ended(atelier, FREE))["result"]["text"], "it was given to the server"
         await atelier.mcp.remove("plain")
-        assert [vault.get(resolving.entry(each, "env", "TOKEN")) for each in (own, old)] == [None, "from-before"]
+        assert [vault.get(variable_resolution.entry(each, "env", "TOKEN")) for each in (own, old)] == [None, "from-before"]
 
 
 async def test_a_draft_is_tried_and_nothing_of_it_kept(open_atelier: Opener, plain: Make) -> None:

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.agent import ApprovalMode
-from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.errors import ConflictError, UsageError
 from atelier_desk.domain.events.run import LimitKind
 from atelier_desk.domain.mcp import McpServer
+from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.question import QuestionStatus, QuestionType, UserQuestion, form_answer
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
@@ -211,7 +211,7 @@ async def test_caps_of_the_run_hold_for_a_servers_request_too(open_atelier: Open
         run_id = await begun(atelier)
         question = await asked(atelier)
         with monkeypatch.context() as full:
-            full.setattr("atelier_desk.policy.budget.reserve", lambda *_, **__: budget.Reached(LimitKind.TOKENS, 99.0, 100.0))
+            full.setattr("atelier_desk.policy.budget.reserve", lambda *_, **__: budget.ReachedLimit(LimitKind.TOKENS, 99.0, 100.0))
             await atelier.questions.answer_with(question.id, ["accept"])
             async with asyncio.timeout(20):
                 while (await atelier.repos.runs.get(run_id)).status is not RunStatus.PAUSED:
@@ -275,7 +275,7 @@ async def test_several_things_at_once_and_a_call_that_is_put_off(open_atelier: O
 
 
 async def test_a_server_that_asks_without_end_is_given_up(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("atelier_desk.engine.run.server_desk.MOST_ROUNDS", 2)
+    monkeypatch.setattr("atelier_desk.engine.run.server_requests.MOST_ROUNDS", 2)
     async with open_atelier(calling("endless")) as atelier, at_server(atelier):
         run_id = await begun(atelier)
         for _round in range(2):

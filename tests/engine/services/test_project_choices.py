@@ -13,8 +13,8 @@ from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.project import EntityKind, IngestStage, Project
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.projects import scan
-from atelier_desk.i18n import _, spoken
-from atelier_desk.project_words import cut_word
+from atelier_desk.presentation.projects import cut_word
+from atelier_desk.support.i18n import _, spoken
 from tests.engine.conftest import Opener
 
 

@@ -14,7 +14,7 @@ from atelier_desk.domain.settings import MOST_FORMER_NAMES
 from atelier_desk.llm.local.download import DownloadStatus
 from atelier_desk.llm.secrets import KeyVault
 from tests.engine.conftest import Opener
-from tests.llm.test_listed import ModelsDev, told
+from tests.llm.test_model_catalogue import ModelsDev, told
 from tests.support.clock import ManualClock
 from tests.support.servers.base import Reply
 from tests.support.servers.openai import FakeOpenAI

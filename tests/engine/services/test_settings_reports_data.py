@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from atelier_desk import i18n
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import AtelierError, ConflictError, LimitError, NotFoundError, StorageError, UsageError
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.domain.settings import Settings
 from atelier_desk.engine.services.data import LOOK_S, restore_backup, verify_backup
+from atelier_desk.support import i18n
 from tests.engine.conftest import Opener
 from tests.support.clock import ManualClock
 

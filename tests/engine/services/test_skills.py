@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.domain.agent import ApprovalMode
-from atelier_desk.domain.chat import ChatRequest, ToolCall
 from atelier_desk.domain.errors import ConflictError, NotFoundError, ToolError, UsageError
 from atelier_desk.domain.events.run import ToolCallStarted
+from atelier_desk.domain.model_messages import ChatRequest, ToolCall
 from atelier_desk.domain.skill import SkillUse
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
@@ -289,7 +289,7 @@ async def test_files_that_a_command_names_come_with_it(open_atelier: Opener, hom
 
 
 async def test_what_a_header_says_for_other_programs_is_heeded_or_said(open_atelier: Opener, home: Path) -> None:
-    from atelier_desk.skill_words import remarks
+    from atelier_desk.presentation.skills import remarks
 
     more = "context: fork\nmodel: opus\nhooks:\n  Stop: []\npaths: 'src/**/*.ts, *.css'\n"
     write(home, "styles", body="Look at !`git status` first.", more=more)

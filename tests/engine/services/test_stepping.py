@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from atelier_desk.domain.chat import ToolCall
+from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.workflow import RunMode
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.services.stepping import WaitingStep

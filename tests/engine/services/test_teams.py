@@ -10,8 +10,8 @@ import pytest
 
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.approval import ApprovalSettings, ApprovalStatus, Decision
-from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.errors import NotFoundError
+from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine import Atelier

@@ -13,22 +13,22 @@ from hypothesis import strategies as st
 
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.base import new_id
-from atelier_desk.domain.chat import ChatReply, Usage
 from atelier_desk.domain.events.run import (
     ContextCompacted,
     EventBody,
-    MemoriesSought,
+    MemoryExtractionDone,
     ModelReplied,
     PictureDescribed,
     ReplyCutOff,
     RunStarted,
-    TitleWritten,
+    TitleGenerated,
 )
+from atelier_desk.domain.model_messages import ChatReply, Usage
 from atelier_desk.domain.usage import UsageBy, UsageRow, UsageSum, as_csv, grouped, summed
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal import RunHandle
-from atelier_desk.storage.repositories.used import UsingRun
+from atelier_desk.storage.repositories.usage_totals import UsingRun
 from tests.engine.conftest import Opener
 from tests.support.clock import ManualClock
 
@@ -52,9 +52,9 @@ events = st.one_of(
         duration_ms=st.integers(0, 60_000),
     ),
     st.builds(ReplyCutOff, content=st.sampled_from(["", "half"]), usage=usages),
-    st.builds(MemoriesSought, provider=st.just("q"), model=st.sampled_from(["", "m1"]), usage=usages),
+    st.builds(MemoryExtractionDone, provider=st.just("q"), model=st.sampled_from(["", "m1"]), usage=usages),
     st.builds(PictureDescribed, call_id=st.just("c"), provider=st.just("q"), model=st.sampled_from(["", "m1"]), usage=usages),
-    st.builds(TitleWritten, provider=st.just("q"), model=st.sampled_from(["", "m1"]), usage=usages),
+    st.builds(TitleGenerated, provider=st.just("q"), model=st.sampled_from(["", "m1"]), usage=usages),
     st.builds(ContextCompacted, method=st.just("digest"), usage=usages),
 )
 runs = st.tuples(st.sampled_from(["Ada", "Bob"]), st.lists(st.tuples(st.integers(0, 40), events), max_size=5))

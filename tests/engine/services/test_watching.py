@@ -11,7 +11,7 @@ import pytest
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.project import EntityKind, IngestStage, Project
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.projects import ingesting
+from atelier_desk.engine.projects import ingestions
 from tests.engine.conftest import Opener
 from tests.engine.services.test_ingesting import named, read
 
@@ -30,7 +30,7 @@ async def until_found(atelier: Atelier, project: Project, name: str, *, there: b
 
 
 async def test_a_folder_that_was_away_is_followed_again(open_atelier: Opener, code: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ingesting, "LOOK_MS", 50)
+    monkeypatch.setattr(ingestions, "LOOK_MS", 50)
     async with open_atelier() as atelier:
         project = await atelier.projects.create("code", str(code))
         await read(atelier, project)
@@ -85,16 +85,16 @@ async def test_following_begins_when_it_is_switched_on(open_atelier: Opener, cod
 async def test_a_watch_that_failed_begins_again_with_the_next_reading(
     open_atelier: Opener, code: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    follow = ingesting.Ingestions._follow
+    follow = ingestions.Ingestions._follow
 
     async def fails(*_about: object) -> None:
         raise OSError("too many folders")
 
     async with open_atelier() as atelier:
         project = await atelier.projects.create("code", str(code))
-        monkeypatch.setattr(ingesting.Ingestions, "_follow", fails)
+        monkeypatch.setattr(ingestions.Ingestions, "_follow", fails)
         await read(atelier, project)
         await atelier.projects._ingestions._watches[project.id]
-        monkeypatch.setattr(ingesting.Ingestions, "_follow", follow)
+        monkeypatch.setattr(ingestions.Ingestions, "_follow", follow)
         await read(atelier, project)
         await until_watched(atelier, project, code)

@@ -14,14 +14,14 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.base import new_id
-from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, StorageError, UsageError
 from atelier_desk.domain.memory import MemoryType
+from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.question import QuestionSpec, QuestionType, UserQuestion
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import MessageRole, RunStatus, Workflow
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.services.common.conflicts import OnConflict
+from atelier_desk.engine.services.common.import_conflicts import OnConflict
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.storage.writing.commit import Commit
 from tests.engine.conftest import Opener

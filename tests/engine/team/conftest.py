@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from atelier_desk.domain.agent import AgentConfig
-from atelier_desk.domain.chat import ChatDelta, ChatRequest, Role, TextDelta, ToolCall
 from atelier_desk.domain.events.run import EventBody
+from atelier_desk.domain.model_messages import ChatDelta, ChatRequest, Role, TextDelta, ToolCall
 from atelier_desk.domain.workflow import Run
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal import run_events

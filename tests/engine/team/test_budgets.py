@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.agent import Budget
-from atelier_desk.domain.chat import ChatReply, ToolCall, Usage
 from atelier_desk.domain.events.run import LimitKind
+from atelier_desk.domain.model_messages import ChatReply, ToolCall, Usage
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.workflow import RunStatus, WorkflowStatus
 from atelier_desk.engine import Atelier

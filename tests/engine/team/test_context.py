@@ -7,8 +7,8 @@ from unittest.mock import ANY
 
 import pytest
 
-from atelier_desk.domain.chat import ChatReply, Usage
 from atelier_desk.domain.errors import NotFoundError
+from atelier_desk.domain.model_messages import ChatReply, Usage
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.gateways import gateway

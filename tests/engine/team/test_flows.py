@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.domain.chat import Role
 from atelier_desk.domain.events.run import Dispatch
+from atelier_desk.domain.model_messages import Role
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier

@@ -10,13 +10,13 @@ import pytest
 
 from atelier_desk import tool
 from atelier_desk.domain import limits
-from atelier_desk.domain.chat import ChatDelta, ChatReply, ChatRequest, ReplyDone, RetryDelta, TextDelta
 from atelier_desk.domain.errors import StorageError
+from atelier_desk.domain.model_messages import ChatDelta, ChatReply, ChatRequest, ReplyDone, RetryDelta, TextDelta
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.stream.payloads import ChunkType, SubAgentProgress
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.runs.live import LiveRuns
+from atelier_desk.engine.runs.live_runs import LiveRuns
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.engine.conftest import Opener, Recorder
 from tests.engine.team.conftest import TOOLS, Cast, Stuck, ask_user, begin, call, lead, spawn, team_rows

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.domain.chat import ToolCall
+from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted import ScriptedModel

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from atelier_desk.domain.agent import Budget
-from atelier_desk.domain.chat import ChatReply, ChatRequest, Usage
 from atelier_desk.domain.events.run import LimitKind
+from atelier_desk.domain.model_messages import ChatReply, ChatRequest, Usage
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.llm.scripted import Step
 from atelier_desk.llm.tokens import estimate_request

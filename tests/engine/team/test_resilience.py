@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import pytest
 
-from atelier_desk import logs
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ProviderError, StorageError
 from atelier_desk.domain.stream.event import ChunkType
@@ -16,6 +15,7 @@ from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.llm.scripted import Step
 from atelier_desk.llm.wire.retry import RUN, run_delay
 from atelier_desk.policy.circuit_breaker import BreakerState
+from atelier_desk.support import logs
 from atelier_desk.tools.base import Effect, Input, Outcome, Tool, ToolContext
 from tests.engine.conftest import Opener, Recorder
 from tests.engine.team.conftest import TOOLS, Cast, Stuck, begin, bodies, calculate, call, delegate, lead, spawn, team_rows, worker

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from atelier_desk.domain.parts import SourcePart
-from atelier_desk.source_words import used
+from atelier_desk.domain.result_parts import SourcePart
+from atelier_desk.presentation.sources import used
 from atelier_desk.tools.base import Effect, Input, Tool, ToolContext, ToolResult
 from atelier_desk.tools.sections import CORE
 from tests.engine.conftest import Opener

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import pytest
 
 from atelier_desk.domain.call import Subjects
-from atelier_desk.domain.chat import ToolCall
+from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier

@@ -14,20 +14,22 @@ from atelier_desk.knowledge.projects.index import ProjectIndex
 from atelier_desk.knowledge.projects.query import filtered
 from atelier_desk.knowledge.projects.texts import query_stems, stem, terms
 from atelier_desk.knowledge.vectors import RowVectors
-from atelier_desk.storage.graph import Edge, Light, entity_id, file_entity, file_key_of
+from atelier_desk.storage.graph import Edge, LightRow, entity_id, file_entity, file_key_of
 
 HOME = file_key_of("0" * 8, "a.py")
 
 
-def scope(name: str, line: int = 1, said: str = "") -> Light:
+def scope(name: str, line: int = 1, said: str = "") -> LightRow:
     own = entity_id(HOME, "scope", name)
-    return Light(own, "scope", "function", name, name, "a.py", "python", line, line + 4, file_entity(HOME), name, terms(name, "", said, ()))
+    return LightRow(
+        own, "scope", "function", name, name, "a.py", "python", line, line + 4, file_entity(HOME), name, terms(name, "", said, ())
+    )
 
 
 def chain(count: int) -> ProjectIndex:
     """Functions, each of which calls the next."""
     index = ProjectIndex()
-    file = Light(file_entity(HOME), "file", "code", "a.py", "a.py", "a.py", "python", 1, 99, "", "", terms("a.py", "", "", ()))
+    file = LightRow(file_entity(HOME), "file", "code", "a.py", "a.py", "a.py", "python", 1, 99, "", "", terms("a.py", "", "", ()))
     entries = [scope(f"step_{number}") for number in range(count)]
     index.put([file, *entries])
     edges = [Edge(first.id, second.id, "calls", 0.5, 3) for first, second in itertools.pairwise(entries)]

@@ -5,20 +5,20 @@ from __future__ import annotations
 import pytest
 
 from atelier_desk.knowledge.projects.index import ProjectIndex
-from atelier_desk.knowledge.projects.rerank import COVERED, TESTED, Wanted, is_test
+from atelier_desk.knowledge.projects.rerank import COVERED, TESTED, QueryTerms, is_test
 from atelier_desk.knowledge.projects.texts import query_stems, terms
-from atelier_desk.storage.graph import Light, entity_id, file_entity, file_key_of
+from atelier_desk.storage.graph import LightRow, entity_id, file_entity, file_key_of
 
 
-def scope(name: str, path: str, body: str) -> Light:
+def scope(name: str, path: str, body: str) -> LightRow:
     key = file_key_of("0" * 8, path)
     own = entity_id(key, "scope", name)
-    return Light(
+    return LightRow(
         own, "scope", "function", name, name, path, "python", 1, 9, file_entity(key), "", terms(name, path, "", body.split(), name)
     )  # fmt: skip
 
 
-def found(entries: list[Light], query: str) -> list[str]:
+def found(entries: list[LightRow], query: str) -> list[str]:
     index = ProjectIndex()
     index.put(entries)
     names = {each.id: f"{each.path}:{each.name}" for each in entries}
@@ -38,7 +38,7 @@ def test_paths_of_tests(path: str, expected: bool) -> None:
 
 
 def test_a_name_is_covered_by_its_words_and_by_words_that_begin_alike() -> None:
-    wanted = Wanted("Deletes the configuration of a directory")
+    wanted = QueryTerms("Deletes the configuration of a directory")
     assert wanted.covered("delete_config") == 1
     assert wanted.covered("deleteUser") == 0.5
     assert wanted.covered("save") == 0
@@ -47,11 +47,11 @@ def test_a_name_is_covered_by_its_words_and_by_words_that_begin_alike() -> None:
 
 def test_tests_lose_unless_they_are_asked_for() -> None:
     found = 0.5 + COVERED
-    assert Wanted("merge cookies").weighed(0.5, "scope", "merge", "tests/a.py") == pytest.approx(found - TESTED)
-    assert Wanted("merge cookies").weighed(0.5, "scope", "merge", "src/a.py") == pytest.approx(found)
-    assert Wanted("the test that can merge cookies").weighed(0.5, "scope", "merge", "tests/a.py") == pytest.approx(found)
-    assert Wanted("merge cookies").weighed(0.5, "section", "Merge", "docs/a.md") == pytest.approx(found), "a manual is no test"
-    assert Wanted("nothing").weighed(0.06, "scope", "merge", "tests/a.py") == pytest.approx(0.03), "half is left"
+    assert QueryTerms("merge cookies").weighed(0.5, "scope", "merge", "tests/a.py") == pytest.approx(found - TESTED)
+    assert QueryTerms("merge cookies").weighed(0.5, "scope", "merge", "src/a.py") == pytest.approx(found)
+    assert QueryTerms("the test that can merge cookies").weighed(0.5, "scope", "merge", "tests/a.py") == pytest.approx(found)
+    assert QueryTerms("merge cookies").weighed(0.5, "section", "Merge", "docs/a.md") == pytest.approx(found), "a manual is no test"
+    assert QueryTerms("nothing").weighed(0.06, "scope", "merge", "tests/a.py") == pytest.approx(0.03), "half is left"
 
 
 def test_what_is_tried_comes_before_what_tries_it() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 
 from atelier_desk.knowledge.projects.texts import query_stems, stem, terms
-from atelier_desk.storage.stems import hashes
+from atelier_desk.storage.memory_terms import hashes
 
 
 def counts(packed: bytes) -> dict[int, int]:

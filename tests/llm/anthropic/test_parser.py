@@ -11,17 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atelier_desk.domain.chat import FinishReason, ReplyDone
 from atelier_desk.domain.errors import ProviderError
+from atelier_desk.domain.model_messages import FinishReason, ReplyDone
 from atelier_desk.llm.anthropic.parser import MessageParser
-from atelier_desk.llm.errors import Where
+from atelier_desk.llm.errors import ErrorLocation
 from tests.llm.streams import JSON, ask, joined
 from tests.support.servers.anthropic import FakeAnthropic, event
 from tests.support.servers.base import Call, Reply
 
 
 def parsed(*pieces: bytes) -> Any:
-    parser = MessageParser(ask(), Where("Anthropic"))
+    parser = MessageParser(ask(), ErrorLocation("Anthropic"))
     deltas = [delta for piece in pieces for delta in parser.feed(piece)] + parser.close()
     assert isinstance(deltas[-1], ReplyDone)
     reply = deltas[-1].reply

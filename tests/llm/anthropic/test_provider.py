@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.domain.chat import ChatMessage, FinishReason, ImagePart, Role, Usage
 from atelier_desk.domain.errors import ContextOverflowError, ProviderError
+from atelier_desk.domain.model_messages import ChatMessage, FinishReason, ImagePart, Role, Usage
 from atelier_desk.domain.provider_data import ProviderData
 from tests.llm.shapes import SHAPES, conversation
 from tests.llm.streams import ADD, arguments, ask, called, collect, provider, reply_of, result, retries, run, said

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atelier_desk.domain.agent import ToolDialect
-from atelier_desk.domain.chat import ChatMessage, ChatReply, ChatRequest, FinishReason, ReplyDone, Role, TextDelta, ToolCall
+from atelier_desk.domain.model_messages import ChatMessage, ChatReply, ChatRequest, FinishReason, ReplyDone, Role, TextDelta, ToolCall
 from atelier_desk.llm.dialects import with_dialect
 from atelier_desk.llm.dialects.bounds import CALLS
 from atelier_desk.llm.dialects.repair import CUT

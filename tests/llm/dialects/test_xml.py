@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atelier_desk.domain.agent import ToolDialect
-from atelier_desk.domain.chat import (
+from atelier_desk.domain.model_messages import (
     ChatDelta,
     ChatMessage,
     ChatReply,

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atelier_desk.domain.chat import FinishReason, ReplyDone
 from atelier_desk.domain.errors import ProviderError
-from atelier_desk.llm.errors import Where
+from atelier_desk.domain.model_messages import FinishReason, ReplyDone
+from atelier_desk.llm.errors import ErrorLocation
 from atelier_desk.llm.google.parser import ContentParser
 from tests.llm.streams import JSON, ask, joined
 from tests.support.servers.base import Call, Reply
@@ -22,7 +22,7 @@ from tests.support.servers.google import FakeGoogle, event
 
 
 def parsed(*pieces: bytes) -> Any:
-    parser = ContentParser(ask(), Where("Google"))
+    parser = ContentParser(ask(), ErrorLocation("Google"))
     deltas = [delta for piece in pieces for delta in parser.feed(piece)] + parser.close()
     assert isinstance(deltas[-1], ReplyDone)
     reply = deltas[-1].reply
@@ -132,7 +132,7 @@ def test_strange_events_do_no_harm(events: list[tuple[str, Any, Any]], ends: boo
 
 
 def test_blanks_without_end_are_not_read_again_and_again() -> None:
-    parser = ContentParser(ask(), Where("Google"))
+    parser = ContentParser(ask(), ErrorLocation("Google"))
     began = time.process_time()
     for _each in range(3_000):
         assert parser.feed(b" \r\n" * 400) == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from atelier_desk.domain.chat import ToolSpec
+from atelier_desk.domain.model_messages import ToolSpec
 from atelier_desk.tools.default import create_default_tool_registry
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from atelier_desk.domain.chat import ChatMessage, Role, ToolCall
+from atelier_desk.domain.model_messages import ChatMessage, Role, ToolCall
 from atelier_desk.llm.guided import answers
 from atelier_desk.llm.guided.actions import action_of
 from atelier_desk.llm.guided.language import language

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from atelier_desk.domain.chat import ChatMessage, ChatReply, ChatRequest, FinishReason, ReplyDone, Role, TextDelta, Usage
 from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.errors import ProviderError
+from atelier_desk.domain.model_messages import ChatMessage, ChatReply, ChatRequest, FinishReason, ReplyDone, Role, TextDelta, Usage
 from atelier_desk.llm.embedders.builtin import BuiltinEmbedder
 from atelier_desk.llm.guided import GuidedModel
 from atelier_desk.llm.local.models import STARTER

@@ -4,7 +4,7 @@ import gc
 
 import numpy as np
 
-from atelier_desk.domain.chat import ToolCall
+from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.llm.guided.actions import ACTIONS, action_of, offered
 from atelier_desk.llm.guided.grammar import literal, one_of
 from atelier_desk.llm.guided.language import language

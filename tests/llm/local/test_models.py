@@ -6,8 +6,8 @@ import os
 import pytest
 
 from atelier_desk.domain.errors import NotFoundError, ProviderError
-from atelier_desk.hashing import sha256_of
 from atelier_desk.llm.local.models import MANIFEST, STARTER, STARTER_BYTES, UNREADABLE, ModelStore, packaged_starter
+from atelier_desk.support.hashing import sha256_of
 from tests.llm.local.conftest import gguf_bytes
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from atelier_desk.domain.chat import LOADING, ChatMessage, ChatRequest, ImagePart, ReplyDone, RetryDelta, Role, TextDelta
 from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.errors import ContextOverflowError, NotFoundError, ProviderError
+from atelier_desk.domain.model_messages import LOADING, ChatMessage, ChatRequest, ImagePart, ReplyDone, RetryDelta, Role, TextDelta
 from atelier_desk.llm.local.models import STARTER, ModelStore
 from atelier_desk.llm.local.process import ServerConfig
 from atelier_desk.llm.local.provider import LocalProvider
@@ -56,7 +56,7 @@ class Bed:
         yield TextDelta(content=request.model)
         if request.model in self.gates:
             await self.gates[request.model].wait()
-        from atelier_desk.domain.chat import ChatReply
+        from atelier_desk.domain.model_messages import ChatReply
 
         yield ReplyDone(reply=ChatReply(content=request.model))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.domain.chat import FinishReason, ToolCall
+from atelier_desk.domain.model_messages import FinishReason, ToolCall
 from atelier_desk.llm.replies.assembly import ReplyAssembler, arguments_of, new_call_id
 from tests.llm.streams import ask, called, reply_of, result
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atelier_desk.domain.chat import ChatReply, ReplyDone, TextDelta, ToolCallDelta
 from atelier_desk.domain.errors import ProviderError
-from atelier_desk.llm.errors import Where
+from atelier_desk.domain.model_messages import ChatReply, ReplyDone, TextDelta, ToolCallDelta
+from atelier_desk.llm.errors import ErrorLocation
 from atelier_desk.llm.replies.chat_completion import ChatCompletionParser
 from tests.llm.streams import JSON, arguments, ask, joined
 from tests.support.servers.base import Call, Reply
@@ -32,7 +32,7 @@ EVENTS = b"".join(
 
 
 def parsed(pieces: list[bytes]) -> tuple[tuple[str, str], dict[int, str], ChatReply]:
-    parser = ChatCompletionParser(ask(), Where("Server"))
+    parser = ChatCompletionParser(ask(), ErrorLocation("Server"))
     deltas = [delta for piece in pieces for delta in parser.feed(piece)] + parser.close()
     last = deltas[-1]
     assert isinstance(last, ReplyDone)
@@ -61,7 +61,7 @@ def test_nonsense_is_an_answer_or_a_providers_error(values: list[Any], whole: bo
         body = [json.dumps(chunk).encode() for chunk in chunks[:1]]
     else:
         body = [f"data: {json.dumps(chunk)}\n\n".encode() for chunk in chunks]
-    parser = ChatCompletionParser(ask(), Where("Server"))
+    parser = ChatCompletionParser(ask(), ErrorLocation("Server"))
     try:
         deltas = [delta for piece in body for delta in parser.feed(piece)] + parser.close()
     except ProviderError:
@@ -71,7 +71,7 @@ def test_nonsense_is_an_answer_or_a_providers_error(values: list[Any], whole: bo
 
 @given(st.binary(max_size=80))
 def test_noise_is_a_providers_error(noise: bytes) -> None:
-    parser = ChatCompletionParser(ask(), Where("Server"))
+    parser = ChatCompletionParser(ask(), ErrorLocation("Server"))
     with pytest.raises(ProviderError):
         parser.feed(noise)
         parser.close()

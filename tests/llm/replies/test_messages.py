@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atelier_desk.domain.chat import ChatMessage, ImagePart, Role, ToolCall
+from atelier_desk.domain.model_messages import ChatMessage, ImagePart, Role, ToolCall
 from atelier_desk.llm.replies.messages import CONTINUE, arguments_object, arguments_text, arrange, function_name, mistral_id
 from tests.llm.streams import called, result
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.llm.errors import Where, response_error
+from atelier_desk.llm.errors import ErrorLocation, response_error
 from atelier_desk.llm.replies.picture_refusal import refuses_pictures
 
 
 def error(status: int, text: str) -> Any:
     body = json.dumps({"error": {"message": text, "type": "invalid_request_error"}}).encode()
-    return response_error(Where("server", "model"), status, {}, body, datetime(2026, 1, 1, tzinfo=UTC))
+    return response_error(ErrorLocation("server", "model"), status, {}, body, datetime(2026, 1, 1, tzinfo=UTC))
 
 
 @pytest.mark.parametrize(

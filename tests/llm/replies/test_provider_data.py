@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.chat import ChatMessage, ChatReply, Role, ToolCall
 from atelier_desk.domain.errors import ProviderError
+from atelier_desk.domain.model_messages import ChatMessage, ChatReply, Role, ToolCall
 from atelier_desk.domain.provider_data import ProviderData
 from atelier_desk.llm.dialects.native import NativeModel
 from atelier_desk.llm.dialects.xml import XmlModel

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from atelier_desk.llm.dialects.native import TOO_MANY
-from atelier_desk.llm.errors import Where, response_error
+from atelier_desk.llm.errors import ErrorLocation, response_error
 from atelier_desk.llm.replies.tool_refusal import refuses_tools
 
 
 def error(status: int, body: str) -> Any:
-    return response_error(Where("server", "model"), status, {}, body.encode(), datetime(2026, 1, 1, tzinfo=UTC))
+    return response_error(ErrorLocation("server", "model"), status, {}, body.encode(), datetime(2026, 1, 1, tzinfo=UTC))
 
 
 @pytest.mark.parametrize(

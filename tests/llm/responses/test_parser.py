@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atelier_desk.domain.chat import FinishReason, ReplyDone
 from atelier_desk.domain.errors import ProviderError
-from atelier_desk.llm.errors import Where
+from atelier_desk.domain.model_messages import FinishReason, ReplyDone
+from atelier_desk.llm.errors import ErrorLocation
 from atelier_desk.llm.responses.parser import ResponseParser
 from tests.llm.streams import JSON, ask, joined
 from tests.support.servers.base import Call, Reply
@@ -21,7 +21,7 @@ from tests.support.servers.responses import FakeResponses, event
 
 
 def parsed(*pieces: bytes) -> Any:
-    parser = ResponseParser(ask(), Where("OpenAI"))
+    parser = ResponseParser(ask(), ErrorLocation("OpenAI"))
     deltas = [delta for piece in pieces for delta in parser.feed(piece)] + parser.close()
     assert isinstance(deltas[-1], ReplyDone)
     reply = deltas[-1].reply

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atelier_desk.domain.chat import ChatMessage, ChatRequest, ImagePart, Role, ToolCall
+from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, ImagePart, Role, ToolCall
 from atelier_desk.domain.provider_data import ProviderData
 from atelier_desk.llm.responses import turns
 from atelier_desk.llm.responses.provider import ResponsesProvider

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from atelier_desk.domain.provider import ProviderHealth
-from atelier_desk.llm.wire.address import Place, candidates
+from atelier_desk.llm.wire.address import EndpointAddress, candidates
 from tests.llm.streams import ask, collect, provider, reply_of
 from tests.support.clock import ManualClock
 from tests.support.servers.base import Failure, FakeServer, Reply, Request, Response
@@ -226,6 +226,6 @@ async def test_a_header_without_its_value_is_named(openai_server: FakeOpenAI, cl
 
 
 def test_the_same_path_with_v1_is_tried_first() -> None:
-    places = candidates(Place("openai", "http://host:1/api"))
-    assert places[0] == Place("openai", "http://host:1/v1")
+    places = candidates(EndpointAddress("openai", "http://host:1/api"))
+    assert places[0] == EndpointAddress("openai", "http://host:1/v1")
     assert len(places) == len(set(places)) <= 12

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import atelier_desk
-from atelier_desk.domain.chat import TextDelta
 from atelier_desk.domain.errors import ProviderError, UsageError
+from atelier_desk.domain.model_messages import TextDelta
 from atelier_desk.llm.wire import http
 from atelier_desk.llm.wire.http import HttpClient, Timeouts
 from atelier_desk.llm.wire.retry import RetryPolicy

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.domain.chat import RetryDelta, TextDelta
 from atelier_desk.domain.errors import ProviderError
-from atelier_desk.llm.errors import Where, provider_error
+from atelier_desk.domain.model_messages import RetryDelta, TextDelta
+from atelier_desk.llm.errors import ErrorLocation, provider_error
 from atelier_desk.llm.wire.retry import RetryPolicy, call_with_retries, retryable
 from tests.llm.streams import ask, collect, joined, provider, retries, run
 from tests.support.clock import ManualClock
@@ -166,7 +166,7 @@ async def test_a_wait_can_be_cancelled(openai_server: FakeOpenAI, chat: Any, clo
 
 def test_jitter_only_shortens_our_own_waits_and_only_lengthens_the_servers() -> None:
     policy = RetryPolicy(base_s=1.0, cap_s=4.0)
-    error = provider_error(Where("s"), "overloaded", "x")
+    error = provider_error(ErrorLocation("s"), "overloaded", "x")
     assert [policy.delay(error, attempt, lambda: 0.0) for attempt in (2, 3, 4, 5, 6)] == [1.0, 2.0, 4.0, 4.0, None]
     assert policy.delay(error, 2, lambda: 0.999) == pytest.approx(0.5, abs=0.01)
     error.retry_after_s = 10.0
@@ -174,14 +174,14 @@ def test_jitter_only_shortens_our_own_waits_and_only_lengthens_the_servers() -> 
 
 
 def test_what_is_worth_trying_again() -> None:
-    where = Where("s")
+    where = ErrorLocation("s")
     assert not retryable(provider_error(where, "timeout", "120 s")), "the person waited long enough"
     assert retryable(provider_error(where, "timeout", "x", status=504))
     assert not retryable(provider_error(where, "auth", "x"))
 
 
 async def test_calls_are_retried_too(clock: ManualClock) -> None:
-    outcomes: list[Any] = [provider_error(Where("s"), "overloaded", "x"), 5]
+    outcomes: list[Any] = [provider_error(ErrorLocation("s"), "overloaded", "x"), 5]
 
     async def call() -> int:
         outcome = outcomes.pop(0)

@@ -15,7 +15,7 @@ import trustme
 
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.provider import ProviderHealth
-from atelier_desk.llm.errors import Where
+from atelier_desk.llm.errors import ErrorLocation
 from atelier_desk.llm.wire.transport import find_proxy, transport_error
 from tests.llm.streams import ask, collect, provider
 from tests.support.clock import ManualClock
@@ -80,7 +80,7 @@ async def test_no_proxy_to_this_machine_and_to_hosts_of_no_proxy(
         monkeypatch.setenv(name, "foo:bar")
     assert (await verdict(openai_server.url, clock)).ok
     monkeypatch.setenv("NO_PROXY", "models.test")
-    assert find_proxy(Where("Lab"), FAR) is None
+    assert find_proxy(ErrorLocation("Lab"), FAR) is None
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ async def test_https_to_a_server_without_tls(openai_server: FakeOpenAI, clock: M
 def test_a_computer_without_a_network_is_told_before_the_address_is_blamed(url: str, error: OSError, told: str) -> None:
     failed = httpx.ConnectError("no")
     failed.__cause__ = error
-    found = transport_error(Where("Lab", url=url), failed, answered=False)
+    found = transport_error(ErrorLocation("Lab", url=url), failed, answered=False)
     assert (found.code, found.recoverable) == ("unreachable", True)
     assert told in str(found)
     assert ("Is this computer online?" in str(found)) is ("localhost" not in url)
@@ -252,4 +252,4 @@ def test_a_computer_without_a_network_is_told_before_the_address_is_blamed(url: 
 def test_which_servers_are_reached_without_the_proxy(monkeypatch: pytest.MonkeyPatch, entry: str, url: str, direct: bool) -> None:
     monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:1")
     monkeypatch.setenv("NO_PROXY", entry)
-    assert (find_proxy(Where("Lab"), url) is None) is direct
+    assert (find_proxy(ErrorLocation("Lab"), url) is None) is direct

@@ -12,11 +12,11 @@ from pathlib import Path as File
 from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.approval import ApprovalKind, ApprovalPolicy
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
+from atelier_desk.policy.permissions.call_facts import CallFacts, CommandFact, Concern, HostFact, Path, TargetFact
 from atelier_desk.policy.permissions.decide import Level
-from atelier_desk.policy.permissions.facts import Command, Concern, Facts, Host, Path, Target
 from atelier_desk.policy.permissions.protected import protected
-from atelier_desk.workspace.commands import line
-from atelier_desk.workspace.commands.judge import Judged, judge
+from atelier_desk.workspace.commands import parsing
+from atelier_desk.workspace.commands.judge import JudgedCommand, judge
 from atelier_desk.workspace.commands.prefix_rules import spelled_out
 
 ROOT = "/work/app"
@@ -67,20 +67,20 @@ def _rule(text: str) -> PermissionRule:
     return PermissionRule(text=text, action=action, scope=scope, scope_id=scope_id)
 
 
-def call(text: str) -> Facts:
+def call(text: str) -> CallFacts:
     """``tool key=value @path ^host &agent !concern $command line`` as facts, with the concerns that follow from what it touches."""
     tool, _, rest = text.partition(" ")
     head, dollar, said = rest.partition("$")
     words = shlex.split(head, comments=False)
     plain = dict(word.split("=", 1) for word in words if word[0] not in "@^&!")
-    facts = Facts(
+    facts = CallFacts(
         tool=tool,
         section=plain.get("section", ""),
         server=plain.get("server", ""),
         risk=plain.get("risk", "medium"),  # type: ignore[arg-type]
         paths=tuple(_path(word[1:]) for word in words if word[0] == "@"),
-        hosts=tuple(Host(word[1:]) for word in words if word[0] == "^"),
-        agents=tuple(Target(word[1:]) for word in words if word[0] == "&"),
+        hosts=tuple(HostFact(word[1:]) for word in words if word[0] == "^"),
+        agents=tuple(TargetFact(word[1:]) for word in words if word[0] == "&"),
         home=HOME,
     )
     facts = replace(facts, **DOES[plain.get("does", "")])
@@ -94,10 +94,10 @@ def call(text: str) -> Facts:
     return replace(facts, concerns=tuple(about), about=tuple(about.items()))
 
 
-def _with_line(facts: Facts, said: str, about: dict[Concern, str], *, safe: bool, folder: str) -> Facts:
+def _with_line(facts: CallFacts, said: str, about: dict[Concern, str], *, safe: bool, folder: str) -> CallFacts:
     try:
-        found = line.read(said, HOME)
-    except line.UnreadableError:
+        found = parsing.read(said, HOME)
+    except parsing.UnreadableError:
         about[Concern.UNPARSED] = said
         return facts
     redirects = [each for one in found.commands for each in one.redirects if each.file is not None and each.file.text != "/dev/null"]
@@ -106,10 +106,10 @@ def _with_line(facts: Facts, said: str, about: dict[Concern, str], *, safe: bool
     return replace(facts, commands=commands, paths=(*facts.paths, *read, *written), redirected=written)
 
 
-def _command(one: Judged, folder: str, *, safe: bool) -> Command:
+def _command(one: JudgedCommand, folder: str, *, safe: bool) -> CommandFact:
     words = one.command.arguments
     spelled = spelled_out(one.command) if one.inside else len(words)
-    return Command(words, safe or (words[0] == "cd" and one.safe), _in(folder, one.folder), spelled)
+    return CommandFact(words, safe or (words[0] == "cd" and one.safe), _in(folder, one.folder), spelled)
 
 
 def _in(folder: str, below: str | None) -> str | None:

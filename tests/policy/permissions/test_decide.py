@@ -1,6 +1,6 @@
 """What must hold for any rules and calls. The cases by hand stand in ``coverage.txt`` and ``verdicts.txt``."""
 
-# judges: app/atelier_desk/policy/permissions/denying.py
+# judges: app/atelier_desk/policy/permissions/path_denials.py
 # judges: app/atelier_desk/policy/permissions/pattern.py
 # equivalent: decide.py _first: `return None` → `pass`
 #   The function ends there.
@@ -19,8 +19,8 @@ from atelier_desk.domain.approval import ApprovalKind, ApprovalPolicy
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope, snapshot
 from atelier_desk.policy.permissions import pattern
+from atelier_desk.policy.permissions.call_facts import CallFacts, CommandFact, Concern, HostFact, Path, TargetFact
 from atelier_desk.policy.permissions.decide import Level, decide, narrowest
-from atelier_desk.policy.permissions.facts import Command, Concern, Facts, Host, Path, Target
 from atelier_desk.policy.permissions.rule_set import ReadRule, RuleSet
 from atelier_desk.policy.permissions.scope import holds
 from tests.policy.permissions.reading import HOME, ROOT
@@ -31,9 +31,9 @@ NAMES = st.sampled_from(["a", "src", ".env", "b c", "#x", "[y]", "*z", "É", "q?
 PATHS = st.lists(NAMES, min_size=1, max_size=3).map("/".join)
 SPELLED = st.tuples(st.sampled_from([ROOT, "/etc", HOME]), PATHS).map("/".join)
 SAID = st.lists(WORDS, min_size=1, max_size=4).map(tuple)
-ANY_COMMANDS = st.builds(Command, SAID, st.booleans(), FOLDERS | st.none(), st.integers(0, 5))
+ANY_COMMANDS = st.builds(CommandFact, SAID, st.booleans(), FOLDERS | st.none(), st.integers(0, 5))
 FACTS = st.builds(
-    Facts,
+    CallFacts,
     tool=st.sampled_from(["read_file", "run_command", "mcp__x__y", "Calc"]),
     kind=st.sampled_from(ApprovalKind),
     risk=st.sampled_from(["low", "medium", "high"]),
@@ -43,8 +43,8 @@ FACTS = st.builds(
     writes=st.booleans(),
     paths=st.lists(st.lists(SPELLED, min_size=1, max_size=2).map(lambda found: Path(tuple(found), (ROOT,))), max_size=2).map(tuple),
     commands=st.lists(ANY_COMMANDS, max_size=3).map(tuple),
-    hosts=st.lists(st.sampled_from(["python.org", "a.python.org", "evil.com"]).map(Host), max_size=2).map(tuple),
-    agents=st.lists(st.sampled_from(["Ann", "ann", "Bob (2)"]).map(Target), max_size=1).map(tuple),
+    hosts=st.lists(st.sampled_from(["python.org", "a.python.org", "evil.com"]).map(HostFact), max_size=2).map(tuple),
+    agents=st.lists(st.sampled_from(["Ann", "ann", "Bob (2)"]).map(TargetFact), max_size=1).map(tuple),
     home=st.just(HOME),
     concerns=st.lists(st.sampled_from(Concern), max_size=2).map(tuple),
 )
@@ -60,25 +60,25 @@ LEVELS = st.builds(Level, RULES, st.builds(ApprovalPolicy, mode=st.sampled_from(
 
 
 @given(LEVELS, FACTS, TEXTS)
-def test_another_deny_never_allows_more(level: Level, facts: Facts, text: str) -> None:
+def test_another_deny_never_allows_more(level: Level, facts: CallFacts, text: str) -> None:
     more = Level((*level.rules, PermissionRule(text=text, action=Action.DENY)), level.policy)
     assert decide([more], facts).action.strictness >= decide([level], facts).action.strictness
 
 
 @given(LEVELS, FACTS, TEXTS)
-def test_another_ask_never_allows_what_was_asked(level: Level, facts: Facts, text: str) -> None:
+def test_another_ask_never_allows_what_was_asked(level: Level, facts: CallFacts, text: str) -> None:
     more = Level((*level.rules, PermissionRule(text=text, action=Action.ASK)), level.policy)
     if decide([level], facts).action is not Action.ALLOW:
         assert decide([more], facts).action is not Action.ALLOW
 
 
 @given(LEVELS, FACTS)
-def test_a_deny_that_covers_always_wins(level: Level, facts: Facts) -> None:
+def test_a_deny_that_covers_always_wins(level: Level, facts: CallFacts) -> None:
     assert decide([Level((*level.rules, PermissionRule(text="*", action=Action.DENY)), level.policy)], facts).action is Action.DENY
 
 
 @given(LEVELS, FACTS, TEXTS)
-def test_what_a_deny_forbids_alone_nothing_allows(level: Level, facts: Facts, text: str) -> None:
+def test_what_a_deny_forbids_alone_nothing_allows(level: Level, facts: CallFacts, text: str) -> None:
     deny = PermissionRule(text=text, action=Action.DENY)
     for mode in ApprovalMode:
         if decide([Level((deny,), ApprovalPolicy(mode=ApprovalMode.AUTO))], facts).action is Action.DENY:
@@ -87,27 +87,27 @@ def test_what_a_deny_forbids_alone_nothing_allows(level: Level, facts: Facts, te
 
 
 @given(LEVELS, LEVELS, FACTS)
-def test_a_child_never_gets_what_its_parent_lacks(parent: Level, child: Level, facts: Facts) -> None:
+def test_a_child_never_gets_what_its_parent_lacks(parent: Level, child: Level, facts: CallFacts) -> None:
     both = decide([parent, child], facts)
     assert both.action.strictness == max(decide([one], facts).action.strictness for one in (parent, child))
 
 
 @given(LEVELS, FACTS)
-def test_what_cannot_be_parsed_is_never_allowed(level: Level, facts: Facts) -> None:
-    unread = Facts(tool=facts.tool, kind=facts.kind, changes=facts.changes, concerns=(Concern.UNPARSED,))
+def test_what_cannot_be_parsed_is_never_allowed(level: Level, facts: CallFacts) -> None:
+    unread = CallFacts(tool=facts.tool, kind=facts.kind, changes=facts.changes, concerns=(Concern.UNPARSED,))
     assert decide([level], unread).action is not Action.ALLOW
 
 
 @given(LEVELS, FACTS, st.randoms())
-def test_the_order_of_rules_does_not_count(level: Level, facts: Facts, chance: object) -> None:
+def test_the_order_of_rules_does_not_count(level: Level, facts: CallFacts, chance: object) -> None:
     mixed = tuple(reversed(level.rules))
     assert decide([Level(mixed, level.policy)], facts).action is decide([level], facts).action
     assert snapshot(mixed) == snapshot(level.rules)
 
 
 @given(FACTS)
-def test_the_narrowest_rules_cover_the_call(facts: Facts) -> None:
-    calm = Facts(**{name: getattr(facts, name) for name in Facts.__slots__ if name != "concerns"})
+def test_the_narrowest_rules_cover_the_call(facts: CallFacts) -> None:
+    calm = CallFacts(**{name: getattr(facts, name) for name in CallFacts.__slots__ if name != "concerns"})
     if any(not all(path.spellings[0] == one for one in path.spellings) for path in facts.paths) or any(
         c.words == ("",) for c in facts.commands
     ):
@@ -121,14 +121,14 @@ def test_the_narrowest_rules_cover_the_call(facts: Facts) -> None:
 
 @pytest.mark.parametrize("unsure", [{"folder": None}, {"spelled_out": 3}, {"folder": None, "spelled_out": 3}])
 def test_no_rule_is_offered_for_a_command_that_none_can_name(unsure: dict[str, Any]) -> None:
-    sure = Command(("git", "log"), spelled_out=2)
-    assert narrowest(Facts(tool="run_command", commands=(sure,))) == ("run_command(git log)",)
-    assert narrowest(Facts(tool="run_command", commands=(sure, replace(sure, **unsure)))) == ()
+    sure = CommandFact(("git", "log"), spelled_out=2)
+    assert narrowest(CallFacts(tool="run_command", commands=(sure,))) == ("run_command(git log)",)
+    assert narrowest(CallFacts(tool="run_command", commands=(sure, replace(sure, **unsure)))) == ()
 
 
 def test_settings_of_repositories_ask_until_a_rule_allows_each_of_them() -> None:
     both = ("git(repository:one)", "git(repository:two)")
-    facts = Facts(tool="run_command", concerns=(Concern.REPOSITORY,), about=((Concern.REPOSITORY, "core.fsmonitor"),), settings=both)
+    facts = CallFacts(tool="run_command", concerns=(Concern.REPOSITORY,), about=((Concern.REPOSITORY, "core.fsmonitor"),), settings=both)
 
     def said(*rules: tuple[str, Action], mode: ApprovalMode = ApprovalMode.AUTO) -> tuple[Action, str]:
         read = tuple(PermissionRule(text=text, action=action) for text, action in rules)
@@ -145,7 +145,7 @@ def test_settings_of_repositories_ask_until_a_rule_allows_each_of_them() -> None
 @pytest.mark.parametrize("mode", [ApprovalMode.AUTO, ApprovalMode.EDIT, ApprovalMode.SELECTIVE])
 def test_who_wants_to_confirm_what_is_dangerous_is_asked_in_every_mode(mode: ApprovalMode) -> None:
     level = Level((), ApprovalPolicy(mode=mode, always_confirm_high=True))
-    found = [decide([level], Facts(tool="calculator", risk=risk)) for risk in ("low", "medium", "high")]
+    found = [decide([level], CallFacts(tool="calculator", risk=risk)) for risk in ("low", "medium", "high")]
     assert [(each.action, each.reason) for each in found] == [(Action.ALLOW, "mode")] * 2 + [(Action.ASK, "risk_high")]
 
 
@@ -158,14 +158,16 @@ def test_a_level_is_found_again_by_its_name_in_journals_of_other_versions() -> N
     others = [Level((), policy), Level((rule.model_copy(update={"action": Action.ASK}),), policy), Level((rule,), ApprovalPolicy())]
     assert len({"1f3f6c130dcbc92c", *(each.name for each in others)}) == 4
     with pytest.raises(ValueError, match="belongs to a run"):
-        decide([], Facts(tool="calculator"))
+        decide([], CallFacts(tool="calculator"))
 
 
 def test_the_narrowest_rule_of_a_file_does_not_cover_the_same_name_in_another_folder() -> None:
     manual = ApprovalPolicy(mode=ApprovalMode.MANUAL, auto_approve_low=False)
 
-    def call(root: str) -> Facts:
-        return Facts(tool="edit_file", risk="medium", changes=True, writes=True, paths=(Path((f"{root}/shelf.py",), (root,)),), home=HOME)
+    def call(root: str) -> CallFacts:
+        return CallFacts(
+            tool="edit_file", risk="medium", changes=True, writes=True, paths=(Path((f"{root}/shelf.py",), (root,)),), home=HOME
+        )
 
     for mine, other in (("/srv/mine", "/srv/other"), (f"{HOME}/mine", f"{HOME}/other")):
         rules = tuple(PermissionRule(text=text, action=Action.ALLOW) for text in narrowest(call(mine)))
@@ -173,21 +175,21 @@ def test_the_narrowest_rule_of_a_file_does_not_cover_the_same_name_in_another_fo
         assert decide([Level(rules, manual)], call(other)).action is Action.ASK
 
 
-COMMANDS = st.builds(Command, SAID, st.just(False), FOLDERS)
+COMMANDS = st.builds(CommandFact, SAID, st.just(False), FOLDERS)
 
 
 @given(COMMANDS, COMMANDS)
-def test_the_narrowest_rule_of_a_command_covers_no_other(one: Command, other: Command) -> None:
+def test_the_narrowest_rule_of_a_command_covers_no_other(one: CommandFact, other: CommandFact) -> None:
     manual = ApprovalPolicy(mode=ApprovalMode.MANUAL, auto_approve_low=False)
-    texts = narrowest(Facts(tool="run_command", commands=(one,)))
+    texts = narrowest(CallFacts(tool="run_command", commands=(one,)))
     rules = tuple(PermissionRule(text=text, action=Action.ALLOW) for text in texts)
     for command in (one, other, replace(other, words=one.words), replace(other, folder=one.folder)):
-        verdict = decide([Level(rules, manual)], Facts(tool="run_command", risk="medium", commands=(command,)))
+        verdict = decide([Level(rules, manual)], CallFacts(tool="run_command", risk="medium", commands=(command,)))
         assert (verdict.action is Action.ALLOW) == (one == command)
 
 
 @given(FACTS, st.sampled_from(ApprovalMode))
-def test_a_command_is_allowed_in_no_folder_and_with_no_option_that_is_not_certain(facts: Facts, mode: ApprovalMode) -> None:
+def test_a_command_is_allowed_in_no_folder_and_with_no_option_that_is_not_certain(facts: CallFacts, mode: ApprovalMode) -> None:
     """Whatever a rule's words are: only a rule for the tool as a whole, or for every command, covers these."""
     texts = ("run_command(git:*)", "run_command(make)", "run_command(cd * && ls:*)", "run_command(git * push)")
     level = Level(tuple(PermissionRule(text=text, action=Action.ALLOW) for text in texts), ApprovalPolicy(mode=mode))
@@ -223,7 +225,7 @@ ARGUMENTS = st.one_of(st.just(""), st.builds("({})".format, st.one_of(PATHS, st.
 
 @given(st.lists(st.tuples(NAMED, ARGUMENTS, st.sampled_from(Action)), max_size=8), FACTS, st.sampled_from(ApprovalMode))
 def test_sorting_rules_by_name_leaves_none_out_that_covers_the_call(
-    written: list[tuple[str, str, Action]], facts: Facts, mode: ApprovalMode
+    written: list[tuple[str, str, Action]], facts: CallFacts, mode: ApprovalMode
 ) -> None:
     rules = tuple(PermissionRule(text=name + argument, action=action) for name, argument, action in written if _readable(name + argument))
     facts = replace(facts, path_tools=("read_file", "file_ops"))
@@ -231,7 +233,7 @@ def test_sorting_rules_by_name_leaves_none_out_that_covers_the_call(
         _same_as_read_in_line(rules, one, mode)
 
 
-def _same_as_read_in_line(rules: tuple[PermissionRule, ...], facts: Facts, mode: ApprovalMode) -> None:
+def _same_as_read_in_line(rules: tuple[PermissionRule, ...], facts: CallFacts, mode: ApprovalMode) -> None:
     level = Level(rules, ApprovalPolicy(mode=mode))
     plain = Level(rules, level.policy)
     every = [ReadRule(place, rule, pattern.parse(rule.text), "", "") for place, rule in enumerate(rules)]
@@ -249,7 +251,7 @@ def _readable(text: str) -> bool:
 
 def test_a_rule_whose_argument_is_no_path_covers_none_and_stops_nobody() -> None:
     rule = PermissionRule(text="run_command(sed s/\\)", action=Action.DENY)
-    facts = Facts(tool="run_command", changes=True, commands=(Command(("ls", "src")),), paths=(Path((f"{ROOT}/src",), (ROOT,)),))
+    facts = CallFacts(tool="run_command", changes=True, commands=(CommandFact(("ls", "src")),), paths=(Path((f"{ROOT}/src",), (ROOT,)),))
     assert decide([Level((rule,), ApprovalPolicy(mode=ApprovalMode.AUTO))], facts).action is Action.ALLOW
 
 
@@ -257,5 +259,5 @@ def test_a_call_meets_only_the_rules_for_paths_that_begin_as_its_own() -> None:
     texts = [f"write_file(folder{number}/**)" for number in range(500)]
     texts += ["write_file(SRC/a.py)", "write_file(./src/**)", "write_file(*.py)", "write_file(a.py)", "write_file(//etc/**)"]
     rules = RuleSet(PermissionRule(text=text, action=Action.DENY) for text in texts)
-    facts = Facts(tool="write_file", paths=(Path((f"{ROOT}/Src/a.py",), (ROOT,)),))
+    facts = CallFacts(tool="write_file", paths=(Path((f"{ROOT}/Src/a.py",), (ROOT,)),))
     assert [one.rule.text for one in rules.about(Action.DENY, facts)] == texts[500:]

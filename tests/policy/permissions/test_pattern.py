@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atelier_desk.domain.errors import UsageError
-from atelier_desk.policy.permissions.facts import Command, Path
+from atelier_desk.policy.permissions.call_facts import CommandFact, Path
 from atelier_desk.policy.permissions.pattern import covers_command, covers_path, folder, folders, parse
 
 
@@ -33,10 +33,10 @@ def test_the_home_folder_of_a_rule_for_a_command_is_its_name_letter_by_letter(ar
     other = home.replace("*", "xx").replace(" ", "") + "x"
     for strictly in (True, False):
         for place, covered in ((home, True), (other, False), ("~", not strictly)):
-            assert covers_command(argument, Command(("cat", f"{place}/x")), home, strictly=strictly) is covered
-        assert not covers_command("cat ~ann/x", Command(("cat", f"{home}/x")), home, strictly=strictly)
-        assert covers_command("cat ~", Command(("cat", home)), home, strictly=strictly)
-    assert not covers_command(argument, Command(("cat", "/x")), "", strictly=True)
+            assert covers_command(argument, CommandFact(("cat", f"{place}/x")), home, strictly=strictly) is covered
+        assert not covers_command("cat ~ann/x", CommandFact(("cat", f"{home}/x")), home, strictly=strictly)
+        assert covers_command("cat ~", CommandFact(("cat", home)), home, strictly=strictly)
+    assert not covers_command(argument, CommandFact(("cat", "/x")), "", strictly=True)
 
 
 NAMES = st.sampled_from(["src", "SRC", "a.py", "b", "é", "x y", "A.PY", ".git", "..a"])

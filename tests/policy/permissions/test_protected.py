@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from atelier_desk.policy.permissions.facts import Path
+from atelier_desk.policy.permissions.call_facts import Path
 from atelier_desk.policy.permissions.protected import protected
 
 ROOT = "/work/app"

@@ -1,6 +1,6 @@
 """What rules cover and what is decided, case by case: ``coverage.txt`` and ``verdicts.txt``, which document both."""
 
-# judges: app/atelier_desk/policy/permissions/denying.py
+# judges: app/atelier_desk/policy/permissions/path_denials.py
 # judges: app/atelier_desk/policy/permissions/pattern.py
 # judges: app/atelier_desk/policy/permissions/decide.py
 from __future__ import annotations

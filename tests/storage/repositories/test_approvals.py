@@ -8,9 +8,9 @@ import pytest
 
 from atelier_desk.domain.approval import Ancestor, ApprovalKind, ApprovalRequest, ApprovalScope, ApprovalStatus, OnTimeout
 from atelier_desk.domain.base import utc_now
-from atelier_desk.domain.chat import ToolSpec
 from atelier_desk.domain.context import PromptFrame
 from atelier_desk.domain.errors import NotFoundError
+from atelier_desk.domain.model_messages import ToolSpec
 from atelier_desk.domain.workflow import Run, Workflow
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.writing.commit import Commit

@@ -14,11 +14,11 @@ from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.audit import AuditDecision, AuditEntry
 from atelier_desk.domain.base import utc_now
-from atelier_desk.domain.chat import Usage
 from atelier_desk.domain.context import PromptFrame
 from atelier_desk.domain.errors import LimitError, NotFoundError, StorageError
 from atelier_desk.domain.events.run import RunEvent, RunStarted, TaskChanged
 from atelier_desk.domain.memory import Memory, MemoryType
+from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.question import QuestionSpec, QuestionType, UserQuestion
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, MessageRole, Report, Run, ToolExecution, Workflow

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.storage.search.changes import Document, Removed, WorkflowAt, WorkflowRemoved
+from atelier_desk.storage.search.changes import Document, RemovedDocument, WorkflowAt, WorkflowRemoved
 from atelier_desk.storage.search.index import REMOVED, SearchIndex
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -70,7 +70,7 @@ def test_a_row_that_changed_is_found_by_its_new_words_alone(index: SearchIndex) 
 
 def test_what_was_removed_is_found_no_more(index: SearchIndex) -> None:
     index.apply([said("a", "x1"), said("b", "x1"), said("r", "x1", kind="report"), said("o", "x1", workflow="other"), WorkflowAt("w", 3)])
-    index.apply([Removed("message", ("a",))])
+    index.apply([RemovedDocument("message", ("a",))])
     assert sorted(ids(index, "x1")) == ["b", "o", "r"]
     index.apply([WorkflowRemoved("w")])
     assert ids(index, "x1") == ["o"]
@@ -138,13 +138,13 @@ def test_damaged_tokens_are_named_as_damage(index: SearchIndex) -> None:
     st.lists(
         st.one_of(
             st.builds(said, st.sampled_from("abc"), st.sampled_from(["red", "red green", "blue", "", "数据库"]), st.integers(0, 3)),
-            st.builds(lambda id: Removed("message", (id,)), st.sampled_from("abc")),
+            st.builds(lambda id: RemovedDocument("message", (id,)), st.sampled_from("abc")),
             st.just(WorkflowRemoved("w")),
         ),
         max_size=12,
     )
 )
-def test_it_finds_what_a_list_of_the_rows_would(changes: list[Document | Removed | WorkflowRemoved]) -> None:
+def test_it_finds_what_a_list_of_the_rows_would(changes: list[Document | RemovedDocument | WorkflowRemoved]) -> None:
     index = SearchIndex(None)
     rows: dict[str, str] = {}
     for change in changes:
@@ -152,7 +152,7 @@ def test_it_finds_what_a_list_of_the_rows_would(changes: list[Document | Removed
         match change:
             case Document():
                 rows[change.id] = change.texts[0]
-            case Removed():
+            case RemovedDocument():
                 rows.pop(change.ids[0], None)
             case WorkflowRemoved():
                 rows.clear()

@@ -137,11 +137,11 @@ async def test_who_stops_waiting_leaves_the_next_answer_to_the_next(module: Make
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limits")
-@pytest.mark.parametrize(("code", "deed"), [("memory", "bytearray(400 << 20)"), ("timeout", "any(0 for _ in iter(int, 1))")])
-async def test_the_system_ends_what_asks_for_too_much(module: Make, code: str, deed: str) -> None:
+@pytest.mark.parametrize(("code", "action"), [("memory", "bytearray(400 << 20)"), ("timeout", "any(0 for _ in iter(int, 1))")])
+async def test_the_system_ends_what_asks_for_too_much(module: Make, code: str, action: str) -> None:
     name, env = module(HEAD + ECHO + "serve(answer, memory=300 << 20, cpu_s=1)")
     with pytest.raises(Ended) as caught:
-        await ask_once(name, {"eval": deed}, env=env)
+        await ask_once(name, {"eval": action}, env=env)
     assert caught.value.code == code
 
 
@@ -214,10 +214,10 @@ asyncio.run(main())
 """
 
 
-@pytest.mark.parametrize("deed", ["time.sleep(600)", "__import__('re').match(r'(a+)+$', 'a' * 60 + 'b')"])
-async def test_it_does_not_outlive_a_killed_program_even_when_no_thread_of_it_can_run(module: Make, deed: str) -> None:
+@pytest.mark.parametrize("action", ["time.sleep(600)", "__import__('re').match(r'(a+)+$', 'a' * 60 + 'b')"])
+async def test_it_does_not_outlive_a_killed_program_even_when_no_thread_of_it_can_run(module: Make, action: str) -> None:
     name, env = module()
-    program = await asyncio.create_subprocess_exec(sys.executable, "-c", PARENT, name, deed, env=env, stdout=asyncio.subprocess.PIPE)
+    program = await asyncio.create_subprocess_exec(sys.executable, "-c", PARENT, name, action, env=env, stdout=asyncio.subprocess.PIPE)
     assert program.stdout is not None
     pid = int(await program.stdout.readline())
     program.kill()

@@ -19,7 +19,7 @@ from atelier_desk.engine.journal import run_events
 from atelier_desk.engine.run.reducer.reduce import fold
 from atelier_desk.engine.run.verdicts import Replayed
 from atelier_desk.llm.secrets import KeyVault
-from atelier_desk.policy.approvals import stricter
+from atelier_desk.policy.approval_modes import stricter
 from atelier_desk.tools.base import Effect, ToolCategory
 from atelier_desk.tools.custom import tool
 from tests.support.worst_case.contents import Content, errands, goals

@@ -6,7 +6,7 @@ import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
-from atelier_desk.domain.chat import ChatDelta, ChatReply, ChatRequest, FinishReason, ReplyDone, Role, ToolCall
+from atelier_desk.domain.model_messages import ChatDelta, ChatReply, ChatRequest, FinishReason, ReplyDone, Role, ToolCall
 
 Calls = Sequence[tuple[str, Mapping[str, Any]]]
 """Names of tools with their arguments."""

@@ -17,7 +17,7 @@ from atelier_desk.domain.errors import ToolError
 from atelier_desk.tools.files import documents
 from atelier_desk.tools.files.documents import NO_TEXT
 from atelier_desk.workspace.documents import pdf
-from atelier_desk.workspace.places import Place
+from atelier_desk.workspace.path_resolution import WorkspacePath
 from tests.support.documents import ALL, word
 from tests.tools.conftest import Calls
 from tests.workspace.documents.test_readers import SAID
@@ -101,7 +101,7 @@ def test_a_stopped_call_ends_its_process_at_once(tmp_path: Path) -> None:
 
     slow = document("end", extra=b"q 1 0 0 1 0 0 cm Q " * 1_000_000)
     with pytest.raises(ToolError):
-        documents.pdf_pages(Place(tmp_path, "slow.pdf", "slow.pdf"), slow, 1, 1, 100, stopped)
+        documents.pdf_pages(WorkspacePath(tmp_path, "slow.pdf", "slow.pdf"), slow, 1, 1, 100, stopped)
     assert looked[1] >= 1
     assert psutil.Process().children() == []
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.domain.parts import FileChange
+from atelier_desk.domain.result_parts import FileChange
 from atelier_desk.tools.base import Risk, ToolResult
 from atelier_desk.tools.files.editing import EditFileTool
 from atelier_desk.tools.registry import ToolRegistry

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.domain.text import name_on_disk, readable_name
-from atelier_desk.engine.run.mend import mended
+from atelier_desk.engine.run.sanitize import mended
+from atelier_desk.support.text import name_on_disk, readable_name
 from tests.tools.conftest import Calls
 
 NAMES = [b"top\xe9.txt", b"top\xe8.txt"]

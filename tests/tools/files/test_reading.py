@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.domain.parts import PicturePart
+from atelier_desk.domain.result_parts import PicturePart
 from atelier_desk.tools.base import ToolResult
 from tests.support.pictures import broken_inside, png
 from tests.tools.conftest import Calls

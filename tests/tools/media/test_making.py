@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.domain.parts import FileChange, PicturePart
+from atelier_desk.domain.result_parts import FileChange, PicturePart
 from atelier_desk.domain.settings import MediaSettings
-from atelier_desk.engine.seeing import Seer
+from atelier_desk.engine.image_descriptions import ImageDescriber
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.tools.base import ToolResult
 from atelier_desk.tools.files.base import SEEN
 from atelier_desk.tools.sections import MEDIA
 from atelier_desk.tools.services import ToolServices
-from atelier_desk.web.making import Maker
-from atelier_desk.web.reader import Web
+from atelier_desk.web.media_generation import MediaGenerator
+from atelier_desk.web.page_fetcher import Web
 from atelier_desk.workspace.checkpoints.files import FILE
 from atelier_desk.workspace.diffs import digest
 from tests.support.clock import ManualClock
@@ -29,7 +29,7 @@ from tests.tools.conftest import Calls
 PNG = png()
 
 
-class Painter(Maker):
+class Painter(MediaGenerator):
     """Answers at once."""
 
     def __init__(self, folder: Path) -> None:
@@ -109,7 +109,7 @@ async def test_a_picture_is_shown_to_the_model_that_sees_and_nothing_else_is(cal
 
 async def test_what_is_not_set_up_is_not_offered(call: Calls, services: ToolServices, tmp_path: Path) -> None:
     maker = services.maker = Painter(tmp_path / "web")
-    services.seer = Seer(None, None, ManualClock())  # type: ignore[arg-type]
+    services.seer = ImageDescriber(None, None, ManualClock())  # type: ignore[arg-type]
     always = ["read_image", "list_images", "render_3d_asset"]
     made = ["generate_image", "generate_multiview_images", "generate_3d_from_image", "generate_3d_from_text"]
     assert call.registry.configured((), ("media_ops",)) == [*always, *made]

@@ -11,9 +11,9 @@ from PIL import Image, ImageDraw, ImageFont
 
 from atelier_desk.support.worker.errors import Failed
 from atelier_desk.support.worker.frames import Reply
-from atelier_desk.tools import failure_words
+from atelier_desk.tools import failure_text
 from atelier_desk.tools.media import reading
-from tests.media.test_heads import TIFF_4_GB
+from tests.media.test_image_headers import TIFF_4_GB
 from tests.tools.conftest import Calls
 
 FONT = next((Path(__file__).parents[3] / "resources" / "fonts").glob("Inter*"))
@@ -57,7 +57,7 @@ async def test_without_ocr_the_command_that_installs_it_is_named(call: Calls, ws
     written(ws / "a.png", "some words")
     data = await call("read_image", path="a.png")
     assert data["code"] == "no_ocr"
-    for text in (data["error"], failure_words._BY_CODE["no_ocr"]):
+    for text in (data["error"], failure_text._BY_CODE["no_ocr"]):
         assert "make run EXTRAS=ocr" in text
         assert "macOS 15" in text
 

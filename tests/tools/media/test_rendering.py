@@ -7,7 +7,7 @@ from pathlib import Path
 import trimesh
 from PIL import Image
 
-from atelier_desk.domain.parts import FileChange, PicturePart
+from atelier_desk.domain.result_parts import FileChange, PicturePart
 from atelier_desk.tools.base import ToolResult
 from tests.tools.conftest import Calls
 

@@ -16,7 +16,7 @@ import pytest
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import UsageError
-from atelier_desk.domain.parts import FileChange, TextPart
+from atelier_desk.domain.result_parts import FileChange, TextPart
 from atelier_desk.tools.base import AskUser, NewArtefact, Outcome, ToolContext, ToolResult
 from atelier_desk.tools.own.file_tool import make
 from atelier_desk.tools.own.process import ToolProcesses
@@ -312,7 +312,7 @@ async def test_words_subjects_state_and_parts_cross_over(loaded: Loaded) -> None
     await loaded.load(
         HEAD
         + textwrap.dedent('''
-            from atelier_desk.domain.parts import FileChange, TextPart
+            from atelier_desk.domain.result_parts import FileChange, TextPart
             from atelier_desk.tools.base import NewArtefact, ToolContext, ToolResult
 
             @tool(title="Copier", icon="copy", summary="Copies {path}", subjects={"path": "paths"}, effect="write")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.domain.parts import HeldPart
-from atelier_desk.workspace.checkpoints import answering
+from atelier_desk.domain.result_parts import HeldPart
+from atelier_desk.workspace.checkpoints import held_file_answers
 from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
 from atelier_desk.workspace.checkpoints.protected_files import settle_all
 from atelier_desk.workspace.processes import sandbox
@@ -41,8 +41,8 @@ async def test_a_person_keeps_or_discards_what_is_held(bench: Bench, tmp_path: P
     assert [part.path for part in results[0].parts if isinstance(part, HeldPart)] == ["lib/.git/config"]
     assert not list((data / "checkpoints/held/-launcher").iterdir()), "handed over"
     assert person.calls_git() == []
-    answering.discard(files, "w", other.id)
-    answering.keep(files, "w", lib.id)
+    held_file_answers.discard(files, "w", other.id)
+    held_file_answers.keep(files, "w", lib.id)
     assert str(person.canary) in (person.root / "lib/.git/config").read_text(), "it is the person's own wish now"
     assert "fsmonitor" not in (person.root / "other/.git/config").read_text()
     assert files.held.of("w") == []
@@ -60,7 +60,7 @@ async def test_what_was_held_before_a_kill_is_found_and_survives_cleaning(bench:
     settle_all(files)
     (held,) = files.held.of("w")
     assert (held.path, held.workflow_id) == ("lib/.git/config", "")
-    answering.keep(files, "w", held.id)
+    held_file_answers.keep(files, "w", held.id)
     assert (bench.root / "lib/.git/config").read_text() == "[core]\n\tfsmonitor = x\n"
 
 

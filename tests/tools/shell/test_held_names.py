@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.domain.errors import ConflictError
-from atelier_desk.workspace.checkpoints import answering
+from atelier_desk.workspace.checkpoints import held_file_answers
 from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
 from atelier_desk.workspace.checkpoints.protected_files import settle_all
 from atelier_desk.workspace.processes import sandbox
@@ -49,7 +49,7 @@ def test_what_is_kept_gets_its_own_name_again(files: WorkspaceFiles, ws: Path, p
     hold(files, ws, path, "new")
     [held] = WorkspaceFiles(files.kept.folder, ()).held.of("w")
     assert held.path == path.replace("\udce9", "⟨E9⟩")
-    answering.keep(files, "w", held.id)
+    held_file_answers.keep(files, "w", held.id)
     assert (ws / path).read_text() == "new"
     assert files.held.of("w") == []
 
@@ -59,8 +59,8 @@ def test_two_names_stay_two(files: WorkspaceFiles, ws: Path) -> None:
     hold(files, ws, f".husky/{GRAVE}", "two")
     one, two = files.held.of("w")
     assert (one.path, two.path) == (".husky/caf⟨E9⟩", ".husky/caf⟨E8⟩")
-    answering.discard(files, "w", one.id)
-    answering.keep(files, "w", two.id)
+    held_file_answers.discard(files, "w", one.id)
+    held_file_answers.keep(files, "w", two.id)
     assert [each.name for each in (ws / ".husky").iterdir()] == [GRAVE]
 
 
@@ -70,19 +70,19 @@ def test_what_it_replaces_is_not_lost(files: WorkspaceFiles, ws: Path) -> None:
     (ws / path).write_text("somebody else's")
     [held] = files.held.of("w")
     with pytest.raises(ConflictError) as refused:
-        answering.keep(files, "w", held.id)
+        held_file_answers.keep(files, "w", held.id)
     assert (refused.value.code, "caf⟨E9⟩" in str(refused.value)) == ("changed", True)
-    answering.discard(files, "w", held.id)
+    held_file_answers.discard(files, "w", held.id)
     (ws / path).write_text("old")
     was = files.digest_at(files.root(ws), path, follow=False)
     hold(files, ws, path, "new", replaces=was)
     (ws / path).write_text("old")
     [held] = files.held.of("w")
-    answering.keep(files, "w", held.id)
+    held_file_answers.keep(files, "w", held.id)
     assert (ws / path).read_text() == "new"
     [before] = files.held.of("w")
     (ws / path).unlink()
-    answering.keep(files, "w", before.id)
+    held_file_answers.keep(files, "w", before.id)
     assert (ws / path).read_text() == "old"
 
 
@@ -95,7 +95,7 @@ def test_what_a_launcher_held_is_handed_over(files: WorkspaceFiles, ws: Path) ->
     settle_all(files)
     [held] = files.held.of("w")
     assert held.path == "lib/.git/hooks/caf⟨E9⟩"
-    answering.keep(files, "w", held.id)
+    held_file_answers.keep(files, "w", held.id)
     assert (ws / path).read_text() == "new"
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from atelier_desk.tools.shell import running
+from atelier_desk.tools.shell import command_start
 from atelier_desk.workspace.processes import process, sandbox
-from atelier_desk.workspace.processes.talking import Talking
+from atelier_desk.workspace.processes.stdio_process import StdioProcess
 from tests.tools.shell.conftest import Bench
 from tests.tools.shell.held_attacks import BARE, EVIL, HOOK, HOSTILE, MODULE, OTHER, PLAIN, Attack, Person, by_the_tool
 
@@ -59,7 +59,7 @@ WHILE = {
 
 @pytest.fixture
 def checked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "CHECK_S", 0.05)
+    monkeypatch.setattr(command_start, "CHECK_S", 0.05)
 
 
 @pytest.mark.usefixtures("nothing_is_mounted", "checked_at_once")
@@ -142,7 +142,7 @@ async def test_a_server_in_the_sandbox(tmp_path: Path) -> None:
     person = Person(tmp_path / "with", Attack(PLAIN, ""))
     box = sandbox.working([person.root], tmp_path / "tmp", held=tmp_path / "held")
     line = f"git init -q lib; git -C lib config core.fsmonitor {person.canary}; echo done; cat"
-    program = await Talking.start(process.Order("/bin/sh", ("sh", "-c", line), person.root, person.environment, sandbox=box))
+    program = await StdioProcess.start(process.Order("/bin/sh", ("sh", "-c", line), person.root, person.environment, sandbox=box))
     assert [said async for said in first(program.lines())] == [b"done"]
     await program.end()
     assert [each["path"] for each in program.guarded.held] == ["lib/.git/config"]

@@ -12,10 +12,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from atelier_desk.domain.parts import TextPart
-from atelier_desk.tools import failure_words
+from atelier_desk.domain.result_parts import TextPart
+from atelier_desk.tools import failure_text
 from atelier_desk.tools.base import Effect, Risk
-from atelier_desk.tools.shell import running
+from atelier_desk.tools.shell import command_start
 from atelier_desk.workspace.processes import sandbox
 from tests.tools.shell.conftest import Bench
 
@@ -365,18 +365,18 @@ async def test_a_full_disk_and_what_is_left_are_said(bench: Bench) -> None:
     await bench.run("seq 5000")
     assert bench.services.commands is not None
     (kept,) = bench.services.commands.of("w")
-    assert {"low_disk", "left"} & running.facts(kept).keys() == set()
+    assert {"low_disk", "left"} & command_start.facts(kept).keys() == set()
     kept.process.low_disks, kept.process.left = ("/work",), True
-    said = running.facts(kept)
+    said = command_start.facts(kept)
     assert "/work" in said["low_disk"]
     assert "Tell the user" in said["left"]
     for why in ("disk", "unknown"):
         kept.process.ended_by = why
-        ended = running.result(kept).data
+        ended = command_start.result(kept).data
         assert (ended["code"], ended["ended_by"]) == ("ended", why)
     kept.process.ended_by = "disk"
-    assert "/work" in running.result(kept).data["error"]
+    assert "/work" in command_start.result(kept).data["error"]
 
 
 def test_every_end_has_words_for_people_and_models() -> None:
-    assert set(running.ENDED_BY) - set(failure_words._ENDED) == {"timeout", "user"}
+    assert set(command_start.ENDED_BY) - set(failure_text._ENDED) == {"timeout", "user"}

@@ -10,7 +10,7 @@ import pytest
 
 from atelier_desk.domain.skill import SkillUse
 from atelier_desk.tools.base import Effect
-from atelier_desk.tools.shell.running import Where, boxed, commands_of
+from atelier_desk.tools.shell.command_start import CommandPlace, boxed, commands_of
 from atelier_desk.workspace.processes import sandbox, seatbelt
 from atelier_desk.workspace.processes.process import Order
 from tests.tools.shell.conftest import Bench
@@ -69,7 +69,7 @@ async def test_a_link_in_the_place_of_a_skill_opens_nothing(
 async def test_a_command_starts_in_a_sandbox_that_is_a_profile(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sandbox, "available", lambda: True)
     monkeypatch.setattr(seatbelt, "available", lambda: True)
-    place = Where(bench.root, bench.root, (bench.root,))
+    place = CommandPlace(bench.root, bench.root, (bench.root,))
     order = boxed(Order("true", ("true",), bench.root, {}), "workspace", place, commands_of(bench.services), "w")
     assert order.sandbox is not None
     assert "(deny default)" in order.sandbox["profile"]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.base import utc_now
-from atelier_desk.domain.chat import Usage
+from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.team import ChildState, ChildStatus, Spending, TeamCall
 from atelier_desk.tools.teams.results import aggregated_report, compose, error_report, wall_ms, with_earlier
 from tests.tools.teams.conftest import child

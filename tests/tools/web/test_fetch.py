@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.domain.parts import SourcePart
+from atelier_desk.domain.result_parts import SourcePart
 from atelier_desk.domain.settings import WebSettings
 from atelier_desk.tools.base import ToolResult
 from atelier_desk.tools.registry import ToolRegistry
 from atelier_desk.tools.services import ToolServices
-from atelier_desk.web import reader
-from atelier_desk.web.reader import Web
+from atelier_desk.web import page_fetcher
+from atelier_desk.web.page_fetcher import Web
 from tests.support.sites import Reply, Sites, html, parsed_here, sites
 from tests.tools.conftest import Calls, MakeCalls
 from tests.web.conftest import Hasty
@@ -23,7 +23,7 @@ LONG = "Words of a page that has enough of them to be taken for an article, as m
 
 @pytest.fixture(autouse=True)
 def _here(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "ask_once", parsed_here)
+    monkeypatch.setattr(page_fetcher, "ask_once", parsed_here)
 
 
 @pytest.fixture

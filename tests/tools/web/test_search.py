@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.domain.parts import SourcePart
+from atelier_desk.domain.result_parts import SourcePart
 from atelier_desk.domain.settings import WebSettings
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.tools.base import ToolResult

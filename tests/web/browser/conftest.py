@@ -12,7 +12,7 @@ import pytest
 
 from atelier_desk.domain.settings import WebSettings
 from atelier_desk.web.browser import rendering
-from atelier_desk.web.reader import Web
+from atelier_desk.web.page_fetcher import Web
 from tests.support import fake_browser
 from tests.support.sites import Reply, Sites
 

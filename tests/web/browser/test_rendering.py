@@ -13,10 +13,10 @@ import pytest
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.web.browser import rendering
 from atelier_desk.web.browser.installed import find
-from atelier_desk.web.reader import Web
+from atelier_desk.web.page_fetcher import Web
 from tests.support.sites import Reply, Sites, html
 from tests.web.browser.conftest import Fake
-from tests.web.test_reader import LONG, no
+from tests.web.test_page_fetcher import LONG, no
 
 MADE = f"<html><head><title>App</title></head><body><main><h1>Made</h1><p>{LONG}</p></main></body></html>"
 

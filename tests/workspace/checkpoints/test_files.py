@@ -21,7 +21,7 @@ from atelier_desk.workspace import transfer
 from atelier_desk.workspace.checkpoints import files as module
 from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
 from atelier_desk.workspace.checkpoints.undo import undo
-from atelier_desk.workspace.places import Place
+from atelier_desk.workspace.path_resolution import WorkspacePath
 from atelier_desk.workspace.root import TEMPORARY, ConfinedRoot
 
 AUTHOR = Author("w", "run", "call", "Ada", command=True)
@@ -46,8 +46,8 @@ def files(tmp_path: Path) -> WorkspaceFiles:
     return WorkspaceFiles(tmp_path / "checkpoints")
 
 
-def at(ws: Path, path: str) -> Place:
-    return Place(ws, path, f"shown/{path}")
+def at(ws: Path, path: str) -> WorkspacePath:
+    return WorkspacePath(ws, path, f"shown/{path}")
 
 
 def tree(ws: Path) -> dict[str, str | None]:
@@ -337,7 +337,7 @@ def test_names_that_only_begin_alike_are_moved_and_copied(files: WorkspaceFiles,
     files.move(AUTHOR, at(ws, "d"), at(ws, "ddd"))
     other = ws.parent / "other"
     other.mkdir()
-    files.copy(AUTHOR, at(ws, "dd"), Place(other, "dd/inside", "dd/inside"))
+    files.copy(AUTHOR, at(ws, "dd"), WorkspacePath(other, "dd/inside", "dd/inside"))
     assert ({path.name for path in ws.iterdir()}, (other / "dd/inside/x").read_text()) == ({"a", "dd", "ddd"}, "x")
 
 
@@ -371,7 +371,7 @@ def test_a_folder_that_somebody_else_made_meanwhile_stays_when_the_change_is_tak
 def test_what_a_move_to_another_folder_made_there_goes_with_it(files: WorkspaceFiles, ws: Path) -> None:
     other = ws.parent / "other"
     other.mkdir()
-    (change,) = files.move(AUTHOR, at(ws, "a"), Place(other, "n/b", "n/b"))
+    (change,) = files.move(AUTHOR, at(ws, "a"), WorkspacePath(other, "n/b", "n/b"))
     assert (change.moved_root, (other / "n/b").read_text()) == (str(other), "old")
     taken_back(files, change)
     assert ((ws / "a").read_text(), list(other.iterdir())) == ("old", [])

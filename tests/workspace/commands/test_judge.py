@@ -1,6 +1,6 @@
 """What the table of commands says of a line, and the flaws of other programs that it must not have."""
 
-# judges: app/atelier_desk/workspace/commands/line.py
+# judges: app/atelier_desk/workspace/commands/parsing.py
 from __future__ import annotations
 
 import random
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from atelier_desk.workspace.commands import git, table
 from atelier_desk.workspace.commands.judge import MOST_COMMANDS, Kind, judge
-from atelier_desk.workspace.commands.line import UnreadableError, read
+from atelier_desk.workspace.commands.parsing import UnreadableError, read
 from tests.workspace.commands.injections import lines
 
 HOME = "/home/ann"

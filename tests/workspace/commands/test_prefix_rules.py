@@ -1,12 +1,12 @@
 """How much of a command a rule must spell out: nothing of what the tables know, all of what they do not."""
 
-# judges: app/atelier_desk/workspace/commands/line.py
+# judges: app/atelier_desk/workspace/commands/parsing.py
 from __future__ import annotations
 
 import pytest
 
 from atelier_desk.workspace.commands import indirect
-from atelier_desk.workspace.commands.line import read
+from atelier_desk.workspace.commands.parsing import read
 from atelier_desk.workspace.commands.prefix_rules import spelled_out
 
 ALL = -1

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from atelier_desk.workspace.processes import confine
-from atelier_desk.workspace.processes.process import Limits, Order, order_words
+from atelier_desk.workspace.processes.process import Limits, Order, sandbox_text
 
 NOBODY = 65534
 FOLDER = Path(confine.__file__).parent
@@ -73,7 +73,7 @@ def launch(
     environ = {"PATH": os.environ["PATH"], "HOME": str(folder), **(environment or {})}
     with tempfile.TemporaryFile() as file, tempfile.TemporaryFile() as said_to:
         report = said_to.fileno()
-        said = order_words(Order(words[0], tuple(words), folder, environ, limits, box), report, file)
+        said = sandbox_text(Order(words[0], tuple(words), folder, environ, limits, box), report, file)
         python = interpreter(user)
         said = (*before, python, *said[1:])
         if not namespaces:

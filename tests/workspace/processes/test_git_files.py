@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.domain.denial import Ban
-from atelier_desk.workspace import denied, repository
+from atelier_desk.domain.denied_paths import DeniedPattern
+from atelier_desk.workspace import denied_files, repository
 from atelier_desk.workspace.commands import git_denied
 from atelier_desk.workspace.processes import git_files
 from tests.support.repositories import commit, git
@@ -61,8 +61,8 @@ def test_a_pipe_in_the_place_of_any_of_them_is_not_waited_for(tmp_path: Path) ->
     (tmp_path / ".git/objects/info").mkdir(exist_ok=True)
     for name in ("sub/.git", ".git/commondir", ".git/objects/info/alternates"):
         os.mkfifo(tmp_path / name)
-    ban = Ban("read_file(.env)", ".env", "workspace", reads=True, writes=False, matches=lambda path: path == ".env")
-    assert denied.find([ban], [str(tmp_path)], "/nowhere").repositories == (f"{tmp_path}/.git",)
+    ban = DeniedPattern("read_file(.env)", ".env", "workspace", reads=True, writes=False, matches=lambda path: path == ".env")
+    assert denied_files.find([ban], [str(tmp_path)], "/nowhere").repositories == (f"{tmp_path}/.git",)
     assert git_denied.objects(f"{tmp_path}/.git") == (f"{tmp_path}/.git/objects",)
     (tmp_path / ".git/commondir").unlink()
     (tmp_path / ".git/objects/info/alternates").unlink()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.workspace.root import ConfinedRoot
-from atelier_desk.workspace.skills.find import BYTES, Found, command_name, files, in_project, of_user
+from atelier_desk.workspace.skills.find import BYTES, FoundSkill, command_name, files, in_project, of_user
 from atelier_desk.workspace.skills.skill import command, skill
 
 GOOD = "---\nname: {name}\ndescription: Does {name}.\n---\nDo {name}.\n"
@@ -34,7 +34,7 @@ def good(top: Path, path: str) -> None:
     write(top, f"{path}/SKILL.md", GOOD.format(name=path.rpartition("/")[2]))
 
 
-def only(found: list[Found]) -> Found:
+def only(found: list[FoundSkill]) -> FoundSkill:
     assert len(found) == 1, found
     return found[0]
 

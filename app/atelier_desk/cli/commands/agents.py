@@ -12,7 +12,7 @@ from atelier_desk.domain.errors import UsageError
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.services.agent_gallery import READY
 from atelier_desk.engine.services.common import checks
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
 
 
 async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from atelier_desk.cli import approval_words
-from atelier_desk.cli.approval_words import folder_words
-from atelier_desk.cli.decisions import parse_arguments
+from atelier_desk.cli import approval_text
+from atelier_desk.cli.approval_decisions import parse_arguments
+from atelier_desk.cli.approval_text import folder_text
 from atelier_desk.cli.files import text_or_input
 from atelier_desk.cli.output import Output
 from atelier_desk.cli.result import Result, Table
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalScope
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.i18n import N_, _
-from atelier_desk.rule_words import always_words
+from atelier_desk.presentation.rules import always_text
+from atelier_desk.support.i18n import N_, _
 
 
 async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
@@ -26,11 +26,11 @@ async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     rows = (
         (
             asked.id,
-            _(approval_words.STATES[asked.status.value]),
-            approval_words.asked_for(asked),
-            approval_words.risk(asked),
-            approval_words.lineage(asked.lineage, asked.agent_name),
-            approval_words.reason(asked.reason),
+            _(approval_text.STATES[asked.status.value]),
+            approval_text.asked_for(asked),
+            approval_text.risk(asked),
+            approval_text.lineage(asked.lineage, asked.agent_name),
+            approval_text.reason(asked.reason),
         )
         for asked in found
     )
@@ -39,7 +39,7 @@ async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 async def show(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     asked = await atelier.approvals.get(arguments.id)
-    return Result(asked, approval_words.described(asked), f"  {approval_words.outcome(asked)}")
+    return Result(asked, approval_text.described(asked), f"  {approval_text.outcome(asked)}")
 
 
 async def approve(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
@@ -48,14 +48,14 @@ async def approve(atelier: Atelier, arguments: Namespace, out: Output) -> Result
         if scope is not ApprovalScope.ONCE or arguments.rule or arguments.arguments is not None:
             raise UsageError(N_("Several calls are approved for this once and as they are: without --scope, --rule and --arguments."))
         together = await atelier.approvals.approve_together([arguments.id, *arguments.more])
-        return Result(together, *(f"{each.id}  {_(approval_words.STATES[each.status.value])}" for each in together))
+        return Result(together, *(f"{each.id}  {_(approval_text.STATES[each.status.value])}" for each in together))
     edited = None
     if arguments.arguments is not None:
         edited = parse_arguments(await text_or_input(out, arguments.arguments))
     done = await atelier.approvals.approve(arguments.id, edited, scope, arguments.rule)
     if scope is not ApprovalScope.ALWAYS:
         return _decided(done)
-    return _decided(done, f"{always_words(done.holds, ' · '.join(arguments.rule or done.always))}{folder_words(done.holds)}")
+    return _decided(done, f"{always_text(done.holds, ' · '.join(arguments.rule or done.always))}{folder_text(done.holds)}")
 
 
 async def reject(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
@@ -63,4 +63,4 @@ async def reject(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 
 def _decided(asked: ApprovalRequest, *more: str) -> Result:
-    return Result(asked, f"{asked.id}  {_(approval_words.STATES[asked.status.value])}", *more)
+    return Result(asked, f"{asked.id}  {_(approval_text.STATES[asked.status.value])}", *more)

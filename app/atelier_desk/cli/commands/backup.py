@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from atelier_desk import held_words
 from atelier_desk.cli.files import path_of
 from atelier_desk.cli.output import Output
 from atelier_desk.cli.parser import FAILED, OK
 from atelier_desk.cli.progress import noted_when_slow
 from atelier_desk.cli.result import Note, Result, Shown, Table
-from atelier_desk.domain.from_elsewhere import HeldGrant
+from atelier_desk.domain.imported_data import HeldGrant
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.services.data import compact_database, restore_backup, verify_backup
-from atelier_desk.figures import size
-from atelier_desk.i18n import _
-from atelier_desk.row_words import damaged_attachment, rows_in_words
+from atelier_desk.presentation import imported_data
+from atelier_desk.presentation.rows import damaged_attachment, rows_text
 from atelier_desk.storage.copies.archive import BackupInfo
 from atelier_desk.storage.damage import IN_BACKUP
+from atelier_desk.support.i18n import _
+from atelier_desk.support.number_format import size
 
 
 async def create(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
@@ -55,16 +55,16 @@ async def restore(atelier: None, arguments: Namespace, out: Output) -> Result:
 
 
 async def held(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
-    return _grants(await atelier.elsewhere.list())
+    return _grants(await atelier.imported_data.list())
 
 
 async def confirm(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
-    ids = [each.id for each in await atelier.elsewhere.list()] if arguments.all else arguments.grants
-    return _grants(await atelier.elsewhere.confirm(*ids))
+    ids = [each.id for each in await atelier.imported_data.list()] if arguments.all else arguments.grants
+    return _grants(await atelier.imported_data.confirm(*ids))
 
 
 def _grants(grants: list[HeldGrant]) -> Result:
-    rows = ((each.id, held_words.title(each), ", ".join(held_words.about(each).split("\n"))) for each in grants)
+    rows = ((each.id, imported_data.title(each), ", ".join(imported_data.about(each).split("\n"))) for each in grants)
     return Result([{"id": each.id, **each.model_dump(mode="json")} for each in grants], Table((_("id"), _("what"), _("about")), rows))
 
 
@@ -90,7 +90,7 @@ def _described(info: BackupInfo, done: str, *more: Shown, status: int = OK) -> R
         {**facts, "replaced": str(info.replaced) if info.replaced else None},
         (Note(words, "warn") for words in damaged),
         done,
-        (f"  {words}" for words in rows_in_words(info.counts)),
+        (f"  {words}" for words in rows_text(info.counts)),
         *more,
         status=status,
     )

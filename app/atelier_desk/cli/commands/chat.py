@@ -13,15 +13,15 @@ from atelier_desk.cli.files import workspace
 from atelier_desk.cli.follow import Follower, let_go_on
 from atelier_desk.cli.notices import TASK_STATES
 from atelier_desk.cli.output import Output
-from atelier_desk.cli.people import People
 from atelier_desk.cli.render import TextRenderer
+from atelier_desk.cli.responders import Responders
 from atelier_desk.cli.stepper import Stepper
 from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.engine.attachments import Prepared
+from atelier_desk.engine.attachments import PreparedAttachments
 from atelier_desk.engine.services.common.naming import name_from
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
 from atelier_desk.workspace.skills.arguments import joined_by_name, values_of, variables
 
 
@@ -69,7 +69,9 @@ PROMPT = "› "
 class _Session:
     """The chat. ``pressed_once`` says that Ctrl-C came since the last line was entered, or since the answer began."""
 
-    def __init__(self, atelier: Atelier, arguments: Namespace, out: Output, workflow: Workflow | None, attached: list[Prepared]) -> None:
+    def __init__(
+        self, atelier: Atelier, arguments: Namespace, out: Output, workflow: Workflow | None, attached: list[PreparedAttachments]
+    ) -> None:
         self._attached = attached
         self._atelier = atelier
         self._arguments = arguments
@@ -237,7 +239,7 @@ class _Session:
         self._out.note(_("{name} will be attached to the next message.", name=found[0].name))
 
     async def _follower(self, workflow_id: str) -> Follower:
-        people = await People.create(self._atelier, self._out, self._arguments)
+        people = await Responders.create(self._atelier, self._out, self._arguments)
         stepper = Stepper(self._atelier, self._out, free=True)
         return Follower(self._atelier, self._out, workflow_id, TextRenderer(self._out), people, stepper, talking=True)
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection
 from dataclasses import asdict
 from pathlib import Path
 
-from atelier_desk.chat_words import done_words, found_words, skipped_words, state_words
 from atelier_desk.cli.output import Output
 from atelier_desk.cli.parser import FAILED, OK
 from atelier_desk.cli.progress import every_second
@@ -14,21 +13,22 @@ from atelier_desk.cli.result import Note, Result, Table
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.imported_chat import SOURCES
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.figures import day, number
-from atelier_desk.i18n import N_, _
+from atelier_desk.presentation.imported_chats import done_words, found_text, skipped_words, state_text
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.number_format import day, number
 
 
 async def list_(atelier: Atelier, path: Path, out: Output) -> Result:
     """What is in a file; status 1 when some of it cannot be read."""
     found = await atelier.chats.preview(path, _progress(out))
     rows = (
-        (each.key, SOURCES[each.source], number(each.messages), day(each.last) if each.last else "", state_words(each), each.title)
+        (each.key, SOURCES[each.source], number(each.messages), day(each.last) if each.last else "", state_text(each), each.title)
         for each in found.chats
     )
     return Result(
         {"chats": [asdict(each) for each in found.chats], "skipped": dict(found.skipped)},
         Table((_("id"), _("from"), _("messages"), _("changed"), _("state"), _("name")), rows),
-        Note(found_words(found)),
+        Note(found_text(found)),
         (Note(words, "warn") for words in skipped_words(found.skipped)),
         status=FAILED if found.skipped.keys() - {"unknown", "empty"} else OK,
     )

@@ -9,7 +9,7 @@ from atelier_desk.cli.result import Note, Result, Table
 from atelier_desk.domain.command import RunningCommand
 from atelier_desk.domain.errors import NotFoundError, UsageError
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
 
 
 async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from argparse import Namespace
 from functools import partial
 
-from atelier_desk import figures
 from atelier_desk.cli.files import folders, path_of
 from atelier_desk.cli.output import Output, moment
 from atelier_desk.cli.parser import FAILED, OK
@@ -13,21 +12,22 @@ from atelier_desk.cli.result import Note, Result, Shown, Table, tell
 from atelier_desk.domain.change import Change, portions
 from atelier_desk.domain.errors import AtelierError, NotFoundError, UsageError
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.file_words import (
+from atelier_desk.presentation.file_changes import (
     ACTIONS,
-    cleaned_words,
-    held_words,
-    kept_words,
+    cleaned_text,
+    held_file_text,
     leftover_facts,
     leftover_name,
-    lost_words,
-    mark_words,
-    state_words,
-    undo_words,
-    unreadable_words,
+    lost_data_text,
+    mark_text,
+    retained_text,
+    state_text,
+    undo_text,
+    unreadable_text,
 )
-from atelier_desk.i18n import N_, _
-from atelier_desk.tools.failure_words import in_words
+from atelier_desk.support import number_format
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.tools.failure_text import in_words
 
 TOLD_EVERY = 10
 """Portions of an undo between two lines that tell how far it is."""
@@ -43,7 +43,7 @@ async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
             _(ACTIONS[change.action]),
             f"{change.path} → {change.moved_to}" if change.moved_to else change.path + ("/" if change.folder else ""),
             change.agent_name,
-            state_words(change),
+            state_text(change),
         )
         for change in changes
     )
@@ -53,7 +53,7 @@ async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 async def _missing(atelier: Atelier, workflow_id: str) -> list[Shown]:
     """What a list of changes goes without."""
-    words = (unreadable_words(await atelier.files.unreadable(workflow_id)), lost_words(await atelier.files.lost(workflow_id)))
+    words = (unreadable_text(await atelier.files.unreadable(workflow_id)), lost_data_text(await atelier.files.lost(workflow_id)))
     return [Note(each, "warn") for each in words if each]
 
 
@@ -89,10 +89,10 @@ async def undo(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     for number, part in enumerate(parts, 1):
         done += await atelier.files.undo(workflow.id, part, force=arguments.force)
         if number % TOLD_EVERY == 0 and number < len(parts):
-            out.note(_("{done} of {total} changes", done=figures.number(len(done)), total=figures.number(len(chosen))))
+            out.note(_("{done} of {total} changes", done=number_format.number(len(done)), total=number_format.number(len(chosen))))
     undone = [each.change for each in done if each.problem is None]
     left = [in_words(each.problem) for each in done if each.problem is not None]
-    stays = undo_words(undone) if done else ""
+    stays = undo_text(undone) if done else ""
     return Result(
         [{"id": each.change.id, "path": each.change.path, "error": in_words(each.problem) if each.problem else ""} for each in done],
         (_("Undone: {path}", path=change.path) for change in undone),
@@ -108,7 +108,7 @@ async def undo(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 async def held(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     workflow = await atelier.workflows.get(arguments.workflow)
     files = await atelier.files.held(workflow.id)
-    rows = ((each.id, moment(each.at), held_words(each), each.author or each.agent_name) for each in files)
+    rows = ((each.id, moment(each.at), held_file_text(each), each.author or each.agent_name) for each in files)
     return Result(files, Table((_("id"), _("date"), _("path"), _("agent")), rows))
 
 
@@ -143,7 +143,7 @@ discard = partial(_answer, kept=False)
 
 async def marked(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     found = await atelier.files.marked(folders(out, arguments.folder) if arguments.folder else None)
-    rows = ((f"{mark.path}/" if mark.folder else mark.path, mark_words(mark.sources)) for mark in found)
+    rows = ((f"{mark.path}/" if mark.folder else mark.path, mark_text(mark.sources)) for mark in found)
     return Result(
         [{"path": mark.path, "folder": mark.folder, "sources": list(mark.sources)} for mark in found], Table((_("path"), _("why")), rows)
     )
@@ -167,12 +167,12 @@ async def mark_read(atelier: Atelier, arguments: Namespace, out: Output) -> Resu
 async def kept(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     found = await atelier.files.kept()
     oldest = found.oldest.isoformat() if found.oldest else None
-    return Result({"bytes": found.size, "changes": found.changes, "oldest": oldest}, kept_words(found))
+    return Result({"bytes": found.size, "changes": found.changes, "oldest": oldest}, retained_text(found))
 
 
 async def clean(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     done = await atelier.files.cleaning.clean()
-    return Result({"freed_bytes": done.freed, "given_up": done.given_up}, cleaned_words(done))
+    return Result({"freed_bytes": done.freed, "given_up": done.given_up}, cleaned_text(done))
 
 
 async def leftovers(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
@@ -198,7 +198,7 @@ async def delete_leftovers(atelier: Atelier, arguments: Namespace, out: Output) 
         raise UsageError(N_("Say which leftovers: ids as the list shows them, or --all."))
     keys = [each.key for each in await atelier.files.cleaning.leftovers()] if arguments.all else list(dict.fromkeys(arguments.leftover))
     freed = await atelier.files.cleaning.delete(keys)
-    return Result({"deleted": keys, "freed_bytes": freed}, _("{size} freed.", size=figures.size(freed)))
+    return Result({"deleted": keys, "freed_bytes": freed}, _("{size} freed.", size=number_format.size(freed)))
 
 
 async def _decide(atelier: Atelier, arguments: Namespace, out: Output, *, trusted: bool) -> Result:

@@ -9,24 +9,25 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from atelier_desk import __version__, figures
+from atelier_desk import __version__
 from atelier_desk.cli.files import path_of
 from atelier_desk.cli.header_options import headers_of, name_and_value, need_mcp_keyring
-from atelier_desk.cli.mcp_output import described, health_of, health_words, waits_of
+from atelier_desk.cli.mcp_output import described, health_of, health_text, waits_of
 from atelier_desk.cli.output import Output, moment
 from atelier_desk.cli.parser import FAILED, OK
 from atelier_desk.cli.result import Note, Result, Shown, Table, tell
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.mcp import McpServer, McpState
-from atelier_desk.engine import offering
+from atelier_desk.engine import mcp_server
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.mcp_rules import checked
 from atelier_desk.engine.services.common.mcp_status import McpHealth
-from atelier_desk.i18n import N_, _
-from atelier_desk.mcp.reading.found import is_secret
-from atelier_desk.mcp_words import STATES, TOOL_STATES, why_words
-from atelier_desk.threads import in_tool_thread
+from atelier_desk.mcp.config_import.found_server import is_secret
+from atelier_desk.presentation.mcp import STATES, TOOL_STATES, why_text
+from atelier_desk.support import number_format
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.threads import in_tool_thread
 
 
 async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
@@ -74,7 +75,7 @@ async def add(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     health = None if arguments.no_test else await atelier.mcp.test(config.name)
     return Result(
         {**described(await atelier.mcp.get(config.name)), "test": health_of(health) if health is not None else None},
-        health_words(config.name, health) if health is not None else (),
+        health_text(config.name, health) if health is not None else (),
         () if agents else Note(_("No agent has its tools yet. To give them: atelier mcp give {name} AGENT", name=config.name)),
     )
 
@@ -109,7 +110,7 @@ async def test(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 
 def _verdict(name: str, health: McpHealth, *more: Shown) -> Result:
-    return Result(health_of(health), health_words(name, health), *more, status=OK if health.ok else FAILED)
+    return Result(health_of(health), health_text(name, health), *more, status=OK if health.ok else FAILED)
 
 
 async def status(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
@@ -128,7 +129,7 @@ async def status(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 
 def _time(milliseconds: int) -> str:
-    return figures.duration(milliseconds) if milliseconds else "-"
+    return number_format.duration(milliseconds) if milliseconds else "-"
 
 
 async def restart(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
@@ -167,7 +168,7 @@ async def tools(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
         yield Table((_("tool"), _("state"), _("name for agents"), _("description")), cells)
         for row in rows:
             if row.problem:
-                yield Note(f"{row.tool}: {why_words(row.problem)}", "warn")
+                yield Note(f"{row.tool}: {why_text(row.problem)}", "warn")
             if row.approved_told:
                 yield Note(_("{name} said before: {text}", name=row.tool, text=" ".join(row.approved_told.split())[:300]), "warn")
         if not rows:
@@ -183,7 +184,7 @@ def _none_listed(name: str) -> Note:
 async def calls(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     rows = await atelier.mcp.calls(arguments.name, arguments.limit)
     lines = (
-        (moment(row.started_at, seconds=True), row.tool, row.agent_name, row.status, figures.duration(row.duration_ms), row.error)
+        (moment(row.started_at, seconds=True), row.tool, row.agent_name, row.status, number_format.duration(row.duration_ms), row.error)
         for row in rows
     )
     return Result(
@@ -255,5 +256,5 @@ async def serve(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     """Until standard input ends. Standard output carries the protocol alone."""
     # Other commands do without the SDK, whose server takes long to load.
     await in_tool_thread(import_module, "mcp.server.mcpserver")
-    await offering.serve(offering.offered(atelier, __version__), lambda: out.ask(""), out.write)
+    await mcp_server.serve(mcp_server.offered(atelier, __version__), lambda: out.ask(""), out.write)
     return 0

@@ -6,15 +6,15 @@ from argparse import Namespace
 
 from atelier_desk.cli.files import folders, path_of, read_text
 from atelier_desk.cli.header_options import name_and_value, need_mcp_keyring
-from atelier_desk.cli.mcp_output import described, found_words, preview
+from atelier_desk.cli.mcp_output import described, found_text, preview
 from atelier_desk.cli.output import Output
 from atelier_desk.cli.result import Note, Result, tell
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.services.mcp_import import completed
-from atelier_desk.i18n import N_, _
-from atelier_desk.mcp.reading.bundle import SUFFIXES
-from atelier_desk.mcp.reading.found import FoundServer
+from atelier_desk.mcp.config_import.bundle import SUFFIXES
+from atelier_desk.mcp.config_import.found_server import FoundServer
+from atelier_desk.support.i18n import N_, _
 
 
 async def import_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
@@ -56,7 +56,7 @@ async def import_(atelier: Atelier, arguments: Namespace, out: Output) -> Result
     if wanted is not None or not found:
         return Result(added, ())
     more = Note(_("Nothing was added yet. To add: the same with --add [NAME …]"))
-    return Result([preview(where, each) for where, each in found], (found_words(where, each) for where, each in found), more)
+    return Result([preview(where, each) for where, each in found], (found_text(where, each) for where, each in found), more)
 
 
 async def _read(atelier: Atelier, source: str, out: Output) -> tuple[list[FoundServer], str, str]:

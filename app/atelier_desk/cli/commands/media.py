@@ -10,9 +10,9 @@ from atelier_desk.cli.parser import FAILED, OK
 from atelier_desk.cli.result import Result, Table
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.services.common import checks
-from atelier_desk.i18n import _
-from atelier_desk.trial_words import trial_words
-from atelier_desk.web.making import SERVICES as KNOWN
+from atelier_desk.presentation.connection_tests import connection_test_text
+from atelier_desk.support.i18n import _
+from atelier_desk.web.media_generation import SERVICES as KNOWN
 
 
 async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
@@ -60,7 +60,7 @@ async def test(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     found = await atelier.media.test(arguments.what)
     return Result(
         {"answers": True, "model_listed": found.known, "balance": found.balance},
-        trial_words(arguments.what, (await atelier.media.state()).settings.images_model, found),
+        connection_test_text(arguments.what, (await atelier.media.state()).settings.images_model, found),
         status=FAILED if found.known is False else OK,
     )
 

@@ -7,7 +7,6 @@ from argparse import Namespace
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 
-from atelier_desk import figures
 from atelier_desk.cli.files import read_text, text_or_input
 from atelier_desk.cli.output import Output, first, moment
 from atelier_desk.cli.result import Note, Result, Table, bytes_left
@@ -16,7 +15,8 @@ from atelier_desk.domain.base import utc_now
 from atelier_desk.domain.errors import NotFoundError, UsageError
 from atelier_desk.domain.memory import Memory
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.i18n import N_, _, ngettext
+from atelier_desk.support import number_format
+from atelier_desk.support.i18n import N_, _, ngettext
 
 REEMBED_WORDS = {
     "whole": N_("all embeddings computed"),
@@ -62,7 +62,10 @@ async def search(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
         {"search_type": found.search_type, "results": found.hits},
         Table(
             (_("score"), _("id"), _("type"), _("text")),
-            [(figures.number(hit.score, 2, trim=True), hit.memory.id, hit.memory.type.value, hit.memory.content) for hit in found.hits],
+            [
+                (number_format.number(hit.score, 2, trim=True), hit.memory.id, hit.memory.type.value, hit.memory.content)
+                for hit in found.hits
+            ],
         ),
     )
 
@@ -195,7 +198,9 @@ def _progress(out: Output) -> Callable[[int, int], None]:
             return
         percent = 100 * done // total if total else 100
         if percent // 10 > last // 10:
-            out.note(_("{percent} % ({done} of {total})", percent=percent, done=figures.number(done), total=figures.number(total)))
+            out.note(
+                _("{percent} % ({done} of {total})", percent=percent, done=number_format.number(done), total=number_format.number(total))
+            )
         last = percent
 
     return progress

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from atelier_desk import figures
 from atelier_desk.cli.output import Output
 from atelier_desk.cli.parser import FAILED, OK
 from atelier_desk.cli.result import Result, Table
 from atelier_desk.domain.errors import ProviderError, UsageError
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.i18n import N_, _, ngettext
+from atelier_desk.support import number_format
+from atelier_desk.support.i18n import N_, _, ngettext
 
 EDITED = (
     "label", "context_window", "max_output_tokens", "supports_tools", "supports_vision", "supports_thinking", "price_input", "price_output",
@@ -73,11 +73,11 @@ def models_table(models: list[ModelInfo], status: int = OK) -> Result:
 
 
 def _window(tokens: int | None) -> str:
-    return figures.number(tokens) if tokens else "?"
+    return number_format.number(tokens) if tokens else "?"
 
 
 def _price(value: float | None) -> str:
-    return "?" if value is None else figures.number(value, 4, trim=True)
+    return "?" if value is None else number_format.number(value, 4, trim=True)
 
 
 async def use(atelier: Atelier, arguments: Namespace, out: Output) -> Result:

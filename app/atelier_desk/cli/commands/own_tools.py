@@ -9,7 +9,7 @@ from atelier_desk.cli.parser import FAILED
 from atelier_desk.cli.result import Note, Result, Table
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.services.own_tools import OwnToolFile
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
 
 STATES = {"new": N_("new"), "confirmed": N_("confirmed"), "changed": N_("modified"), "broken": N_("broken")}
 """In a person's words; ``new`` and ``changed`` wait for a confirmation."""

@@ -6,23 +6,23 @@ from argparse import Namespace
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from atelier_desk.audit_words import acted, columns, decision, ground, why
-from atelier_desk.cli.decisions import parse_arguments
+from atelier_desk.cli.approval_decisions import parse_arguments
 from atelier_desk.cli.files import folders, path_of
 from atelier_desk.cli.grammar.permissions import AUDITED
 from atelier_desk.cli.output import Output, first, moment
 from atelier_desk.cli.result import Note, Result, Shown, Table, report
 from atelier_desk.domain import limits
 from atelier_desk.domain.audit import AuditDecision, AuditFilter, AuditLine, as_csv
-from atelier_desk.domain.call import Words
+from atelier_desk.domain.call import CallText
 from atelier_desk.domain.errors import LimitError, NotFoundError, UsageError
 from atelier_desk.domain.permission import PermissionRule, RuleScope, by_last_use
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.services.common import checks
-from atelier_desk.i18n import N_, _
 from atelier_desk.policy.permissions import pattern
-from atelier_desk.profile_words import mode_of
-from atelier_desk.rule_words import verdict_words
+from atelier_desk.presentation.audit import acted, columns, decision, ground, why
+from atelier_desk.presentation.permission_profiles import mode_of
+from atelier_desk.presentation.rules import verdict_text
+from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.engine.run.verdicts import Replayed
@@ -49,7 +49,7 @@ async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     )
 
 
-def _never(never: Mapping[str, Words], text: str) -> str:
+def _never(never: Mapping[str, CallText], text: str) -> str:
     """Why a rule can never match, empty for one that may."""
     return never[text].localized(_) if text in never else ""
 
@@ -109,7 +109,7 @@ async def test(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
         agent=arguments.agent,
         mode=mode,
     )
-    return Result(said, verdict_words(said, mode))
+    return Result(said, verdict_text(said, mode))
 
 
 async def replay(atelier: Atelier, arguments: Namespace, out: Output) -> Result:

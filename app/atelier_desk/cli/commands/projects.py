@@ -8,15 +8,13 @@ from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
 
-from atelier_desk import figures
 from atelier_desk.cli.output import Output, moment
 from atelier_desk.cli.parser import FAILED, OK
 from atelier_desk.cli.result import Note, Result, Shown, Table, report
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.project import Direction, EntityKind, IngestState, Neighbour, Project, RelationKind, free_name, is_address
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.i18n import N_, _, ngettext
-from atelier_desk.project_words import (
+from atelier_desk.presentation.projects import (
     KIND_WORDS,
     RELATION_WORDS,
     RUNNING,
@@ -28,6 +26,8 @@ from atelier_desk.project_words import (
     title_word,
 )
 from atelier_desk.storage.graph import is_entity_id
+from atelier_desk.support import number_format
+from atelier_desk.support.i18n import N_, _, ngettext
 
 LOOK_S = 0.2
 """Seconds between two looks whether a reading is over."""
@@ -71,7 +71,7 @@ async def ingest(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     else:
         problems = (await atelier.projects.statistics(project.id)).problems  # also of files that are as they were
         counts = {"changed": state.changed, "unchanged": state.unchanged, "removed": state.removed, "problems": problems}
-        counted = {name: figures.number(count) for name, count in counts.items()}
+        counted = {name: number_format.number(count) for name, count in counts.items()}
         words = _("{project}: {changed} indexed, {unchanged} unchanged, {removed} removed, {problems} with problems",
                   project=project.name, **counted)  # fmt: skip
         shown += [words, Note(cut_word(state.cut), "warn") if state.cut else ()]
@@ -85,7 +85,7 @@ async def search(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
         threshold=arguments.threshold,
     )  # fmt: skip
     rows = (
-        (figures.number(each.score, 2, trim=True), each.entity.id, title_word(each.entity), each.project, place_word(each.entity))
+        (number_format.number(each.score, 2, trim=True), each.entity.id, title_word(each.entity), each.project, place_word(each.entity))
         for each in found
     )
     return Result(found, Table((_("score"), _("id"), _("name"), _("project"), _("place")), rows))
@@ -127,8 +127,10 @@ async def show(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
             (_("Languages"), {language_word(language): count for language, count in statistics.languages.items()}),
         )
         for title, counts in counted:
-            yield _("{type}: {number}", type=title, number=", ".join(f"{name} {figures.number(n)}" for name, n in counts.items()))
-        vectors = _("embeddings: {done} of {total}", done=figures.number(statistics.vectors), total=figures.number(statistics.texts))
+            yield _("{type}: {number}", type=title, number=", ".join(f"{name} {number_format.number(n)}" for name, n in counts.items()))
+        vectors = _(
+            "embeddings: {done} of {total}", done=number_format.number(statistics.vectors), total=number_format.number(statistics.texts)
+        )
         yield ngettext("{n} file", "{n} files", statistics.files) + f", {vectors}"
         if project.cut:
             yield cut_word(project.cut)

@@ -10,7 +10,7 @@ from atelier_desk.cli.result import Note, Result, Table, tell
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.prompt import Prompt, PromptDraft
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
 from atelier_desk.workspace.skills.arguments import variables
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import Any
 
-from atelier_desk import figures
 from atelier_desk.cli.commands.models import models_table
 from atelier_desk.cli.files import path_of
 from atelier_desk.cli.header_options import headers_of, need_keyring
@@ -16,10 +15,11 @@ from atelier_desk.domain.errors import NotFoundError, UsageError
 from atelier_desk.domain.provider import NO_KEYRING, KeyPlace, ProviderConfig, ProviderHealth
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.services.common import checks
-from atelier_desk.i18n import N_, _, ngettext
-from atelier_desk.key_words import key_words
 from atelier_desk.llm.presets import PRESETS, Preset
 from atelier_desk.llm.registry import provider_type
+from atelier_desk.presentation.keys import shortcut_text
+from atelier_desk.support import number_format
+from atelier_desk.support.i18n import N_, _, ngettext
 
 EDITABLE = ("base_url", "api_key_env", "enabled")
 
@@ -46,7 +46,7 @@ def connection_fields(arguments: Namespace, out: Output) -> tuple[dict[str, Any]
 async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     providers = await atelier.providers.list()
     states = await atelier.keys.states()
-    rows = ((each.name, each.kind, each.base_url or "-", key_words(states[each.name], each.api_key_env) or "-") for each in providers)
+    rows = ((each.name, each.kind, each.base_url or "-", shortcut_text(states[each.name], each.api_key_env) or "-") for each in providers)
     return Result(providers, Table((_("name"), _("kind"), _("address"), _("key")), rows))
 
 
@@ -145,7 +145,7 @@ def _verdict(name: str, health: ProviderHealth) -> str:
     """The verdict on a server in one sentence, the same when it is added and when it is tested."""
     if not health.ok:
         return _("{name} cannot be used: {problem}", name=name, problem=health.message)
-    time = figures.duration(health.latency_ms)
+    time = number_format.duration(health.latency_ms)
     if not health.models:
         return _("{name} answers in {time}. {note}", name=name, time=time, note=health.message)
     return ngettext(

@@ -6,13 +6,13 @@ from argparse import Namespace
 
 from atelier_desk.cli.follow import Follower
 from atelier_desk.cli.output import Output
-from atelier_desk.cli.people import People
 from atelier_desk.cli.render import renderer_for
+from atelier_desk.cli.responders import Responders
 from atelier_desk.cli.result import Result, Table
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.events.run import UserMessage
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
 
 
 async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
@@ -47,7 +47,7 @@ async def remove(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 async def send(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     """Send it and follow the turn to its end, as ``run`` does without questions."""
     message = await _named(atelier, arguments)
-    follower = Follower(atelier, out, arguments.workflow, renderer_for(out), await People.create(atelier, out))
+    follower = Follower(atelier, out, arguments.workflow, renderer_for(out), await Responders.create(atelier, out))
     with follower.begun():
         run_id = await atelier.runs.send_queued(arguments.workflow, message.message_id)
     return await follower.follow(run_id)

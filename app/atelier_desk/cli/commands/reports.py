@@ -7,7 +7,7 @@ from argparse import Namespace
 from atelier_desk.cli.output import Output, moment
 from atelier_desk.cli.result import Result, Table
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.i18n import _
+from atelier_desk.support.i18n import _
 
 
 async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:

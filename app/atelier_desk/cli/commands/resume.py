@@ -9,16 +9,16 @@ from atelier_desk.cli.follow import Follower, let_go_on
 from atelier_desk.cli.grammar.resume import LIMITS
 from atelier_desk.cli.output import Output
 from atelier_desk.cli.parser import ABANDONED, FAILED, LIMITED, WAITING
-from atelier_desk.cli.people import People
 from atelier_desk.cli.render import renderer_for
+from atelier_desk.cli.responders import Responders
 from atelier_desk.cli.stepper import Stepper
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.events.run import LimitKind
 from atelier_desk.domain.workflow import Run, RunMode, Workflow
-from atelier_desk.ending import CANCELLED
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.ipc.request import Request
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.shutdown import CANCELLED
 
 WORST_FIRST = (CANCELLED, FAILED, WAITING, LIMITED, ABANDONED)
 """Which exit status stands for several runs."""
@@ -34,7 +34,7 @@ async def resume(atelier: Atelier, arguments: Namespace, out: Output) -> int:
         statuses.append(await take_up(atelier, arguments, out, await atelier.repos.runs.get(begun), given))
         if not arguments.all:
             return statuses[0]
-    people = await People.create(atelier, out, arguments)
+    people = await Responders.create(atelier, out, arguments)
     workflow = await atelier.workflows.get(arguments.workflow) if arguments.workflow else None
     alive = [run for run in await atelier.repos.runs.alive() if run.parent_run_id is None and run.id != begun]
     if workflow is not None:
@@ -61,7 +61,7 @@ async def take_up(atelier: Atelier, arguments: Namespace, out: Output, run: Run,
 
     ``resuming`` are the arguments of a ``resume`` that has not done yet what it was asked for.
     """
-    people = await People.create(atelier, out, arguments)
+    people = await Responders.create(atelier, out, arguments)
     given = resuming or Namespace(step=arguments.step, finish=False, quiet=getattr(arguments, "quiet", False))
     raised = _amounts(resuming.raised) if resuming else {}
     return await _resume_one(atelier, out, run, people, given, raised, after=out.request.seq)
@@ -100,7 +100,7 @@ async def _resume_one(
     atelier: Atelier,
     out: Output,
     run: Run,
-    people: People,
+    people: Responders,
     arguments: Namespace,
     raised: dict[str, float],
     after: int | None = None,

@@ -11,16 +11,16 @@ from atelier_desk.cli.commands.resume import take_up
 from atelier_desk.cli.files import schema_from, workspace
 from atelier_desk.cli.follow import Follower
 from atelier_desk.cli.output import Output
-from atelier_desk.cli.people import People
 from atelier_desk.cli.render import renderer_for
+from atelier_desk.cli.responders import Responders
 from atelier_desk.cli.stepper import Stepper
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import LimitError, NotFoundError, UsageError
 from atelier_desk.domain.workflow import Run, RunMode, Workflow
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.services.common.naming import name_from
-from atelier_desk.file_words import changed_words, path_words
-from atelier_desk.i18n import N_, _, ngettext
+from atelier_desk.presentation.file_changes import changed_text, path_text
+from atelier_desk.support.i18n import N_, _, ngettext
 
 
 async def run(atelier: Atelier, arguments: Namespace, out: Output) -> int:
@@ -33,7 +33,7 @@ async def run(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     prompt = await _prompt(atelier, arguments, out)
     existing = await chosen_workflow(atelier, arguments)
     attached = await attachments(atelier, arguments, out, existing)
-    people = await People.create(atelier, out, arguments)
+    people = await Responders.create(atelier, out, arguments)
     who = await chosen_agent(atelier, arguments, existing, schema)
     folders = workspace(out, arguments)
     workflow = existing or await _new_workflow(atelier, out, name_from(prompt), who, folders)
@@ -70,7 +70,7 @@ async def run(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     if not out.json and not arguments.quiet:
         changed = (await atelier.files.by_turn(workflow.id)).get(run_id, [])
         if changed:
-            out.note(changed_words(list(dict.fromkeys(path_words(change) for change in reversed(changed)))))
+            out.note(changed_text(list(dict.fromkeys(path_text(change) for change in reversed(changed)))))
         waiting = len([each for each in await atelier.memories.of_turns([run_id]) if each.proposed])
         if waiting:
             out.note(

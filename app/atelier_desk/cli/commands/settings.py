@@ -13,7 +13,7 @@ from atelier_desk.cli.output import Output
 from atelier_desk.cli.result import Result, Table
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
 
 ELSEWHERE = frozenset({"first_start_done", "confirmed_tools", "window", "approvals.rules", "folder_trust"})
 """What has a command of its own (``tools own confirm``, ``approvals``, ``files trust``), or is the window's own memory."""

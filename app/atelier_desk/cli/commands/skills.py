@@ -10,10 +10,10 @@ from atelier_desk.cli.files import folders, path_of
 from atelier_desk.cli.output import Output
 from atelier_desk.cli.result import Note, Result, Shown, Table, tell
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.engine.services.skills import Listed
-from atelier_desk.i18n import N_, _
-from atelier_desk.skill_words import KINDS, STATES, called_by, remarks, state, where
-from atelier_desk.workspace.skills.find import Found
+from atelier_desk.engine.services.skills import ListedSkill
+from atelier_desk.presentation.skills import KINDS, STATES, called_by, remarks, state, where
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.workspace.skills.find import FoundSkill
 
 
 def _folders(arguments: Namespace, out: Output) -> tuple[str, ...]:
@@ -77,7 +77,7 @@ async def trust(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 
 async def add(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
-    added: Found = await atelier.skills.add(str(path_of(out, arguments.folder)))
+    added: FoundSkill = await atelier.skills.add(str(path_of(out, arguments.folder)))
     warnings = added.text.warnings if added.text is not None else ()
     return Result(
         {"name": added.name, "file": added.file},
@@ -86,7 +86,7 @@ async def add(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     )
 
 
-def described(row: Listed) -> dict[str, object]:
+def described(row: ListedSkill) -> dict[str, object]:
     """A row as JSON."""
     found, said = row.found, row.found.text
     return {
@@ -109,7 +109,7 @@ def described(row: Listed) -> dict[str, object]:
     }
 
 
-def _problems(row: Listed) -> list[str]:
+def _problems(row: ListedSkill) -> list[str]:
     found = row.found
     if found.problem is not None:
         return [found.problem.localized(_)]

@@ -9,7 +9,7 @@ from atelier_desk.cli.output import Output, first
 from atelier_desk.cli.result import Result, Table
 from atelier_desk.domain.task import TaskStatus
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.i18n import _
+from atelier_desk.support.i18n import _
 
 
 async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from argparse import Namespace
 
+from atelier_desk.cli.approval_decisions import parse_arguments
 from atelier_desk.cli.commands.tools import tool_named
-from atelier_desk.cli.decisions import parse_arguments
 from atelier_desk.cli.files import workspace
 from atelier_desk.cli.follow import Follower
 from atelier_desk.cli.output import Output
 from atelier_desk.cli.parser import FAILED, OK
-from atelier_desk.cli.people import People
+from atelier_desk.cli.responders import Responders
 from atelier_desk.cli.result import Result
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.gateways.direct_call import direct_agent, direct_message
-from atelier_desk.i18n import _
+from atelier_desk.support.i18n import _
 
 
 async def call(atelier: Atelier, arguments: Namespace, out: Output) -> Result | int:
     """Status 0 when the tool succeeded, 1 when it failed, 5 when it asks, or needs an approval, and nobody answers here."""
     tool = tool_named(atelier, arguments.name)
     given = parse_arguments(await out.read_input() if arguments.arguments == "-" else arguments.arguments)
-    people = await People.create(atelier, out, arguments)
+    people = await Responders.create(atelier, out, arguments)
     folders = workspace(out, arguments)
     if arguments.workflow:
         workflow = await atelier.workflows.get(arguments.workflow)

@@ -9,7 +9,7 @@ from atelier_desk.cli.output import Output
 from atelier_desk.cli.result import Result, Table
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
 from atelier_desk.tools.base import Tool
 
 RISKS = {"low": N_("low"), "medium": N_("medium"), "high": N_("high")}

@@ -15,10 +15,10 @@ from atelier_desk.cli.result import Note, Result, Table
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.usage import UsageBy, UsageSum, as_csv, grouped, summed
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.figures import duration
-from atelier_desk.figures import number as figure
-from atelier_desk.i18n import N_, _
-from atelier_desk.usage_words import CURRENCY, cost_words, month_words, saved_words
+from atelier_desk.presentation.usage import CURRENCY, cost_text, month_text, saved_text
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.number_format import duration
+from atelier_desk.support.number_format import number as figure
 
 
 async def show(atelier: Atelier, arguments: Namespace, out: Output) -> Result | int:
@@ -42,8 +42,8 @@ async def show(atelier: Atelier, arguments: Namespace, out: Output) -> Result | 
             (header, _("requests"), _("sent"), _("cached"), _("received"), _("cost"), _("time")),
             chain(cells, [(_("Total"), *_cells(total))]),
         ),
-        saved_words(total) or (),
-        month_words(month),
+        saved_text(total) or (),
+        month_text(month),
         Note(_(CURRENCY)),
     )
 
@@ -69,7 +69,7 @@ def _save(path: Path, text: str) -> str:
 def _cells(total: UsageSum) -> tuple[str, ...]:
     usage = total.usage
     counts = (total.requests, usage.tokens_input, usage.tokens_cached, usage.tokens_output)
-    return (*(figure(count) for count in counts), cost_words(total), duration(total.duration_ms))
+    return (*(figure(count) for count in counts), cost_text(total), duration(total.duration_ms))
 
 
 def _plain(total: UsageSum) -> dict[str, Any]:

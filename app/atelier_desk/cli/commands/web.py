@@ -10,8 +10,8 @@ from atelier_desk.domain.settings import WebSettings
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.web import WebState
-from atelier_desk.figures import number
-from atelier_desk.i18n import _, ngettext
+from atelier_desk.support.i18n import _, ngettext
+from atelier_desk.support.number_format import number
 from atelier_desk.web.search import ENGINES
 
 

@@ -17,15 +17,15 @@ from atelier_desk.cli.result import Note, Result, Table, bytes_left
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import Choices
 from atelier_desk.domain.errors import NotFoundError, UsageError
-from atelier_desk.domain.text import shorten
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.export.formats import exported
 from atelier_desk.engine.services.common import checks
-from atelier_desk.i18n import N_, _
-from atelier_desk.profile_words import mode_of
+from atelier_desk.presentation.permission_profiles import mode_of
 from atelier_desk.storage.damage import LEFT_OUT
 from atelier_desk.storage.repositories import SearchHit
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.text import shorten
 
 STATES = {
     "idle": "-",

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from atelier_desk.cli.grammar.options import add_schema_option
-from atelier_desk.cli.parser import DATABASE, Adder, flag
-from atelier_desk.i18n import _
+from atelier_desk.cli.parser import DATABASE, AddCommands, flag
+from atelier_desk.support.i18n import _
 
 
-def register(add: Adder) -> None:
+def register(add: AddCommands) -> None:
     group = add.group("agents")
     group.command("list", _("all agents"), needs=DATABASE)
     show = group.command("show", _("an agent's file"), needs=DATABASE)

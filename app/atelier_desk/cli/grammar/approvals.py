@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from atelier_desk.cli.ids import add_id
-from atelier_desk.cli.parser import DATABASE, Adder, flag, several
-from atelier_desk.i18n import _
+from atelier_desk.cli.id_prefixes import add_id
+from atelier_desk.cli.parser import DATABASE, AddCommands, flag, several
+from atelier_desk.support.i18n import _
 
 SCOPES = ("once", "run", "always")
 
 
-def register(add: Adder) -> None:
+def register(add: AddCommands) -> None:
     group = add.group("approvals")
     listing = group.command("list", _("calls that wait, the oldest first"), needs=DATABASE)
     add_id(listing, "--workflow", "workflow", help=_("of this workflow only"))

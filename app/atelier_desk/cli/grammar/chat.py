@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from atelier_desk.cli.grammar.options import add_agent_options, add_attach_option, add_workflow_options
-from atelier_desk.cli.parser import Adder
+from atelier_desk.cli.parser import AddCommands
 
 
-def register(add: Adder) -> None:
+def register(add: AddCommands) -> None:
     parser = add.command("chat")
     add_workflow_options(parser)
     add_attach_option(parser, piped=False)

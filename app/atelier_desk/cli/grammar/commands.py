@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from atelier_desk.cli.ids import add_id
-from atelier_desk.cli.parser import DATABASE, Adder, number
-from atelier_desk.i18n import _
+from atelier_desk.cli.id_prefixes import add_id
+from atelier_desk.cli.parser import DATABASE, AddCommands, number
+from atelier_desk.support.i18n import _
 
 
-def register(add: Adder) -> None:
+def register(add: AddCommands) -> None:
     group = add.group("commands")
     listing = group.command("list", _("running commands, the oldest first"), needs=DATABASE)
     add_id(listing, "--workflow", "workflow", help=_("of this workflow only"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from atelier_desk.cli.parser import Adder
+from atelier_desk.cli.parser import AddCommands
 
 SHELLS = ("bash", "zsh", "fish")
 EXAMPLES = """\
@@ -13,7 +13,7 @@ EXAMPLES = """\
   fish: atelier completion fish | source"""
 
 
-def register(add: Adder) -> None:
+def register(add: AddCommands) -> None:
     parser = add.command(
         "completion",
         epilog=EXAMPLES,

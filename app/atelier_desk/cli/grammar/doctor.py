@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from atelier_desk.cli.parser import DATABASE, Adder, flag
-from atelier_desk.i18n import _
+from atelier_desk.cli.parser import DATABASE, AddCommands, flag
+from atelier_desk.support.i18n import _
 
 
-def register(add: Adder) -> None:
+def register(add: AddCommands) -> None:
     check = add.command("doctor", needs=DATABASE)
     flag(
         check,

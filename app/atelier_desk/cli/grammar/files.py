@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from atelier_desk.cli.ids import add_id
-from atelier_desk.cli.parser import Adder, flag
-from atelier_desk.i18n import _
+from atelier_desk.cli.id_prefixes import add_id
+from atelier_desk.cli.parser import AddCommands, flag
+from atelier_desk.support.i18n import _
 
 
-def register(add: Adder) -> None:
+def register(add: AddCommands) -> None:
     group = add.group("files")
     listing = group.command("list", _("the changes, the newest first"))
     diff = group.command("diff", _("what changed, as unified diffs"))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 
 from atelier_desk.cli.grammar import mcp_import
-from atelier_desk.cli.parser import DATABASE, ENGINE, TOOLS, Adder, flag, limit, number, several
-from atelier_desk.i18n import _
+from atelier_desk.cli.parser import DATABASE, ENGINE, TOOLS, AddCommands, flag, limit, number, several
+from atelier_desk.support.i18n import _
 
 
-def register(add: Adder) -> None:
+def register(add: AddCommands) -> None:
     group = add.group("mcp")
 
     def of_one(name: str, help: str, needs: str = ENGINE) -> argparse.ArgumentParser:
@@ -49,7 +49,7 @@ def register(add: Adder) -> None:
     mcp_import.register(group)
 
 
-def _register_add(group: Adder) -> None:
+def _register_add(group: AddCommands) -> None:
     added = group.command("add", _("configure a server, and start it to see its tools"))
     added.add_argument("name")
     how = added.add_mutually_exclusive_group(required=True)

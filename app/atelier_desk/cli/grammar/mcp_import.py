@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from atelier_desk.cli.parser import Adder
-from atelier_desk.i18n import _
+from atelier_desk.cli.parser import AddCommands
+from atelier_desk.support.i18n import _
 
 
-def register(group: Adder) -> None:
+def register(group: AddCommands) -> None:
     """Add the command to the group ``mcp``."""
     read = group.command(
         "import",

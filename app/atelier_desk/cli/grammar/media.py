@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from atelier_desk.cli.parser import DATABASE, Adder
-from atelier_desk.i18n import _
+from atelier_desk.cli.parser import DATABASE, AddCommands
+from atelier_desk.support.i18n import _
 
 SERVICES = ("tripo", "meshy")
 """As ``web.making`` has them, which takes too long to load for a help text."""
 
 
-def register(add: Adder) -> None:
+def register(add: AddCommands) -> None:
     group = add.group("media")
     group.command("list", _("the services that are set up"), needs=DATABASE)
     sees = group.command("describe", _("choose the model that describes pictures"))

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import argparse
 
-from atelier_desk.cli.ids import add_id
-from atelier_desk.cli.parser import DATABASE, Adder, flag, limit, names, number
+from atelier_desk.cli.id_prefixes import add_id
+from atelier_desk.cli.parser import DATABASE, AddCommands, flag, limit, names, number
 from atelier_desk.domain import limits
-from atelier_desk.i18n import _
+from atelier_desk.support.i18n import _
 
 TYPES = ("user_pref", "context", "knowledge", "decision")
 MOST_DAYS = 36_500
 SCOPES = ("workflow", "general", "both")
 
 
-def register(add: Adder) -> None:
+def register(add: AddCommands) -> None:
     group = add.group("memory")
     added = group.command("add", _("remember something"))
     added.add_argument("content", metavar="TEXT", help=_("what to remember; - reads standard input"))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from atelier_desk.cli.parser import DATABASE, Adder, flag, number
-from atelier_desk.i18n import _
+from atelier_desk.cli.parser import DATABASE, AddCommands, flag, number
+from atelier_desk.support.i18n import _
 
 
-def register(add: Adder) -> None:
+def register(add: AddCommands) -> None:
     group = add.group("models")
     listing = group.command("list", _("all models that can be reached"), needs=DATABASE)
     listing.add_argument("--provider", metavar="P", help=_("of this provider only"))

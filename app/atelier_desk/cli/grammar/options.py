@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from atelier_desk.cli.ids import add_id
+from atelier_desk.cli.id_prefixes import add_id
 from atelier_desk.cli.parser import Parser, names, number, several
-from atelier_desk.i18n import _
+from atelier_desk.support.i18n import _
 
 TOOL_MODES = ("direct", "sections", "invoke")
 DIALECTS = ("auto", "native", "xml", "guided")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from atelier_desk.cli.parser import Adder
-from atelier_desk.i18n import _
+from atelier_desk.cli.parser import AddCommands
+from atelier_desk.support.i18n import _
 
 
-def register(tools: Adder) -> None:
+def register(tools: AddCommands) -> None:
     own = tools.group("own", _("your own tool files"), module="own_tools")
     own.command("list", _("the files of the tools folder"))
     confirm = own.command("confirm", _("confirm a file you have reviewed, so that it is loaded"))

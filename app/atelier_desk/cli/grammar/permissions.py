@@ -7,9 +7,9 @@ import re
 from datetime import datetime, timedelta
 
 from atelier_desk.cli.grammar.options import PROFILES
-from atelier_desk.cli.ids import add_id
-from atelier_desk.cli.parser import DATABASE, Adder, flag, number, several
-from atelier_desk.i18n import _
+from atelier_desk.cli.id_prefixes import add_id
+from atelier_desk.cli.parser import DATABASE, AddCommands, flag, number, several
+from atelier_desk.support.i18n import _
 
 ACTIONS = ("allow", "ask", "deny")
 SCOPES = ("always", "folder", "workflow", "agent")
@@ -18,7 +18,7 @@ AUDITED = 50
 """Entries of the audit trail that are listed where no number is given."""
 
 
-def register(add: Adder) -> None:
+def register(add: AddCommands) -> None:
     group = add.group("permissions")
     group.command("list", _("list the rules, the last used first; deny overrides ask, ask overrides allow"), needs=DATABASE)
     new = group.command("add", _("add a rule"))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from atelier_desk.cli.parser import DATABASE, Adder, flag, limit, number, several
-from atelier_desk.i18n import _
+from atelier_desk.cli.parser import DATABASE, AddCommands, flag, limit, number, several
+from atelier_desk.support.i18n import _
 
 RELATIONS = ("contains", "imports", "calls", "inherits", "mentions", "links_to")
 DIRECTIONS = ("out", "in", "both")
@@ -13,7 +13,7 @@ KINDS = ("file", "scope", "import", "package", "document", "section", "page", "i
 """All three as ``domain.project`` has them, which takes too long to load for a help text."""
 
 
-def register(add: Adder) -> None:
+def register(add: AddCommands) -> None:
     group = add.group("projects")
     group.command("list", _("all projects"), needs=DATABASE)
     created = group.command("create", _("create a project for a folder, without indexing it"))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from atelier_desk.cli.parser import DATABASE, Adder
-from atelier_desk.i18n import N_, _
+from atelier_desk.cli.parser import DATABASE, AddCommands
+from atelier_desk.support.i18n import N_, _
 
 TEXT = N_("the text, with {{variables}}, or {{variable=default}}; - reads standard input")
 
 
-def register(add: Adder) -> None:
+def register(add: AddCommands) -> None:
     group = add.group("prompts")
     listing = group.command("list", _("all prompts"), needs=DATABASE)
     listing.add_argument("--search", metavar="TEXT", default="", help=_("those alone that have these words"))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 
-from atelier_desk.cli.parser import DATABASE, Adder, flag
-from atelier_desk.i18n import _
+from atelier_desk.cli.parser import DATABASE, AddCommands, flag
 from atelier_desk.llm.registry import provider_types
+from atelier_desk.support.i18n import _
 
 KEY_STYLES = ("auto", "bearer", "api-key", "x-api-key", "x-goog-api-key")
 
 
-def register(add: Adder) -> None:
+def register(add: AddCommands) -> None:
     kinds = [entry.kind for entry in provider_types()]
     group = add.group("providers")
     group.command("list", _("all providers"), needs=DATABASE)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from atelier_desk.cli.ids import add_id
-from atelier_desk.cli.parser import DATABASE, Adder, flag, names, several
-from atelier_desk.i18n import _
+from atelier_desk.cli.id_prefixes import add_id
+from atelier_desk.cli.parser import DATABASE, AddCommands, flag, names, several
+from atelier_desk.support.i18n import _
 
 
-def register(add: Adder) -> None:
+def register(add: AddCommands) -> None:
     group = add.group("questions")
     listing = group.command("list", _("questions that wait, the oldest first"), needs=DATABASE)
     add_id(listing, "--workflow", "workflow", help=_("of this workflow only"))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from atelier_desk.cli.parser import Adder
+from atelier_desk.cli.parser import AddCommands
 
 
-def register(add: Adder) -> None:
+def register(add: AddCommands) -> None:
     add.command("quick")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from atelier_desk.cli.parser import Adder
-from atelier_desk.i18n import _
+from atelier_desk.cli.parser import AddCommands
+from atelier_desk.support.i18n import _
 
 
-def register(add: Adder) -> None:
+def register(add: AddCommands) -> None:
     group = add.group("reports")
     listing = group.command("list", _("the reports of a workflow"))
     show = group.command("show", _("show a report; refused if its file was changed"))

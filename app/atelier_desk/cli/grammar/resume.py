@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from atelier_desk.cli.grammar.options import add_people_options
-from atelier_desk.cli.ids import add_id
-from atelier_desk.cli.parser import Adder, flag
-from atelier_desk.i18n import _
+from atelier_desk.cli.id_prefixes import add_id
+from atelier_desk.cli.parser import AddCommands, flag
+from atelier_desk.support.i18n import _
 
 LIMITS = ("iterations", "tool_calls", "tokens", "cost", "time", "month")
 """The values of ``LimitKind``; ``cost`` and ``month`` in US dollars, ``time`` in seconds."""
 
 
-def register(add: Adder) -> None:
+def register(add: AddCommands) -> None:
     parser = add.command("resume")
     add_id(
         parser, "workflow", "workflow", metavar="WORKFLOW", nargs="?",

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from atelier_desk.cli.grammar.options import add_agent_options, add_attach_option, add_schema_option, add_workflow_options
-from atelier_desk.cli.parser import Adder, flag
-from atelier_desk.i18n import _
+from atelier_desk.cli.parser import AddCommands, flag
+from atelier_desk.support.i18n import _
 
 
-def register(add: Adder) -> None:
+def register(add: AddCommands) -> None:
     ends = _(
         "Exit status: 0 completed, 1 failed, 2 wrong usage, 3 abandoned by the agent, 4 limit reached, 5 "
         "waiting for an answer or an approval, 130 cancelled. A last reply that was cut, filtered or empty "

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from atelier_desk.cli.parser import DATABASE, Adder
-from atelier_desk.i18n import _
+from atelier_desk.cli.parser import DATABASE, AddCommands
+from atelier_desk.support.i18n import _
 
 
-def register(add: Adder) -> None:
+def register(add: AddCommands) -> None:
     group = add.group("skills")
     listing = group.command("list", _("list the skills found and which are enabled"), needs=DATABASE)
     show = group.command("show", _("show a skill and its files"), needs=DATABASE)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from atelier_desk.cli.ids import add_id
-from atelier_desk.cli.parser import DATABASE, Adder, limit, number
-from atelier_desk.i18n import _
+from atelier_desk.cli.id_prefixes import add_id
+from atelier_desk.cli.parser import DATABASE, AddCommands, limit, number
+from atelier_desk.support.i18n import _
 
 STATUSES = ("pending", "in_progress", "completed", "blocked")
 
 
-def register(add: Adder) -> None:
+def register(add: AddCommands) -> None:
     group = add.group("tasks")
     listing = group.command("list", _("tasks of all workflows, urgent ones first; done ones with --status"), needs=DATABASE)
     add_id(listing, "--workflow", "workflow", help=_("of this workflow alone, in its order, done ones too"))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from atelier_desk.cli.grammar import own_tools
 from atelier_desk.cli.grammar.options import add_people_options
-from atelier_desk.cli.ids import add_id
-from atelier_desk.cli.parser import TOOLS, Adder, several
-from atelier_desk.i18n import _
+from atelier_desk.cli.id_prefixes import add_id
+from atelier_desk.cli.parser import TOOLS, AddCommands, several
+from atelier_desk.support.i18n import _
 
 
-def register(add: Adder) -> None:
+def register(add: AddCommands) -> None:
     group = add.group("tools")
     listing = group.command("list", _("all tools"), needs=TOOLS)
     listing.add_argument("--section", metavar="S", help=_("of this section only"))

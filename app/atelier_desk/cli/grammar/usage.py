@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from atelier_desk.cli.parser import DATABASE, Adder, number
-from atelier_desk.i18n import _
+from atelier_desk.cli.parser import DATABASE, AddCommands, number
+from atelier_desk.support.i18n import _
 
 BY = ("day", "model", "agent", "workflow")
 
 
-def register(add: Adder) -> None:
+def register(add: AddCommands) -> None:
     command = add.command("usage", handler="usage:show", needs=DATABASE)
     command.add_argument("--by", choices=BY, default="day", help=_("group by (default: day)"))
     days = number(int, least=0)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from atelier_desk.cli.parser import DATABASE, Adder
-from atelier_desk.i18n import _
+from atelier_desk.cli.parser import DATABASE, AddCommands
+from atelier_desk.support.i18n import _
 
 SERVICES = ("ddgs", "searxng", "brave", "tavily", "off")
 MOST = 20
 """Both as ``web.search`` has them, which takes too long to load for a help text."""
 
 
-def register(add: Adder) -> None:
+def register(add: AddCommands) -> None:
     group = add.group("web")
     group.command("show", _("show the search service and the number of cached pages"), needs=DATABASE)
     use = group.command("use", _("choose the search service"))

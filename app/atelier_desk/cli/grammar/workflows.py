@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from atelier_desk.cli.grammar.options import add_model_options, add_profile_option, add_workspace_option
-from atelier_desk.cli.ids import add_id
-from atelier_desk.cli.parser import DATABASE, Adder, flag, limit, number
+from atelier_desk.cli.id_prefixes import add_id
+from atelier_desk.cli.parser import DATABASE, AddCommands, flag, limit, number
 from atelier_desk.domain import limits
-from atelier_desk.i18n import _
+from atelier_desk.support.i18n import _
 
 
-def register(add: Adder) -> None:
+def register(add: AddCommands) -> None:
     group = add.group("workflows")
     listing = group.command("list", _("all workflows, the latest first"), needs=DATABASE)
     listing.add_argument("--search", metavar="TEXT", default="", help=_("only those whose name contains this"))

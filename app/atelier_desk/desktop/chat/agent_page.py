@@ -15,16 +15,16 @@ from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.items import item_maker
 from atelier_desk.desktop.chat.transcript.view import ChatView
 from atelier_desk.desktop.team.state import Member
-from atelier_desk.desktop.team.words import figures, state_look, state_words, task
+from atelier_desk.desktop.team.state_labels import figures, state_look, state_text, task
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
 from atelier_desk.desktop.widgets import IconButton, Line, Pill, bind, control, fill, label, say
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
-    from atelier_desk.desktop.chat.steering import Steering
-    from atelier_desk.desktop.chat.transcript.pages import TranscriptPages
+    from atelier_desk.desktop.chat.transcript.page_reader import TranscriptPages
+    from atelier_desk.desktop.chat.transcript_controller import TranscriptController
     from atelier_desk.desktop.team.model import TeamModel
 
 FIGURES_FROM = 560
@@ -40,7 +40,9 @@ class AgentPage(QWidget):
 
     left = Signal()
 
-    def __init__(self, bridge: Bridge, team: TeamModel, pages: TranscriptPages, steering: Steering, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, bridge: Bridge, team: TeamModel, pages: TranscriptPages, steering: TranscriptController, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
         self.setObjectName("agent-page")
         self._bridge, self._team, self._pages, self._steering = bridge, team, pages, steering
@@ -188,7 +190,7 @@ class AgentPage(QWidget):
         _icon, _role, kind = state_look(member)
         if self._holding and (self._holding != self.run_id or member.held or member.over):
             self._holding = ""
-        self._pill.show_state(_("pausing…") if self._holding else state_words(member), "warn" if self._holding else kind)
+        self._pill.show_state(_("pausing…") if self._holding else state_text(member), "warn" if self._holding else kind)
         self.pause.setEnabled(not self._holding)
         self.crumbs.setToolTip(task(member))
         paused = member.held

@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWi
 from atelier_desk.desktop.team.state import Member
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, control, fill
-from atelier_desk.domain.text import visible
-from atelier_desk.i18n import _
+from atelier_desk.support.i18n import _
+from atelier_desk.support.text import visible
 
 LEAST_NAME = 120
 """Pixels at 100 % the name of the agent in view gets before those above it are shown."""

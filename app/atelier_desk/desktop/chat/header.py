@@ -14,10 +14,10 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Pill, bind, control, fill, say, tint
 from atelier_desk.desktop.widgets.picker import Picker, PickerItem
 from atelier_desk.desktop.widgets.tab_stops import chain, tab_stops
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:
-    from atelier_desk.domain.chat import Usage
+    from atelier_desk.domain.model_messages import Usage
 
 
 _WIDE = 640

@@ -11,19 +11,19 @@ from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
 from atelier_desk.desktop.actions import ActionRegistry, ActionSpec
-from atelier_desk.desktop.chat.compose.again import again_words
-from atelier_desk.desktop.chat.compose.choices import key_of
+from atelier_desk.desktop.chat.compose.agent_and_model import key_of
+from atelier_desk.desktop.chat.compose.regenerate import regenerate_text
 from atelier_desk.desktop.chat.speech import Speaker, no_voice_words
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import say
-from atelier_desk.domain.text import shorten
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.text import shorten
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
     from atelier_desk.desktop.chat.transcript.entries import Entry
     from atelier_desk.desktop.chat.transcript.host import TranscriptHost
-    from atelier_desk.desktop.chat.transcript.pages import TranscriptPages
+    from atelier_desk.desktop.chat.transcript.page_reader import TranscriptPages
     from atelier_desk.desktop.chat.transcript.view import ChatView
     from atelier_desk.desktop.widgets.picker import Picker
 
@@ -266,7 +266,7 @@ class MessageCommands(QObject):
     def regenerate_with(self, entry: Entry, provider: str, model: str) -> None:
         """Another model answers this once; what the workflow has chosen stays."""
         workflow_id, run_id, message_id = self._pages.workflow_id, entry.run_id, entry.id
-        runs, words = self._bridge.engine.runs, again_words(self._view.entries, run_id, message_id)
+        runs, words = self._bridge.engine.runs, regenerate_text(self._view.entries, run_id, message_id)
 
         async def again() -> None:
             await runs.regenerate(workflow_id, run_id, message_id, provider=provider, model=model)
@@ -307,7 +307,7 @@ class MessageCommands(QObject):
         self._bridge.jobs.once(("undo-files", entry.id), lambda: self._undo_files(self._pages.workflow_id, entry.id))
 
     async def _undo_files(self, workflow_id: str, message_id: str) -> None:
-        from atelier_desk.desktop.folders.undoing import ask_undo
+        from atelier_desk.desktop.folders.undo import ask_undo
 
         ask_undo(self._bridge, self._view, await self._bridge.engine.files.since(workflow_id, message_id), self.told.emit)
 

@@ -9,18 +9,18 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from atelier_desk.desktop.team.state import Spent
+from atelier_desk.desktop.team.state import AgentUsage
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, control, fill, label
-from atelier_desk.domain.text import visible
-from atelier_desk.figures import cost, duration, number, percent, tokens
-from atelier_desk.i18n import _, ngettext
+from atelier_desk.support.i18n import _, ngettext
+from atelier_desk.support.number_format import cost, duration, number, percent, tokens
+from atelier_desk.support.text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.team.model import TeamModel
     from atelier_desk.domain.agent import Budget
-    from atelier_desk.domain.chat import Usage
-    from atelier_desk.domain.stream.payloads import UsageTold
+    from atelier_desk.domain.model_messages import Usage
+    from atelier_desk.domain.stream.payloads import UsageUpdated
 
 NEARLY = 0.8
 """From this share of a budget on the bar warns."""
@@ -36,7 +36,7 @@ class Share:
     part: float
 
 
-def shares(spent: Spent, budget: Budget) -> list[Share]:
+def shares(spent: AgentUsage, budget: Budget) -> list[Share]:
     """The caps of a budget that are set, the fullest first."""
     found: list[Share] = []
 
@@ -96,7 +96,7 @@ class UsageMeter(QWidget):
         self._sums: dict[str, int] = {}
         self._cost: float | None = 0.0
         self._context = (0, 0)
-        self._spent: Spent | None = None
+        self._spent: AgentUsage | None = None
         self._budget: Budget | None = None
         self.brief = False
         self.text = control(label("", "small", self), "status-usage")
@@ -129,7 +129,7 @@ class UsageMeter(QWidget):
             self._context = (self._context[0], tokens)
             self._show()
 
-    def take(self, data: UsageTold, *, own: bool) -> None:
+    def take(self, data: UsageUpdated, *, own: bool) -> None:
         """A ``usage`` event of any agent of the team; ``own``: of the one the person talks to, whose context is shown."""
         total = data.workflow or (data if own else None)
         if total is not None:
@@ -138,7 +138,7 @@ class UsageMeter(QWidget):
             self._context = (data.context_tokens, data.context_window)
         self._show()
 
-    def show_budget(self, spent: Spent | None, budget: Budget | None) -> None:
+    def show_budget(self, spent: AgentUsage | None, budget: Budget | None) -> None:
         """What the team used in this turn (None: there was none), and the caps of its first agent; None: it has none."""
         self._spent, self._budget = spent, budget
         self._show()

@@ -9,37 +9,37 @@ from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.changed_files import ChangedFiles
-from atelier_desk.desktop.chat.compose.calling import CallingDesk
-from atelier_desk.desktop.chat.compose.choices import WorkflowChoices, model_labels
+from atelier_desk.desktop.chat.compose.agent_and_model import WorkflowChoices, model_labels
 from atelier_desk.desktop.chat.compose.composer import Composer
-from atelier_desk.desktop.chat.compose.queue_desk import QueueDesk
+from atelier_desk.desktop.chat.compose.picture_folders import picture_folders
+from atelier_desk.desktop.chat.compose.queue_controller import QueueController
 from atelier_desk.desktop.chat.compose.queue_strip import QueueStrip
-from atelier_desk.desktop.chat.compose.sender import Sender
-from atelier_desk.desktop.chat.compose.sending import picture_folders
+from atelier_desk.desktop.chat.compose.send_controller import Sender
+from atelier_desk.desktop.chat.compose.slash_commands import SlashCommandController
 from atelier_desk.desktop.chat.header import ChatHeader
 from atelier_desk.desktop.chat.message_commands import MessageCommands
 from atelier_desk.desktop.chat.meter import BudgetWatch
 from atelier_desk.desktop.chat.pinned import PinnedButton
-from atelier_desk.desktop.chat.remembered import AskedAbout, Remembered
 from atelier_desk.desktop.chat.search.finder import Finder
 from atelier_desk.desktop.chat.start_page import StartPage
-from atelier_desk.desktop.chat.steering import Steering
 from atelier_desk.desktop.chat.transcript.entries import Change
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.image_gate import ImageGate
 from atelier_desk.desktop.chat.transcript.items import item_maker
-from atelier_desk.desktop.chat.transcript.pages import TranscriptPages
+from atelier_desk.desktop.chat.transcript.page_reader import TranscriptPages
 from atelier_desk.desktop.chat.transcript.view import ChatView
+from atelier_desk.desktop.chat.transcript_controller import TranscriptController
+from atelier_desk.desktop.chat.turn_memories import MemoryQuestions, TurnMemories
 from atelier_desk.desktop.folders.button import FolderButton
-from atelier_desk.desktop.folders.desk import FolderDesk
+from atelier_desk.desktop.folders.controller import FolderController
 from atelier_desk.desktop.team.model import TeamModel
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
 from atelier_desk.desktop.widgets import bind, fill
 from atelier_desk.desktop.widgets.find_bar import FindBar
 from atelier_desk.desktop.widgets.tab_stops import chain, tab_stops
-from atelier_desk.i18n import N_, _
 from atelier_desk.llm.registry import builtin_type
+from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -83,11 +83,11 @@ class ChatPanel(QWidget):
         self.team = TeamModel(bridge, self)
         self.host = TranscriptHost(self, self.team)
         self.pages = TranscriptPages(bridge, self.team, self)
-        self.steering = Steering(bridge, self)
+        self.steering = TranscriptController(bridge, self)
         self.header = ChatHeader(self)
         self.budget = BudgetWatch(self.team, self.header.meter)
         self.choices = WorkflowChoices(bridge, self.header, self)
-        self.folders = FolderDesk(bridge, self)
+        self.folders = FolderController(bridge, self)
         self.header.add(FolderButton(self.folders, self.header))
         self.pinned = PinnedButton(bridge, self.pages, self.header)
         self.header.add(self.pinned)
@@ -96,14 +96,14 @@ class ChatPanel(QWidget):
         self.view = ChatView(item_maker(self.host), self)
         self.commands = self.host.commands = MessageCommands(bridge, self.host, self.view, self.pages, self.header.models, self)
         self._changed_files = ChangedFiles(bridge, self.pages, self)
-        self._remembered = Remembered(bridge, self.pages, self), AskedAbout(bridge, self.pages, self)
+        self._remembered = TurnMemories(bridge, self.pages, self), MemoryQuestions(bridge, self.pages, self)
         self.host.told.connect(self.commands.told)
         self.finder = Finder(bridge, self.pages, self.team, self.view, self.find_bar, self)
         self.empty = StartPage(bridge, self.folders, self)
         self.composer = Composer(self)
         self.sending = Sender(bridge, self.composer, self.choices, self.folders, self.pages, self.view, self)
-        self.calling = CallingDesk(bridge, self.composer, lambda: self.folders.folders)
-        self.queue = QueueDesk(bridge, QueueStrip(self), self.composer, self)
+        self.calling = SlashCommandController(bridge, self.composer, lambda: self.folders.folders)
+        self.queue = QueueController(bridge, QueueStrip(self), self.composer, self)
         self.queue.stepping = lambda: self.sending.stepping
         self.queue.given_back.connect(self.sending.take_back)
         self._starter: Any = None
@@ -245,7 +245,7 @@ class ChatPanel(QWidget):
     def _open_desk(self) -> None:
         """Waiting approvals are known to one desk for the whole window; made after the first paint."""
         if self.host.desk is None:
-            from atelier_desk.desktop.questions.approval_desk import approval_desk
+            from atelier_desk.desktop.questions.approval_controller import approval_desk
 
             self.host.bridge = self.bridge
             self.host.desk = approval_desk(self.bridge)
@@ -296,7 +296,7 @@ class ChatPanel(QWidget):
         if self._starter is None:
             if provider != builtin_type().kind:
                 return
-            from atelier_desk.desktop.firststart.notice import StarterNotice
+            from atelier_desk.desktop.first_start.notice import StarterNotice
 
             self._starter = StarterNotice(self)
             self._starter.better_models_wanted.connect(self.better_models_wanted)
@@ -408,7 +408,7 @@ class ChatPanel(QWidget):
         data = event.payload
         if isinstance(data, payloads.QueueShown):
             self._on_queue(data)
-        elif isinstance(data, payloads.UsageTold):
+        elif isinstance(data, payloads.UsageUpdated):
             self.header.meter.take(data, own=not event.depth)
         elif not event.depth and isinstance(data, payloads.WorkflowStart | payloads.WorkflowComplete | payloads.RunStatusChanged):
             transcript = self.pages.current

@@ -10,11 +10,11 @@ from PySide6.QtWidgets import QMenu, QWidget
 from atelier_desk.desktop.chat.message_commands import brief
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import IconButton, control, say
-from atelier_desk.i18n import _, ngettext
+from atelier_desk.support.i18n import _, ngettext
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
-    from atelier_desk.desktop.chat.transcript.pages import TranscriptPages
+    from atelier_desk.desktop.chat.transcript.page_reader import TranscriptPages
     from atelier_desk.domain.stream.event import StreamEvent
     from atelier_desk.domain.workflow import Message
 

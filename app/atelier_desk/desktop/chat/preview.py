@@ -11,9 +11,9 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QPlainTextEdit, QPus
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import control, fill, label
 from atelier_desk.desktop.widgets.wrapping import TextField
-from atelier_desk.domain.text import visible
-from atelier_desk.figures import number
-from atelier_desk.i18n import _
+from atelier_desk.support.i18n import _
+from atelier_desk.support.number_format import number
+from atelier_desk.support.text import visible
 
 SHOWN = 200_000
 """Characters of a text that are shown."""

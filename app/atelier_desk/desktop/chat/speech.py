@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, QProcess, Signal
 
-from atelier_desk.i18n import _, language
+from atelier_desk.support.i18n import _, language
 
 
 @dataclass(frozen=True, slots=True)

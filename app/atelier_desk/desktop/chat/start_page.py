@@ -24,18 +24,18 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from atelier_desk.desktop.soon import Soon
+from atelier_desk.desktop.debouncer import Debouncer
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
 from atelier_desk.desktop.widgets import bind, control, fill, label, say
-from atelier_desk.desktop.widgets.basic import ElidedLabel
-from atelier_desk.desktop.widgets.steady import SteadyWidth
-from atelier_desk.domain.text import visible
-from atelier_desk.i18n import N_, _, ngettext
+from atelier_desk.desktop.widgets.controls import ElidedLabel
+from atelier_desk.desktop.widgets.steady_width import SteadyWidth
+from atelier_desk.support.i18n import N_, _, ngettext
+from atelier_desk.support.text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
-    from atelier_desk.desktop.folders.desk import FolderDesk
+    from atelier_desk.desktop.folders.controller import FolderController
     from atelier_desk.desktop.widgets.picker import PickerMenu
     from atelier_desk.domain.agent import Agent
     from atelier_desk.domain.stream.event import Topic
@@ -95,7 +95,7 @@ class RecentButton(QPushButton):
     """A line: a workflow's name, and when something last happened in it."""
 
     def __init__(self, parent: QWidget, workflow: Workflow) -> None:
-        from atelier_desk.desktop.panes.wording import ago
+        from atelier_desk.desktop.panes.times import ago
 
         super().__init__(parent)
         self.setObjectName("recent-workflow")
@@ -176,7 +176,7 @@ class StartPage(QScrollArea):
     agent_chosen = Signal(str)
     ready_chosen = Signal(str)
 
-    def __init__(self, bridge: Bridge, folders: FolderDesk, parent: QWidget) -> None:
+    def __init__(self, bridge: Bridge, folders: FolderController, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("start-page")
         self._bridge, self._folders = bridge, folders
@@ -195,7 +195,7 @@ class StartPage(QScrollArea):
         self._column = fill(QVBoxLayout(self._body), margins=(0, 0, 0, 0), spacing=20)
         SteadyWidth(self, fill(QHBoxLayout(self._holder), 1, (self._body, 10_000), 1, margins=(24, 16, 24, 16), spacing=0))
         self.setWidget(self._holder)
-        self._soon = Soon(self, RELOAD_MS, self.reload)
+        self._soon = Debouncer(self, RELOAD_MS, self.reload)
         bridge.changed.connect(self._on_changed)
         bind(self._fill, on="language")
         bind(self._dress, on="look")
@@ -282,7 +282,7 @@ class StartPage(QScrollArea):
         self.gallery = open_gallery(self.more, self.ready_chosen.emit)
 
     def _fill_examples(self) -> None:
-        from atelier_desk.desktop.firststart.steps import GOALS
+        from atelier_desk.desktop.first_start.steps import GOALS
 
         cards: list[QWidget] = []
         for number, (title, goal) in enumerate([each[:2] for each in GOALS], 1):

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
     from atelier_desk.desktop.chat.transcript.entries import Change, Entry
-    from atelier_desk.desktop.chat.transcript.pages import TranscriptPages
+    from atelier_desk.desktop.chat.transcript.page_reader import TranscriptPages
     from atelier_desk.domain.stream.event import StreamEvent, Topic
 
 

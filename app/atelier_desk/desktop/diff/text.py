@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QWidget
 from atelier_desk.desktop.diff.rows import Row
 from atelier_desk.desktop.theme import Tokens, theme
 from atelier_desk.desktop.widgets.code_text import CodeText
-from atelier_desk.i18n import _
+from atelier_desk.support.i18n import _
 
 Span = tuple[int, int, str]
 """First and last character + 1 of a part of a line, with a colour."""

@@ -12,13 +12,13 @@ from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 from shiboken6 import isValid
 
-from atelier_desk.desktop.chat.markdown.diffs import changed_words
+from atelier_desk.desktop.chat.markdown.diffs import changed_text
 from atelier_desk.desktop.chat.search.highlight import SLICE_S, colour_of, with_lexer
 from atelier_desk.desktop.diff.rows import Row, blocks, rows, sides
 from atelier_desk.desktop.diff.text import DiffText, Span
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Line, bind, fill, say
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 
 Mode = Literal["inline", "side"]
 NARROW = 560
@@ -191,7 +191,7 @@ class DiffView(QWidget):
         tokens = theme().tokens
         for removed, added in blocks(self._rows):
             for before, after in zip(removed, added, strict=False):
-                old, new = changed_words(f"-{self._rows[before].text}", f"+{self._rows[after].text}")
+                old, new = changed_text(f"-{self._rows[before].text}", f"+{self._rows[after].text}")
                 self._marks[before] = [(first - 1, last - 1, tokens.err_strong) for first, last in old]
                 self._marks[after] = [(first - 1, last - 1, tokens.ok_strong) for first, last in new]
                 yield before

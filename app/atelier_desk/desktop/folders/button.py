@@ -8,19 +8,19 @@ from pathlib import Path
 from PySide6.QtCore import QPoint, QSize, Qt
 from PySide6.QtWidgets import QMenu, QWidget
 
-from atelier_desk.desktop.folders.desk import FolderDesk
+from atelier_desk.desktop.folders.controller import FolderController
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import bind, say
 from atelier_desk.desktop.widgets.picker import Picker
-from atelier_desk.domain.text import visible
-from atelier_desk.file_words import GONE, trust_words
-from atelier_desk.i18n import _, ngettext
+from atelier_desk.presentation.file_changes import GONE, trust_text
+from atelier_desk.support.i18n import _, ngettext
+from atelier_desk.support.text import visible
 
 
 class FolderButton(Picker):
     """``workflow-folders``: the first folder's name and how many more there are; with none, an icon to grant one."""
 
-    def __init__(self, desk: FolderDesk, parent: QWidget) -> None:
+    def __init__(self, desk: FolderController, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("workflow-folders")
         mark(self, "picker")
@@ -48,7 +48,7 @@ class FolderButton(Picker):
                     theme().icon("x", "muted"), _("Revoke access to {name}", name=_name(folder)), partial(self._desk.take_back, folder)
                 )
                 continue
-            said = menu.addAction(theme().icon("shield", "ok" if trusted else "muted"), _(trust_words(trusted)))
+            said = menu.addAction(theme().icon("shield", "ok" if trusted else "muted"), _(trust_text(trusted)))
             said.setEnabled(False)
             if not trusted:
                 menu.addAction(_("Trust this folder…"), partial(self._desk.ask_trust, [folder]))
@@ -80,7 +80,7 @@ class FolderButton(Picker):
         if not folders:
             return _("Grant agents access to a folder")
         missing = self._desk.missing
-        told = [f"{folder}: {_(GONE) if folder in missing else _(trust_words(self._desk.trusted.get(folder)))}" for folder in folders]
+        told = [f"{folder}: {_(GONE) if folder in missing else _(trust_text(self._desk.trusted.get(folder)))}" for folder in folders]
         hint = [_("Put it back in its place, choose another folder, or revoke access.")] if missing else []
         return "\n".join([ngettext("Agents can use this folder:", "Agents can use these folders:", len(folders)), *told, *hint])
 

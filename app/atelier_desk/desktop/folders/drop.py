@@ -9,9 +9,9 @@ from PySide6.QtCore import QEvent, QObject, QPoint, Qt
 from PySide6.QtGui import QDropEvent
 from PySide6.QtWidgets import QMenu, QPlainTextEdit, QWidget
 
-from atelier_desk.desktop.folders.desk import files_of, folders_of
+from atelier_desk.desktop.folders.controller import files_of, folders_of
 from atelier_desk.desktop.theme import theme
-from atelier_desk.i18n import ngettext
+from atelier_desk.support.i18n import ngettext
 
 
 class FolderDrop(QObject):

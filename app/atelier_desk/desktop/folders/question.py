@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from PySide6.QtWidgets import QMessageBox, QWidget
 
 from atelier_desk.desktop.widgets.message_box import MessageBox
-from atelier_desk.i18n import _, ngettext
+from atelier_desk.support.i18n import _, ngettext
 
 _NAMED = 5
 """Files that are named."""
@@ -29,7 +29,7 @@ def ask_trust(parent: QWidget, folders: Sequence[str], found: Sequence[str], the
                     "Agents follow the AGENTS.md and CLAUDE.md files of a trusted folder and use its skills. Trust it "
                     "only if you know who wrote them: a folder from someone else may contain harmful instructions."
                 ),
-                found_words(found),
+                found_text(found),
                 _("Agents can work there either way. To change your answer later, click the folder above the messages."),
             )
         )
@@ -47,7 +47,7 @@ def ask_trust(parent: QWidget, folders: Sequence[str], found: Sequence[str], the
     return box
 
 
-def found_words(found: Sequence[str]) -> str:
+def found_text(found: Sequence[str]) -> str:
     """Which files with instructions there are."""
     if not found:
         return _("There are no such files yet.")

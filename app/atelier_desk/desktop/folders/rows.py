@@ -7,17 +7,17 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.folders.desk import FolderDesk
+from atelier_desk.desktop.folders.controller import FolderController
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, control, fill, say
-from atelier_desk.file_words import GONE, trust_words
-from atelier_desk.i18n import N_, _
+from atelier_desk.presentation.file_changes import GONE, trust_text
+from atelier_desk.support.i18n import N_, _
 
 
 class FolderRows(QWidget):
     """``folder-rows``: hidden while there are none."""
 
-    def __init__(self, desk: FolderDesk, parent: QWidget) -> None:
+    def __init__(self, desk: FolderController, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("folder-rows")
         self._desk = desk
@@ -41,7 +41,7 @@ class FolderRows(QWidget):
         state = control(QPushButton(row), "folder-trust", N_("Trusted") if trusted else N_("Not trusted"), look="link")
         state.setIcon(theme().icon("shield", "ok" if trusted else "muted", 14))
         state.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
-        say(state, tip=trust_words(trusted), name=lambda: f"{Path(folder).name}: {_(trust_words(trusted))}")
+        say(state, tip=trust_text(trusted), name=lambda: f"{Path(folder).name}: {_(trust_text(trusted))}")
         if folder in self._desk.missing:
             say(state, text=N_("Missing"), tip=GONE, name=lambda: f"{Path(folder).name}: {_(GONE)}")
             state.setIcon(theme().icon("triangle-alert", "warn", 14))

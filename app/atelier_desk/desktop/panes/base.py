@@ -9,8 +9,8 @@ from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QSpacerItem, QVBoxLayout, QWidget
 
+from atelier_desk.desktop.debouncer import Debouncer
 from atelier_desk.desktop.jobs import Jobs
-from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, IconButton, Toast, ToastHost, bind, control, fill, label, say
 from atelier_desk.domain.stream.event import StreamEvent, Topic
@@ -71,7 +71,7 @@ class Pane(QWidget):
         self.bridge = bridge
         self.workflow_id = ""
         self.jobs = Jobs(self, self.show_error)
-        self._reload_timer = Soon(self, RELOAD_MS, self.reload)
+        self._reload_timer = Debouncer(self, RELOAD_MS, self.reload)
         bridge.changed.connect(self._on_changed)
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.frame = fill(QVBoxLayout(self), margins=(12, 12, 12, 12), spacing=8)

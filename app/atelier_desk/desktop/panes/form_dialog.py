@@ -10,8 +10,8 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import control, fill, label
 from atelier_desk.desktop.widgets.enter import show_enter, take_enter
 from atelier_desk.desktop.widgets.wrapping import TextField
-from atelier_desk.domain.text import visible
-from atelier_desk.i18n import _
+from atelier_desk.support.i18n import _
+from atelier_desk.support.text import visible
 
 WIDTH = 440
 ON_SCREEN = 0.92

@@ -81,8 +81,8 @@ def pane(
 
 
 def panes() -> list[PaneEntry]:
-    """All panes of ``atelier_desk.desktop.panes.shown``, in their order."""
-    from atelier_desk.desktop.panes import shown as package
+    """All panes of ``atelier_desk.desktop.panes.registered``, in their order."""
+    from atelier_desk.desktop.panes import registered as package
 
     for module in pkgutil.iter_modules(package.__path__):
         importlib.import_module(f"{package.__name__}.{module.name}")

@@ -11,15 +11,15 @@ from PySide6.QtWidgets import QHBoxLayout, QListWidget, QPushButton, QStackedWid
 
 from atelier_desk.desktop.exporting import ask_export, ask_print, copy
 from atelier_desk.desktop.panes.base import Pane, offer_undo, toast, toasts_of
+from atelier_desk.desktop.panes.times import ago, number, size
 from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
-from atelier_desk.desktop.panes.wording import ago, number, size
 from atelier_desk.desktop.questions.markdown_view import MarkdownView
 from atelier_desk.desktop.widgets import Card, ElidedLabel, EmptyState, IconButton, bind, control, fill, label, say
 from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.workflow import Report
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge

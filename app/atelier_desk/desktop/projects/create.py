@@ -13,7 +13,7 @@ from atelier_desk.desktop.settings.files import ask_folder
 from atelier_desk.desktop.widgets import control, fill
 from atelier_desk.domain import limits
 from atelier_desk.domain.project import Project, free_name
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
 
 
 class CreateDialog(FormDialog):

@@ -10,9 +10,9 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, say
-from atelier_desk.figures import NARROW, number
-from atelier_desk.i18n import _, ngettext
-from atelier_desk.project_words import language_word
+from atelier_desk.presentation.projects import language_word
+from atelier_desk.support.i18n import _, ngettext
+from atelier_desk.support.number_format import NARROW, number
 
 COLOURS = ("accent", "teal", "warn", "ok", "keyword", "err", "function")
 MOST = len(COLOURS)

@@ -9,14 +9,14 @@ from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QListWidget, QWidget
 
 from atelier_desk.desktop.panes.rows import menu_place
+from atelier_desk.desktop.panes.times import ago
 from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
-from atelier_desk.desktop.panes.wording import ago
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets import bind, say
 from atelier_desk.domain.project import IngestStage, IngestState, Project
-from atelier_desk.i18n import N_, _
-from atelier_desk.project_words import RUNNING, state_word
+from atelier_desk.presentation.projects import RUNNING, state_word
+from atelier_desk.support.i18n import N_, _
 
 
 class ProjectList(QListWidget):

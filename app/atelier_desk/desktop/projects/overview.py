@@ -8,17 +8,17 @@ from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QCheckBox, QFrame, QGridLayout, QHBoxLayout, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.panes.wording import ago, number, size
+from atelier_desk.desktop.panes.times import ago, number, size
 from atelier_desk.desktop.projects.languages import LanguageBar
 from atelier_desk.desktop.projects.problems import ProblemList
 from atelier_desk.desktop.projects.progress import IngestProgress
 from atelier_desk.desktop.settings.page import Row
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Card, ElidedLabel, FlowLayout, IconButton, bind, control, fill, label, say
-from atelier_desk.desktop.widgets.steady import SteadyWidth
+from atelier_desk.desktop.widgets.steady_width import SteadyWidth
 from atelier_desk.domain.project import FileProblem, IngestState, Project, ProjectStatistics
-from atelier_desk.i18n import N_, _
-from atelier_desk.project_words import KIND_WORDS, RELATION_WORDS, RUNNING, cut_word, folder_word
+from atelier_desk.presentation.projects import KIND_WORDS, RELATION_WORDS, RUNNING, cut_word, folder_word
+from atelier_desk.support.i18n import N_, _
 
 COLUMN = 760
 FIGURES = (

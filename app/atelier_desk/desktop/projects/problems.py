@@ -12,7 +12,7 @@ from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.panes.two_line import dress_list, two_line_item
 from atelier_desk.desktop.widgets import bind, control, fill, label, say
 from atelier_desk.domain.project import FileProblem
-from atelier_desk.i18n import N_, _, ngettext
+from atelier_desk.support.i18n import N_, _, ngettext
 
 ROWS = 6
 """Most that are shown without scrolling."""

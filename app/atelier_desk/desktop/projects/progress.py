@@ -8,8 +8,8 @@ from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QVBoxLayou
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets import ElidedLabel, Spinner, control, fill, label, say
 from atelier_desk.domain.project import IngestStage, IngestState
-from atelier_desk.i18n import N_
-from atelier_desk.project_words import RUNNING, state_word
+from atelier_desk.presentation.projects import RUNNING, state_word
+from atelier_desk.support.i18n import N_
 
 
 class IngestProgress(QWidget):

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QLineEdit, QWidget
 from atelier_desk.desktop.panes.form_dialog import FormDialog
 from atelier_desk.desktop.widgets import control
 from atelier_desk.domain import limits
-from atelier_desk.i18n import _
+from atelier_desk.support.i18n import _
 
 
 class RenameDialog(FormDialog):

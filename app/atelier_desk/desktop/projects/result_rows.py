@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from atelier_desk.desktop.projects.looks import KIND_COLOURS, KIND_ICONS
+from atelier_desk.desktop.projects.icons import KIND_COLOURS, KIND_ICONS
 from atelier_desk.desktop.widgets.rows import ListRow
-from atelier_desk.domain.project import Found
-from atelier_desk.project_words import describe, kind_word, place_word, title_word
-from atelier_desk.storage.text import word_places
+from atelier_desk.domain.project import ProjectHit
+from atelier_desk.presentation.projects import describe, kind_word, place_word, title_word
+from atelier_desk.storage.search_terms import word_places
 
 PREVIEW_LINES = 2
 
 
-def preview_lines(found: Found, needle: str) -> list[str]:
+def preview_lines(found: ProjectHit, needle: str) -> list[str]:
     """The lines of its text that say most: those with searched words, else its first; at most two."""
     text = found.preview or found.entity.docstring or found.entity.signature
     lines = [" ".join(line.split()) for line in text.splitlines()]
@@ -20,12 +20,12 @@ def preview_lines(found: Found, needle: str) -> list[str]:
     return [lines[at] for at in sorted(order[:PREVIEW_LINES])]
 
 
-def spoken(found: Found) -> str:
+def spoken(found: ProjectHit) -> str:
     """The row for a screen reader."""
     return ", ".join(filter(None, (describe(found.entity), found.project, " ".join(found.preview.split())[:200])))
 
 
-def result_row(found: Found, needle: str) -> ListRow:
+def result_row(found: ProjectHit, needle: str) -> ListRow:
     """Name and kind, at the end project, path and line; beneath, up to two lines of its text."""
     entity = found.entity
     return ListRow(

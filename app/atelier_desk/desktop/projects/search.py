@@ -9,19 +9,19 @@ from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
 from PySide6.QtGui import QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
+from atelier_desk.desktop.debouncer import Debouncer
 from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.projects.graph.details import has_source
-from atelier_desk.desktop.projects.looks import KIND_ICONS
+from atelier_desk.desktop.projects.icons import KIND_ICONS
 from atelier_desk.desktop.projects.result_rows import result_row
-from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import EmptyState, bind, control, fill, label, say
+from atelier_desk.desktop.widgets.bindings import made
 from atelier_desk.desktop.widgets.inputs import ComboBox, SearchField
 from atelier_desk.desktop.widgets.search_list import SearchList
-from atelier_desk.desktop.widgets.words import made
-from atelier_desk.domain.project import Entity, EntityKind, Found, Project
-from atelier_desk.i18n import N_, _, ngettext
-from atelier_desk.project_words import KIND_WORDS, place_word
+from atelier_desk.domain.project import Entity, EntityKind, Project, ProjectHit
+from atelier_desk.presentation.projects import KIND_WORDS, place_word
+from atelier_desk.support.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -48,7 +48,7 @@ class SearchPage(QWidget):
         self.bridge = bridge
         self.jobs = Jobs(self, self._fail)
         self.kinds: set[EntityKind] = set()
-        self.found: Sequence[Found] = ()
+        self.found: Sequence[ProjectHit] = ()
         self._asked = ""
         self.field = control(
             SearchField(self), "project-search-field", hint=N_("Search by name or by what it does"), name=N_("Search in projects")
@@ -71,7 +71,7 @@ class SearchPage(QWidget):
         self.count = control(label("", "small", self), "project-search-count")
         top = fill(QHBoxLayout(), (self.field, 1), self.where, self.kind_button, spacing=8)
         fill(QVBoxLayout(self), top, (self._stack, 1), self.count, margins=(16, 10, 16, 10), spacing=8)
-        self._soon = Soon(self, DELAY_MS, self.search)
+        self._soon = Debouncer(self, DELAY_MS, self.search)
         self.field.textChanged.connect(lambda *_text: self._soon.start())
         self.where.currentIndexChanged.connect(lambda *_row: self.search())
         self._say_kinds()
@@ -189,7 +189,7 @@ class SearchPage(QWidget):
     @property
     def chosen(self) -> Entity | None:
         """The entity of the current row."""
-        found: Found | None = self.list.current
+        found: ProjectHit | None = self.list.current
         return found.entity if found is not None else None
 
     def open(self) -> None:

@@ -14,6 +14,7 @@ from PySide6.QtCore import QEvent, QPoint, QSize, Qt
 from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QSplitter, QStackedWidget, QTabBar, QVBoxLayout, QWidget
 
+from atelier_desk.desktop.debouncer import Debouncer
 from atelier_desk.desktop.jobs import Jobs, error_text
 from atelier_desk.desktop.panes.base import offer_undo, toast
 from atelier_desk.desktop.projects.code.page import CodePage
@@ -25,15 +26,14 @@ from atelier_desk.desktop.projects.rename import RenameDialog
 from atelier_desk.desktop.projects.search import SearchPage
 from atelier_desk.desktop.settings.files import confirm
 from atelier_desk.desktop.settings.window import fitting
-from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import EmptyState, Line, bind, control, fill, label, say, tint
+from atelier_desk.desktop.widgets.bindings import text_of
 from atelier_desk.desktop.widgets.enter import EnterPresses
-from atelier_desk.desktop.widgets.words import text_of
 from atelier_desk.domain.project import Entity, FileProblem, IngestState, Project, ProjectStatistics
-from atelier_desk.figures import number
-from atelier_desk.i18n import N_, _, ngettext
-from atelier_desk.project_words import RUNNING
+from atelier_desk.presentation.projects import RUNNING
+from atelier_desk.support.i18n import N_, _, ngettext
+from atelier_desk.support.number_format import number
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -81,7 +81,7 @@ class ProjectsWindow(QWidget):
         self.empty.button.clicked.connect(lambda *_on: self.new_project())
         self._build()
         self._connect()
-        self._soon = Soon(self, RELOAD_MS, self.reload)
+        self._soon = Debouncer(self, RELOAD_MS, self.reload)
         say(self, title=N_("Projects"))
 
     # -- building ---------------------------------------------------------------------------------------------------------------
@@ -261,7 +261,7 @@ class ProjectsWindow(QWidget):
         self.code.show_entity(entity)
         self.code.text.setFocus()
 
-    # -- deeds ------------------------------------------------------------------------------------------------------------------
+    # -- workflow_actions ------------------------------------------------------------------------------------------------------------------
 
     def new_project(self, folder: str = "") -> CreateDialog:
         """Ask for a new project."""

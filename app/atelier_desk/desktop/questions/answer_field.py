@@ -6,13 +6,13 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent, QTextCursor
 from PySide6.QtWidgets import QLabel, QSizePolicy, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.panes.wording import number
+from atelier_desk.desktop.panes.times import number
 from atelier_desk.desktop.questions.digit_keys import digit_of
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import bind, fill
 from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.domain import limits
-from atelier_desk.i18n import _
+from atelier_desk.support.i18n import _
 
 NEAR = 0.9
 """Share of the limit from which the counter is shown."""

@@ -6,12 +6,12 @@ from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QMenu, QPushButton, QWidget
 
-from atelier_desk.desktop.questions import approval_wording as wording
+from atelier_desk.desktop.questions import approval_text as wording
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import FlowLayout, bind, control
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalScope
-from atelier_desk.domain.text import visible
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.text import visible
 
 PADDING = 34
 """Pixels at 100 % beside the text of a button."""
@@ -32,15 +32,15 @@ class ApprovalButtons(QWidget):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self._texts: dict[QPushButton, str] = {}
-        self._run: wording.Choice | None = None
-        self._always: list[wording.Choice] = []
+        self._run: wording.ApprovalChoice | None = None
+        self._always: list[wording.ApprovalChoice] = []
         self._menu: QMenu | None = None
         self.approve = control(QPushButton(self), "approval-approve", look="primary")
         self.run = control(QPushButton(self), "approval-run")
         self.reject = control(QPushButton(self), "approval-reject", N_("Reject"), tip=N_("Do not let the agent do this (R)"))
         self.back_button = control(QPushButton(self), "approval-back", N_("Back"), look="quiet", on=self.back.emit)
         self.scope = control(QPushButton(self), "approval-scope", N_("Always…"), look="quiet", tip=N_("Allow this from now on"))
-        self.approve.clicked.connect(lambda: self.allowed.emit(wording.Choice("once", "", ApprovalScope.ONCE)))
+        self.approve.clicked.connect(lambda: self.allowed.emit(wording.ApprovalChoice("once", "", ApprovalScope.ONCE)))
         self.run.clicked.connect(lambda: self.allowed.emit(self._run))
         self.reject.clicked.connect(self.rejected)
         self.scope.clicked.connect(self._open_menu)

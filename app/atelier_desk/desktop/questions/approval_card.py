@@ -13,26 +13,26 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QApplication, QMenu, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
-from atelier_desk.desktop.questions import approval_wording as wording
+from atelier_desk.desktop.debouncer import Debouncer
+from atelier_desk.desktop.questions import approval_text as wording
 from atelier_desk.desktop.questions.answer_field import AnswerField
 from atelier_desk.desktop.questions.approval_buttons import ApprovalButtons
 from atelier_desk.desktop.questions.approval_changes import ApprovalChanges
-from atelier_desk.desktop.questions.approval_desk import Draft
+from atelier_desk.desktop.questions.approval_controller import Draft
 from atelier_desk.desktop.questions.approval_details import ApprovalDetails
 from atelier_desk.desktop.questions.approval_frame import ApprovalFrame
 from atelier_desk.desktop.questions.approval_header import ApprovalHeader
 from atelier_desk.desktop.questions.argument_check import refusal
 from atelier_desk.desktop.questions.arguments_view import ArgumentsView
-from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import bind, control, fill, label
 from atelier_desk.desktop.widgets.enter import sends
 from atelier_desk.domain import limits
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalScope, ApprovalStatus
 from atelier_desk.domain.errors import AtelierError, ToolError
-from atelier_desk.domain.text import visible
-from atelier_desk.i18n import N_, _
-from atelier_desk.tools import failure_words
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.text import visible
+from atelier_desk.tools import failure_text
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -96,7 +96,7 @@ class ApprovalCard(ApprovalFrame):
         self._details = ApprovalDetails(self.request, body)
         self._details.setVisible(self._details.there)
         self._changes = ApprovalChanges(body)
-        self._preview = Soon(self, PREVIEW_MS, self._look_at_changes)
+        self._preview = Debouncer(self, PREVIEW_MS, self._look_at_changes)
         shown = self.request.arguments if self.request.edited is None else self.request.edited
         self.arguments = ArgumentsView(shown, self._refusal, body, opened=not self._details.there)
         self.arguments.edited.connect(self._arguments_changed)
@@ -198,7 +198,7 @@ class ApprovalCard(ApprovalFrame):
         try:
             changes = await self.bridge.engine.approvals.preview(self.request.id, arguments)
         except AtelierError as error:
-            problem = _("This call would fail: {problem}", problem=failure_words.in_words(error))
+            problem = _("This call would fail: {problem}", problem=failure_text.in_words(error))
         if isValid(self) and arguments == self.arguments.changed_arguments():
             if changes and self._changes.isHidden() and not self.arguments.editing:
                 self.arguments.set_opened(False)  # the diff says it better

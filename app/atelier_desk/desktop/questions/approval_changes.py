@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.diff.view import DiffView
-from atelier_desk.desktop.panes.wording import number
+from atelier_desk.desktop.panes.times import number
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, control, fill, label
 from atelier_desk.domain import limits
-from atelier_desk.domain.parts import FileChange
-from atelier_desk.figures import size
-from atelier_desk.i18n import N_, _, ngettext
+from atelier_desk.domain.result_parts import FileChange
+from atelier_desk.support.i18n import N_, _, ngettext
+from atelier_desk.support.number_format import size
 
 LINES = 400
 """Lines of a diff that a card shows; the arguments have the rest."""

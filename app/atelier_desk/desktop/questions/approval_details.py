@@ -6,10 +6,10 @@ from typing import Any
 
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.panes.wording import number
+from atelier_desk.desktop.panes.times import number
 from atelier_desk.desktop.widgets import Card, bind, control, fill, label
 from atelier_desk.domain.approval import ApprovalRequest
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
 
 
 class ApprovalDetails(QWidget):

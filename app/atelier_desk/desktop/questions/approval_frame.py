@@ -11,13 +11,13 @@ from PySide6.QtWidgets import QApplication, QFrame, QScrollArea, QVBoxLayout, QW
 from shiboken6 import isValid
 
 from atelier_desk.desktop.jobs import error_text
-from atelier_desk.desktop.questions.approval_desk import approval_desk
+from atelier_desk.desktop.questions.approval_controller import approval_desk
 from atelier_desk.desktop.questions.approval_header import loosen
 from atelier_desk.desktop.questions.body import Body
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import fill, label, say
+from atelier_desk.desktop.widgets.bindings import made
 from atelier_desk.desktop.widgets.tab_stops import tab_stops
-from atelier_desk.desktop.widgets.words import made
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge

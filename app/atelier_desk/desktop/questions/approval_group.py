@@ -12,18 +12,18 @@ from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.panes.wording import ago, number
-from atelier_desk.desktop.questions import approval_wording as wording
+from atelier_desk.desktop.panes.times import ago, number
+from atelier_desk.desktop.questions import approval_text as wording
 from atelier_desk.desktop.questions.approval_card import ApprovalCard
-from atelier_desk.desktop.questions.approval_desk import Draft
+from atelier_desk.desktop.questions.approval_controller import Draft
 from atelier_desk.desktop.questions.approval_frame import MOST_HEIGHT, ApprovalFrame
 from atelier_desk.desktop.questions.approval_header import TITLE, loosen
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import ElidedLabel, FlowLayout, IconButton, Pill, bind, control, fill, label, say
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalStatus
-from atelier_desk.domain.text import visible
-from atelier_desk.i18n import N_, _
-from atelier_desk.undo_words import undo_words
+from atelier_desk.presentation.undo import undo_text
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -48,7 +48,7 @@ class GroupLine(QWidget):
             lambda: _("Close") if self.card is not None else _("Review"),
             look="quiet",
             on=self.toggle,
-            name=lambda: f"{_('Close') if self.card is not None else _('Review')}: {self._what.text()}",
+            name=lambda: (_("Close") if self.card is not None else _("Review")) + f": {self._what.text()}",
         )
         side = fill(QHBoxLayout(), self._risk, self.review, 1, spacing=6)
         self._top = QBoxLayout(QBoxLayout.Direction.LeftToRight)
@@ -60,7 +60,7 @@ class GroupLine(QWidget):
     def _show(self) -> None:
         self._what.setText(visible(wording.line(self.request)))
         self._risk.show_state(*wording.risk(self.request))
-        self._undo.setText(undo := undo_words(self.request))
+        self._undo.setText(undo := undo_text(self.request))
         self._undo.setVisible(bool(undo))
         say(self.review)
 

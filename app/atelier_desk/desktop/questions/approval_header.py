@@ -5,14 +5,14 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.panes.wording import ago
-from atelier_desk.desktop.questions import approval_wording as wording
+from atelier_desk.desktop.panes.times import ago
+from atelier_desk.desktop.questions import approval_text as wording
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Pill, bind, control, fill, label
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalStatus, OnTimeout
-from atelier_desk.i18n import N_
-from atelier_desk.undo_words import undo_words
+from atelier_desk.presentation.undo import undo_text
+from atelier_desk.support.i18n import N_
 
 SOON_S = 15
 """Remaining seconds from which the time is shown as a warning."""
@@ -79,7 +79,7 @@ class ApprovalHeader(QWidget):
         told = wording.values(request)
         self._call.setText(told)
         self._call.setVisible(bool(told))
-        self._undo.setText(undo := undo_words(request) if request.status is ApprovalStatus.PENDING else "")
+        self._undo.setText(undo := undo_text(request) if request.status is ApprovalStatus.PENDING else "")
         self._undo.setVisible(bool(undo))
         self._lineage.setText(line)
         self._lineage.setVisible(bool(line))

@@ -9,15 +9,15 @@ from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
+from atelier_desk.desktop.debouncer import Debouncer
 from atelier_desk.desktop.jobs import Jobs
-from atelier_desk.desktop.panes.wording import number
+from atelier_desk.desktop.panes.times import number
 from atelier_desk.desktop.questions.argument_check import parse, pretty
-from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import bind, control, fill, label, say
 from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.domain.approval import same_arguments
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
 
 SHOWN_CHARS = 20_000
 """Characters the view shows; copying and editing have all of them."""
@@ -71,7 +71,7 @@ class ArgumentsView(QWidget):
         self._number = 0
         self._jobs = Jobs(self, self._say)
         self._build()
-        self._timer = Soon(self, CHECK_MS, lambda: self._jobs.start(self._run_check(), "check"))
+        self._timer = Debouncer(self, CHECK_MS, lambda: self._jobs.start(self._run_check(), "check"))
         self._show_original()
         bind(self._show_state)
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 from PySide6.QtCore import QEvent, QObject, Signal
 from PySide6.QtWidgets import QApplication, QSystemTrayIcon, QWidget
 
-from atelier_desk.desktop.system.notice import Notice, Notifier
+from atelier_desk.desktop.system.notification import Notice, Notifier
 from atelier_desk.desktop.widgets.announce import announce
-from atelier_desk.domain.text import shorten
+from atelier_desk.support.text import shorten
 
 _COUNT = re.compile(r"^\(\d+\) ")
 _EXCERPT = 200

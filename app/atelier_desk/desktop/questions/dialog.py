@@ -22,23 +22,23 @@ from PySide6.QtWidgets import (
 )
 
 from atelier_desk.desktop.chat.compose.focus import written
-from atelier_desk.desktop.panes.wording import number
-from atelier_desk.desktop.questions import approval_wording
+from atelier_desk.desktop.panes.times import number
+from atelier_desk.desktop.questions import approval_text
 from atelier_desk.desktop.questions.answer_field import AnswerField
 from atelier_desk.desktop.questions.body import Body
 from atelier_desk.desktop.questions.digit_keys import digit_of
 from atelier_desk.desktop.questions.markdown_view import MarkdownView
 from atelier_desk.desktop.questions.option_card import OptionCard
-from atelier_desk.desktop.questions.queue import Place
+from atelier_desk.desktop.questions.queue import QueuePosition
 from atelier_desk.desktop.questions.server_request import ServerRequest
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Card, ElidedLabel, Pill, PlainLabel, bind, control, fill, label, say
+from atelier_desk.desktop.widgets.bindings import made
 from atelier_desk.desktop.widgets.enter import is_enter, show_enter, take_enter
-from atelier_desk.desktop.widgets.words import made
 from atelier_desk.domain import limits
 from atelier_desk.domain.question import DECLINE, QuestionAnswer, QuestionType, UserQuestion
-from atelier_desk.domain.text import visible
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.text import visible
 
 WIDTH = 520
 HINT_ROOM = 96
@@ -57,7 +57,7 @@ class QuestionDialog(QDialog):
     skipped = Signal()
     postponed = Signal(object)
 
-    def __init__(self, question: UserQuestion, place: Place, draft: QuestionAnswer, parent: QWidget | None = None) -> None:
+    def __init__(self, question: UserQuestion, place: QueuePosition, draft: QuestionAnswer, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowFlags(Qt.WindowType.Widget)
         self.question = question
@@ -206,7 +206,7 @@ class QuestionDialog(QDialog):
         text = self.answer.text() if self.answer is not None else ""
         return QuestionAnswer(selected_options=selected, text_response=text[: limits.QUESTION_TEXT_RESPONSE])
 
-    def set_place(self, place: Place) -> None:
+    def set_place(self, place: QueuePosition) -> None:
         """Its place in the workflow's line changed: another question was asked."""
         self._place = place
         say(self._count)
@@ -302,7 +302,7 @@ class QuestionDialog(QDialog):
     def _from(self) -> str:
         if self.question.spec.asker is not None and not self.question.lineage:
             return _("During a call by {agent}", agent=self._agent())
-        return approval_wording.lineage(self.question.lineage, self._agent())
+        return approval_text.lineage(self.question.lineage, self._agent())
 
     def _counted(self) -> str:
         return _("question {number} / {total}", number=self._place.number, total=self._place.total)

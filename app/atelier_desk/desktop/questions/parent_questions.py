@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
+from atelier_desk.desktop.debouncer import Debouncer
 from atelier_desk.desktop.jobs import Jobs
-from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.team.model import turn_tree
 from atelier_desk.domain.base import utc_now
 from atelier_desk.domain.stream.event import StreamEvent, Topic
@@ -66,7 +66,7 @@ class ParentQuestions(QObject):
         self._answered: set[str] = set()
         """Runs whose question was closed since the list was last asked for."""
         self._reading = asyncio.Lock()
-        self._reload_timer = Soon(self, RELOAD_MS, self.start)
+        self._reload_timer = Debouncer(self, RELOAD_MS, self.start)
         bridge.stream_event.connect(self.on_stream)
         bridge.changed.connect(self._on_changed)
 

@@ -18,23 +18,23 @@ from PySide6.QtCore import QObject, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QWidget
 
+from atelier_desk.desktop.debouncer import Debouncer
 from atelier_desk.desktop.jobs import Jobs, error_text
-from atelier_desk.desktop.questions.approval_desk import approval_desk
+from atelier_desk.desktop.questions.approval_controller import approval_desk
 from atelier_desk.desktop.questions.attention import Attention
 from atelier_desk.desktop.questions.dialog import QuestionDialog
 from atelier_desk.desktop.questions.parent_questions import ParentQuestion, ParentQuestions
 from atelier_desk.desktop.questions.queue import QuestionQueue
 from atelier_desk.desktop.questions.reminder import Reminder
 from atelier_desk.desktop.questions.visible_time import VisibleTime
-from atelier_desk.desktop.soon import Soon
-from atelier_desk.desktop.system.answers import approval_notice, plain, question_notice
-from atelier_desk.desktop.system.notice import Notice, Notifier
+from atelier_desk.desktop.system.notification import Notice, Notifier
+from atelier_desk.desktop.system.notification_answers import approval_notice, plain, question_notice
 from atelier_desk.desktop.widgets.scrim import Scrim
 from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.question import ACCEPT, QuestionAnswer, QuestionStatus, UserQuestion
 from atelier_desk.domain.stream.event import StreamEvent, Topic
 from atelier_desk.domain.stream.payloads import UserQuestionComplete, UserQuestionStart
-from atelier_desk.i18n import _, ngettext
+from atelier_desk.support.i18n import _, ngettext
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -88,7 +88,7 @@ class QuestionPresenter(QObject):
         the queue says nothing: reading all that is pending may overtake the event of one."""
         self._reading = asyncio.Lock()
         """Answers of the engine are taken in the order they were asked for: two questions asked at once keep their order."""
-        self._reload_timer = Soon(self, RELOAD_MS, self._read)
+        self._reload_timer = Debouncer(self, RELOAD_MS, self._read)
         bridge.stream_event.connect(self.on_stream)
         bridge.changed.connect(self._on_changed)
 

@@ -14,7 +14,7 @@ from atelier_desk.domain.question import QuestionAnswer, QuestionStatus, UserQue
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class QueuePosition:
     """Where a question stands in its workflow's line, counted from 1."""
 
     number: int
@@ -71,12 +71,12 @@ class QuestionQueue:
         """The pending question with this id."""
         return next((line.open[question_id] for line in self._lines.values() if question_id in line.open), None)
 
-    def place(self, question_id: str) -> Place:
-        """Its place in its workflow's line; ``Place(1, 1)`` for one that is not in the queue."""
+    def place(self, question_id: str) -> QueuePosition:
+        """Its place in its workflow's line; ``QueuePosition(1, 1)`` for one that is not in the queue."""
         for line in self._lines.values():
             if question_id in line.open:
-                return Place(line.order.index(question_id) + 1, len(line.order))
-        return Place(1, 1)
+                return QueuePosition(line.order.index(question_id) + 1, len(line.order))
+        return QueuePosition(1, 1)
 
     def next_for(self, workflow_id: str) -> UserQuestion | None:
         """The oldest question of the workflow that was not put aside."""

@@ -9,16 +9,16 @@ from urllib.parse import urlsplit
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QLabel, QLineEdit, QVBoxLayout, QWidget
 
-from atelier_desk import form_words
-from atelier_desk.desktop.panes.wording import number
+from atelier_desk.desktop.panes.times import number
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets import Card, control, fill, label, say
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.domain import limits
 from atelier_desk.domain.form import FieldKind, FormField
 from atelier_desk.domain.question import ACCEPT, QuestionAnswer, QuestionSpec, QuestionType, values_of
-from atelier_desk.domain.text import visible, visible_json
-from atelier_desk.i18n import N_, _
+from atelier_desk.presentation import validation
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.text import visible, visible_json
 
 
 class ServerRequest(QWidget):
@@ -36,7 +36,7 @@ class ServerRequest(QWidget):
         assert spec.asker is not None
         server = spec.asker.server
         if spec.asker.doubtful:
-            self._say("question-doubtful", "error", lambda: _(form_words.SECRET, server=server))
+            self._say("question-doubtful", "error", lambda: _(validation.SECRET, server=server))
         if spec.form is not None:
             given = spec.form.defaults()
             for field in spec.form.fields:
@@ -45,7 +45,7 @@ class ServerRequest(QWidget):
                 made.changed.connect(self.changed)
                 self.fields.append(made)
                 self._column.addWidget(made)
-            self._say("question-goes-to", "small", lambda: _(form_words.GOES_TO, server=server))
+            self._say("question-goes-to", "small", lambda: _(validation.GOES_TO, server=server))
         elif spec.question_type is QuestionType.URL:
             self._page(spec.url)
         elif spec.sampling is not None:
@@ -60,12 +60,12 @@ class ServerRequest(QWidget):
 
     def _page(self, url: str) -> None:
         parts = urlsplit(url)
-        host = form_words.shown_host(url)
+        host = validation.shown_host(url)
         self._say("question-host", "title", lambda: host)
         whole = self._say("question-url", "small", lambda: url)
         whole.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         if parts.scheme == "http":
-            self._say("question-plain-http", "error", lambda: _(form_words.NOT_ENCRYPTED))
+            self._say("question-plain-http", "error", lambda: _(validation.NOT_ENCRYPTED))
         about = N_("The page opens in your browser. Atelier does not see what you do there.")
         self._say("question-page-about", "small", lambda: _(about))
 
@@ -85,7 +85,7 @@ class ServerRequest(QWidget):
             shown.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
             fill(box.body, say(label("", "small", box), caption), shown)
             self._column.addWidget(box)
-        self._say("question-goes-to", "small", lambda: _(form_words.REPLY_GOES_TO, server=asker.server))
+        self._say("question-goes-to", "small", lambda: _(validation.REPLY_GOES_TO, server=asker.server))
 
     # what the dialog asks -----------------------------------------------------------------------------------------------------------
 
@@ -116,8 +116,8 @@ class ServerRequest(QWidget):
         problems = form.problems(values_of(answer.text_response))
         for field in self.fields:
             code = problems.get(field.field.name, "")
-            field.show_problem(form_words.problem(form, field.field.name, code).localized(_) if code else "", quiet=code == "required")
-        return form_words.problem(form, *next(iter(problems.items()))).localized(_) if problems else ""
+            field.show_problem(validation.problem(form, field.field.name, code).localized(_) if code else "", quiet=code == "required")
+        return validation.problem(form, *next(iter(problems.items()))).localized(_) if problems else ""
 
     def focusable(self) -> list[QWidget]:
         return [widget for field in self.fields for widget in field.widgets]
@@ -164,7 +164,7 @@ class _Field(QWidget):
     def _caption(self) -> str:
         field = self.field
         required = _("{field} (required)", field=field.label) if field.required else field.label
-        return "\n".join(filter(None, (required, field.about, form_words.hint(field))))
+        return "\n".join(filter(None, (required, field.about, validation.hint(field))))
 
 
 class _Line(_Field):

@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QWidget
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.manager import Role
+from atelier_desk.desktop.widgets.bindings import bind
 from atelier_desk.desktop.widgets.inputs import Slider
-from atelier_desk.desktop.widgets.words import bind
 
 HANDLE = 14
 """Width of the handle, in pixels; its middle runs from half of it to half of it before the end."""

@@ -14,20 +14,20 @@ from atelier_desk.desktop.chat.transcript.entries import Entry
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.view import ChatView, EntryWidget
 from atelier_desk.desktop.jobs import Jobs
-from atelier_desk.desktop.panes.wording import clock_time, duration
-from atelier_desk.desktop.replay.past import PastSide, PastTeam, show_entries
+from atelier_desk.desktop.panes.times import clock_time, duration
+from atelier_desk.desktop.replay.labels import mark_role, mark_title
 from atelier_desk.desktop.replay.player import SPEEDS, Player
 from atelier_desk.desktop.replay.scrubber import Scrubber
-from atelier_desk.desktop.replay.words import mark_role, mark_title
+from atelier_desk.desktop.replay.snapshot_view import SnapshotSide, SnapshotTeam, show_entries
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Line, Pill, bind, control, fill, label, say, tint
-from atelier_desk.domain.text import visible
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
     from atelier_desk.engine.services.team.replay import Snapshot
-    from atelier_desk.engine.services.team.views import Mark, Timeline
+    from atelier_desk.engine.services.team.views import Timeline, TimelineMark
 
 SIDE_FROM = 620
 """Width, in pixels at 100 %, from which agents and tasks fit beside the transcript."""
@@ -57,14 +57,14 @@ class ReplayView(QWidget):
         mark(self, "surface")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.workflow_id, self.root_run_id = "", ""
-        self.marks: tuple[Mark, ...] = ()
+        self.marks: tuple[TimelineMark, ...] = ()
         self.snapshot: Snapshot | None = None
         self._names: dict[str, str] = {}
         self._agent = ""
         self._loading = False
         self._wide: bool | None = None
         self.jobs = Jobs(self, self.failed.emit)
-        self.team = PastTeam(self)
+        self.team = SnapshotTeam(self)
         self.host = TranscriptHost(self, self.team)
         self.host.versions = False
         self.player = Player(self)
@@ -82,7 +82,7 @@ class ReplayView(QWidget):
     def _build(self) -> None:
         self.view = ChatView(self._make_widget, self)
         self.view.setObjectName("replay-transcript")
-        self.side = PastSide(self)
+        self.side = SnapshotSide(self)
         self.body = QSplitter(Qt.Orientation.Horizontal, self)
         self.body.setChildrenCollapsible(False)
         self.body.addWidget(self.view)
@@ -214,7 +214,7 @@ class ReplayView(QWidget):
 
     # -- moving ---------------------------------------------------------------------------------------------------------------
     @property
-    def mark(self) -> Mark | None:
+    def mark(self) -> TimelineMark | None:
         """The event the replay stands at."""
         return self.marks[self.player.place] if self.marks else None
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.chat.compose.choices import key_of, model_choices
+from atelier_desk.desktop.chat.compose.agent_and_model import key_of, model_choices
 from atelier_desk.desktop.settings.fields import Changed, Choice, Field, Line, Lines, Names, Number, Offered, Toggle
 from atelier_desk.desktop.settings.form import Form
 from atelier_desk.desktop.settings.prompt_cost import PromptCostNote
@@ -22,8 +22,8 @@ from atelier_desk.desktop.widgets.picker import Picker, PickerItem
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig, Effort, Lifecycle, ToolDialect, ToolMode
 from atelier_desk.domain.provider import ModelInfo
-from atelier_desk.i18n import N_, _
-from atelier_desk.profile_words import ALL
+from atelier_desk.presentation.permission_profiles import ALL
+from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.engine.services.request.cost import PromptCost

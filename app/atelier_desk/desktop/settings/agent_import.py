@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtWidgets import QMessageBox, QWidget
 
 from atelier_desk.desktop.widgets.message_box import MessageBox
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.engine.foreign_agents import ForeignAgent

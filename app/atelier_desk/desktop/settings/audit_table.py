@@ -10,14 +10,14 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
-from atelier_desk.audit_words import decision, why
-from atelier_desk.desktop.panes.wording import date_time
-from atelier_desk.desktop.questions.approval_wording import tool_title
+from atelier_desk.desktop.panes.times import date_time
+from atelier_desk.desktop.questions.approval_text import tool_title
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.tables import dress_table
 from atelier_desk.domain.audit import AuditLine, AuditPage
-from atelier_desk.domain.text import visible
-from atelier_desk.i18n import N_, _, language
+from atelier_desk.presentation.audit import decision, why
+from atelier_desk.support.i18n import N_, _, language
+from atelier_desk.support.text import visible
 
 ROWS = 7
 """Rows the table is high; more are scrolled."""

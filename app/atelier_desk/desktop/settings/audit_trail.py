@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
-from atelier_desk.audit_words import DECISIONS, acted
+from atelier_desk.desktop.debouncer import Debouncer
 from atelier_desk.desktop.panes.base import toast
-from atelier_desk.desktop.questions.approval_wording import tool_title
+from atelier_desk.desktop.questions.approval_text import tool_title
 from atelier_desk.desktop.settings.audit_table import LINE, AuditModel, AuditTable
 from atelier_desk.desktop.settings.files import ask_save
-from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.widgets import FlowLayout, control, fill, label, say
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.domain.audit import AuditFilter, AuditLine
-from atelier_desk.i18n import N_, _, ngettext
+from atelier_desk.presentation.audit import DECISIONS, acted
+from atelier_desk.support.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -63,11 +63,11 @@ class AuditTrail(QWidget):
         self.today = control(QPushButton(self), "audit-today", N_("Compare with today's rules"), look="ghost", on=self.compare)
         say(self.today, tip=N_("What today's rules and settings would decide for this workflow's calls"))
         self.export = control(QPushButton(self), "audit-export", N_("Export as CSV…"), look="ghost", on=self.ask_export)
-        deeds = FlowLayout(spacing=8)
+        workflow_actions = FlowLayout(spacing=8)
         for button in (self.open, self.today, self.export):
-            deeds.addWidget(button)
-        fill(QVBoxLayout(self), self.text, choosers, self.table, self.empty, deeds, margins=(0, 0, 0, 0), spacing=8)
-        self._typing = Soon(self, TYPING_MS, self.search)
+            workflow_actions.addWidget(button)
+        fill(QVBoxLayout(self), self.text, choosers, self.table, self.empty, workflow_actions, margins=(0, 0, 0, 0), spacing=8)
+        self._typing = Debouncer(self, TYPING_MS, self.search)
         self.text.textChanged.connect(lambda _text: self._typing.start())
         self.model.wanted.connect(lambda: self._jobs.once("audit-more", self._more))
         self.table.activated.connect(lambda _index: self._open())

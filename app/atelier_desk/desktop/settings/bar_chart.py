@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.tokens import blend
-from atelier_desk.domain.text import visible
+from atelier_desk.support.text import visible
 
 HEIGHT = 180
 """Of upright bars, in pixels at 100 %."""

@@ -9,11 +9,11 @@ from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QVBoxLayou
 
 from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.panes.base import toast
-from atelier_desk.desktop.panes.wording import duration, number, size
+from atelier_desk.desktop.panes.times import duration, number, size
 from atelier_desk.desktop.settings.files import confirm
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets import Card, FlowLayout, Pill, fill, label
-from atelier_desk.i18n import _
+from atelier_desk.support.i18n import _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge

@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QLineEdit, Q
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import say
+from atelier_desk.desktop.widgets.bindings import Text
 from atelier_desk.desktop.widgets.inputs import ComboBox, DoubleSpinBox, SpinBox
-from atelier_desk.desktop.widgets.words import Text
 from atelier_desk.desktop.widgets.wrapping import TextField
 
 Changed = Callable[[Any], object]

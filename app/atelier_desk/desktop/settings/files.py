@@ -14,7 +14,7 @@ from atelier_desk.desktop.start_folder import remember_folder, start_folder
 from atelier_desk.desktop.widgets.message_box import MessageBox
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import UsageError
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 
 
 def ask_save(parent: QWidget, title: str, name: str, kinds: str, then: Callable[[Path], object]) -> QFileDialog:

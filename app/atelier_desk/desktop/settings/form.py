@@ -10,10 +10,10 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QAbstractSpinBox, QCheckBox, QComboBox, QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.panes.fields import pad
-from atelier_desk.desktop.panes.wording import number
+from atelier_desk.desktop.panes.times import number
 from atelier_desk.desktop.settings.fields import Choice, Field, Secret, value_of
 from atelier_desk.desktop.widgets import control, fill, label, say
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.settings.page import Row, SettingsPage

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtWidgets import QPushButton
 
-from atelier_desk.desktop.settings.busy import Outcome
 from atelier_desk.desktop.settings.fields import Field, value_of
 from atelier_desk.desktop.settings.form import Form
 from atelier_desk.desktop.settings.page import SettingsPage
-from atelier_desk.desktop.settings.wrong import wrong_words
+from atelier_desk.desktop.settings.progress_line import Outcome
+from atelier_desk.desktop.settings.validation import validation_text
 from atelier_desk.desktop.widgets import control
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from atelier_desk.desktop.widgets.words import Text
+    from atelier_desk.desktop.widgets.bindings import Text
 
 
 class FormPage(SettingsPage):
@@ -73,7 +73,7 @@ class FormPage(SettingsPage):
         if entered is None:
             self._complained = True
             captions = {key: field.caption for key, field in self.form.fields.items()}
-            self.busy.note(wrong_words(self.form.wrong(self.values()), captions | dict(self.titles)), "error")
+            self.busy.note(validation_text(self.form.wrong(self.values()), captions | dict(self.titles)), "error")
         elif self._complained:
             self._forget_what_was_said()
 

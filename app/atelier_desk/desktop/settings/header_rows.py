@@ -9,7 +9,7 @@ from atelier_desk.desktop.widgets import IconButton, control
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.provider import NO_KEYRING, header_variable
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 
 
 class HeaderRow(NamedRow):

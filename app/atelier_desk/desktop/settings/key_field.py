@@ -8,8 +8,8 @@ from PySide6.QtWidgets import QHBoxLayout, QKeySequenceEdit, QPushButton, QWidge
 
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import IconButton, control, fill, say
-from atelier_desk.desktop.widgets.words import Text, text_of
-from atelier_desk.i18n import N_, _
+from atelier_desk.desktop.widgets.bindings import Text, text_of
+from atelier_desk.support.i18n import N_, _
 
 WIDTH = 184
 """Of the field, in logical pixels at 100 %."""

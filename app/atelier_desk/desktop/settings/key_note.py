@@ -14,7 +14,7 @@ from atelier_desk.desktop.settings.files import confirm
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets import FlowLayout, control, fill, label, say
 from atelier_desk.domain.provider import KeyPlace
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge

@@ -5,8 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import QCoreApplication, QEvent, QLibraryInfo, QLocale, QTranslator
 from PySide6.QtWidgets import QApplication
 
-from atelier_desk.desktop.widgets.words import say_again
-from atelier_desk.i18n import language, set_language
+from atelier_desk.desktop.widgets.bindings import say_again
+from atelier_desk.support.i18n import language, set_language
 
 _installed: list[QTranslator] = []
 

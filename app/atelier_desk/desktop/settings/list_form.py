@@ -14,16 +14,16 @@ from PySide6.QtWidgets import QListWidget, QPushButton, QWidget
 
 from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
-from atelier_desk.desktop.settings.busy import Outcome
 from atelier_desk.desktop.settings.page import SectionCard, SettingsPage
+from atelier_desk.desktop.settings.progress_line import Outcome
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Card, control, say
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
     from atelier_desk.desktop.theme.manager import Role
-    from atelier_desk.desktop.widgets.words import Text
+    from atelier_desk.desktop.widgets.bindings import Text
 
 T = TypeVar("T")
 ROWS = 6
@@ -128,13 +128,13 @@ class ListFormPage(SettingsPage, Generic[T]):
 
     # building -----------------------------------------------------------------------------------------------------------------------
 
-    def build_list(self, card: Card, kind: str, said: Text, *deeds: tuple[str, Text, Callable[[], object]]) -> None:
+    def build_list(self, card: Card, kind: str, said: Text, *workflow_actions: tuple[str, Text, Callable[[], object]]) -> None:
         """``<kind>-list`` with what can be done under it: the rest of the button's name, its text, what a click does."""
         self.list = list_of_lines(self, f"{kind}-list", said)
         card.body.addWidget(self.list)
-        for name, text, act in deeds:
+        for name, text, act in workflow_actions:
             self.buttons[name] = control(QPushButton(self), f"{kind}-{name}", text, on=act)
-        self.deeds(card, *self.buttons.values())
+        self.button_row(card, *self.buttons.values())
         self.list.currentItemChanged.connect(lambda *_: self._select())
 
     def build_foot(self, kind: str, *more: QPushButton, cancel: str = "cancel") -> None:

@@ -17,8 +17,8 @@ from atelier_desk.desktop.widgets import IconButton, control, fill, say
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.mcp import McpServer
 from atelier_desk.engine.services.common import checks
-from atelier_desk.i18n import N_, _
-from atelier_desk.mcp.reading.found import is_secret
+from atelier_desk.mcp.config_import.found_server import is_secret
+from atelier_desk.support.i18n import N_, _
 
 
 class ValueRow(NamedRow):

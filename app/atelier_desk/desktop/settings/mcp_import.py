@@ -13,11 +13,11 @@ from atelier_desk.desktop.settings.files import ask_open
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import control, fill, label
 from atelier_desk.desktop.widgets.wrapping import TextField
-from atelier_desk.domain.text import visible
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.text import visible
 
 if TYPE_CHECKING:
-    from atelier_desk.mcp.reading.found import FoundServer
+    from atelier_desk.mcp.config_import.found_server import FoundServer
 
 KINDS = N_("MCP servers (*.json *.jsonc *.toml *.yaml *.yml *.mcpb *.dxt)")
 

@@ -12,7 +12,7 @@ from atelier_desk.desktop.settings.files import ask_folder
 from atelier_desk.desktop.settings.list_form import ListLine, list_of_lines, show_lines
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets import control, fill, label
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,11 +8,11 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.widgets import ElidedLabel, Pill, control, fill, label, say
-from atelier_desk.desktop.widgets.basic import PillKind
+from atelier_desk.desktop.widgets.controls import PillKind
 from atelier_desk.desktop.widgets.inputs import ComboBox
-from atelier_desk.domain.text import shorten, visible
-from atelier_desk.i18n import N_, _
-from atelier_desk.mcp_words import HINTS, TOOL_STATES, why_words
+from atelier_desk.presentation.mcp import HINTS, TOOL_STATES, why_text
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.text import shorten, visible
 
 if TYPE_CHECKING:
     from atelier_desk.engine.services.common.mcp_status import McpToolStatus
@@ -77,5 +77,5 @@ def _remarks(row: McpToolStatus) -> list[str]:
     if row.approved_told:
         lines.append(_("You approved: {text}", text=visible(shorten(row.approved_told, _TOLD))))
     if row.problem:
-        lines.append(visible(why_words(row.problem)))
+        lines.append(visible(why_text(row.problem)))
     return lines

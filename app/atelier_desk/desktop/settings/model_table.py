@@ -17,14 +17,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from atelier_desk.desktop.panes.wording import locale
+from atelier_desk.desktop.panes.times import locale
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import say
 from atelier_desk.desktop.widgets.matching import fits
 from atelier_desk.desktop.widgets.tables import FramedDelegate, dress_table
 from atelier_desk.domain.provider import ModelInfo
-from atelier_desk.domain.text import visible
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.text import visible
 
 NAME = 110
 """Least width of a model's name, in logical pixels at 100 %."""

@@ -24,12 +24,12 @@ from PySide6.QtWidgets import (
 from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.panes.fields import pad
-from atelier_desk.desktop.settings.busy import Busy
+from atelier_desk.desktop.settings.progress_line import Busy
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Card, FlowLayout, Line, control, fill, label, say
-from atelier_desk.desktop.widgets.steady import SteadyWidth
-from atelier_desk.desktop.widgets.words import Text
-from atelier_desk.i18n import _
+from atelier_desk.desktop.widgets.bindings import Text
+from atelier_desk.desktop.widgets.steady_width import SteadyWidth
+from atelier_desk.support.i18n import _
 
 if TYPE_CHECKING:
     import asyncio
@@ -112,7 +112,7 @@ class Row(QWidget):
         say(self.control, name=caption, about=hint)
 
 
-class Foot(QWidget):
+class PageFooter(QWidget):
     """A note with the buttons on its right, none of them ever cut; the note is above them where little room is left for it."""
 
     def __init__(self, note: QWidget, buttons: Sequence[QPushButton], parent: QWidget) -> None:
@@ -201,13 +201,13 @@ class SettingsPage(QWidget):
         card.body.addWidget(made)
         return made
 
-    def deed(self, card: Card, caption: Text, hint: Text, text: Text, on: Callable[[], object], name: str = "") -> QPushButton:
+    def action_row(self, card: Card, caption: Text, hint: Text, text: Text, on: Callable[[], object], name: str = "") -> QPushButton:
         """A row whose control is a button."""
         button = control(QPushButton(self), name, text, on=on)
         self.row(card, button, caption, hint)
         return button
 
-    def deeds(self, card: Card, *buttons: QPushButton) -> None:
+    def button_row(self, card: Card, *buttons: QPushButton) -> None:
         """What can be done with the list of a card, in one line under it: what makes a new one first, what removes one last."""
         line = FlowLayout(spacing=8)
         for number, button in enumerate(buttons):
@@ -220,7 +220,7 @@ class SettingsPage(QWidget):
         self.busy = Busy(self)
         note = QWidget(self)  # which has its height while nothing is said
         fill(QVBoxLayout(note), self.busy, margins=(0, 0, 0, 0))
-        foot = control(Foot(note, buttons, self), f"{type(self).__name__}-foot")
+        foot = control(PageFooter(note, buttons, self), f"{type(self).__name__}-foot")
         fill(self._outer, Line(self), foot)
 
     def note_saved(self, kept: bool) -> None:

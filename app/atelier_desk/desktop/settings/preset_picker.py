@@ -13,9 +13,9 @@ from atelier_desk.desktop.widgets import control, fill, label, say
 from atelier_desk.desktop.widgets.matching import fits
 from atelier_desk.desktop.widgets.rows import ListRow
 from atelier_desk.desktop.widgets.search_list import SearchList
-from atelier_desk.i18n import N_, _
 from atelier_desk.llm.presets import Preset, presets
 from atelier_desk.llm.registry import find
+from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.llm.wire.detect import DetectedServer

@@ -13,7 +13,7 @@ from atelier_desk.desktop.settings.header_rows import HeaderRows
 from atelier_desk.desktop.widgets import control, fill, label, say
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.domain.provider import KeyStyle, ProviderConfig
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
 
 KEY_STYLE_WORDS = {
     KeyStyle.AUTO: N_("automatic"),

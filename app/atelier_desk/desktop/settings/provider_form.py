@@ -9,12 +9,12 @@ from atelier_desk.desktop.settings.provider_advanced import ProviderAdvanced
 from atelier_desk.desktop.widgets import control, fill, label, say
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.domain.provider import KeyState, ProviderConfig
-from atelier_desk.i18n import N_, _
 from atelier_desk.llm.presets import Preset, preset_of
 from atelier_desk.llm.registry import find, provider_types
+from atelier_desk.support.i18n import N_, _
 
 
-def kind_words(kind: str) -> str:
+def kind_text(kind: str) -> str:
     """What people call a kind; its bare name where nothing is registered for it any more."""
     entry = find(kind)
     return _(entry.title) if entry is not None else kind

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QGridLayout, QLabel, QWidget
 
-from atelier_desk.desktop.questions.approval_wording import tool_title
+from atelier_desk.desktop.questions.approval_text import tool_title
 from atelier_desk.desktop.settings.row_list import RowList
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import control, label, say
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.domain.approval import RISKS, RiskName
 from atelier_desk.engine.services.tools import ToolInfo
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
 
 WORDS: dict[RiskName, str] = {"low": N_("low"), "medium": N_("medium"), "high": N_("high")}
 

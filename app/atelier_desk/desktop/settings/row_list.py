@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.widgets import fill
 from atelier_desk.desktop.widgets.tab_stops import chain
-from atelier_desk.i18n import language
+from atelier_desk.support.i18n import language
 
 MARGINS = (0, 0, 0, 0)
 

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QAbstractSpinBox, QWidget
 
 from atelier_desk.desktop.settings.fields import Field, value_of
 from atelier_desk.desktop.settings.page import SectionCard, SettingsPage
-from atelier_desk.desktop.widgets.words import Text
+from atelier_desk.desktop.widgets.bindings import Text
 from atelier_desk.domain.settings import Settings
 
 if TYPE_CHECKING:

@@ -10,18 +10,18 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QLineEdit, QPlainTextEdit, QScrollArea, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.panes.form_dialog import FormDialog
-from atelier_desk.desktop.settings.rule_words import ACTIONS
+from atelier_desk.desktop.settings.rule_text import ACTIONS
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import control, fill, label
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.domain import limits
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
-from atelier_desk.i18n import _
-from atelier_desk.rule_words import where_words
+from atelier_desk.presentation.rules import where_text
+from atelier_desk.support.i18n import _
 
 if TYPE_CHECKING:
-    from atelier_desk.policy.permissions.foreign import Line
+    from atelier_desk.policy.permissions.rule_import import Line
 
 
 class RuleForm(FormDialog):
@@ -77,7 +77,7 @@ class RuleForm(FormDialog):
             places = [self.scope.itemData(row) for row in range(self.scope.count())]
             here = (rule.scope, rule.scope_id)
             if here not in places:
-                self.scope.addItem(where_words(rule.where), here)
+                self.scope.addItem(where_text(rule.where), here)
                 places.append(here)
             self.scope.setCurrentIndex(places.index(here))
         self.text.textChanged.connect(self.check)

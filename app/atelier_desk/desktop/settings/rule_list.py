@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.settings import rule_words
+from atelier_desk.desktop.settings import rule_text
 from atelier_desk.desktop.settings.row_list import RowList
 from atelier_desk.desktop.widgets import IconButton, Pill, control, fill, label
 from atelier_desk.desktop.widgets.matching import fits
 from atelier_desk.domain.permission import PermissionRule, by_last_use
-from atelier_desk.domain.text import visible
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.text import visible
 
 
 class RuleList(RowList):
@@ -63,25 +63,25 @@ class RuleList(RowList):
         return control(label(none, "muted", self, wrap=True), "approval-rules-empty")
 
     def _told(self, rule: PermissionRule) -> str:
-        return f"{_(rule_words.ACTIONS[rule.action])} · {self._facts(rule)}"
+        return f"{_(rule_text.ACTIONS[rule.action])} · {self._facts(rule)}"
 
     def _facts(self, rule: PermissionRule) -> str:
-        where = rule_words.scope(rule, self._names)
+        where = rule_text.scope(rule, self._names)
         # Nobody notes when the settings of a repository were looked at.
-        return where if rule_words.repository(rule) else f"{where} · {rule_words.used(rule)}"
+        return where if rule_text.repository(rule) else f"{where} · {rule_text.used(rule)}"
 
     def _row(self, rule: PermissionRule) -> QWidget:
         row = control(QWidget(self), f"rule-{rule.text}")
         row.setAccessibleName(visible(f"{rule.text}: {self._told(rule)}"))
-        pill = Pill(_(rule_words.ACTIONS[rule.action]), "" if rule.held else rule_words.KINDS[rule.action], row)
-        repository = rule_words.repository(rule)
+        pill = Pill(_(rule_text.ACTIONS[rule.action]), "" if rule.held else rule_text.KINDS[rule.action], row)
+        repository = rule_text.repository(rule)
         if repository:
             text = label(_("Settings of the git repository {path}, until they change", path=repository), "", row, wrap=True)
         else:
             text = label(rule.text, "mono", row, wrap=True)
         facts = label(self._facts(rule), "small", row, wrap=True)
         texts = fill(QVBoxLayout(), text, facts, spacing=0)
-        if rule_words.unused(rule) and not repository:
+        if rule_text.unused(rule) and not repository:
             old = control(label(_("Never matched in 30 days"), "warn", row, wrap=True), f"rule-unused-{rule.text}")
             texts.addWidget(old)
         if rule.text in self._never:

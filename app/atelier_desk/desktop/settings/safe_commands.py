@@ -10,9 +10,9 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import control, fill, label, say
 from atelier_desk.desktop.widgets.matching import fits
 from atelier_desk.desktop.widgets.tables import dress_table
-from atelier_desk.domain.text import visible
-from atelier_desk.i18n import N_, _
-from atelier_desk.workspace.commands.listing import Does, SafeCommand, safe_commands
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.text import visible
+from atelier_desk.workspace.commands.command_list import Does, SafeCommand, safe_commands
 
 DOES = {Does.READS: N_("Only reads"), Does.WRITES: N_("Writes the files it names"), Does.DELETES: N_("Deletes (asks)")}
 ROWS = 8

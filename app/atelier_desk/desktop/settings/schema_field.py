@@ -10,7 +10,7 @@ from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import say
 from atelier_desk.domain import answers
 from atelier_desk.domain.errors import AtelierError
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
 
 
 class SchemaField(QPlainTextEdit):

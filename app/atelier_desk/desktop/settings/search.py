@@ -9,11 +9,11 @@ from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, 
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QComboBox, QLabel, QListView, QWidget
 
-from atelier_desk.desktop.settings.busy import Busy
 from atelier_desk.desktop.settings.page import Row, SectionCard
+from atelier_desk.desktop.settings.progress_line import Busy
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets.words import bound_texts
-from atelier_desk.i18n import LANGUAGES, spoken
+from atelier_desk.desktop.widgets.bindings import bound_texts
+from atelier_desk.support.i18n import LANGUAGES, spoken
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.settings.page import SettingsPage

@@ -10,14 +10,14 @@ from PySide6.QtWidgets import QCheckBox, QDialog, QHBoxLayout, QPushButton, QVBo
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Card, ElidedLabel, Pill, control, fill, label
-from atelier_desk.desktop.widgets.basic import PillKind
+from atelier_desk.desktop.widgets.controls import PillKind
 from atelier_desk.desktop.widgets.wrapping import TextField
-from atelier_desk.domain.text import visible
-from atelier_desk.i18n import N_, _
-from atelier_desk.skill_words import KINDS, STATES, called_by, remarks, state, where
+from atelier_desk.presentation.skills import KINDS, STATES, called_by, remarks, state, where
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.text import visible
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.services.skills import Listed, Place, Shown
+    from atelier_desk.engine.services.skills import ListedSkill, SkillLocation, SkillView
 
 PILLS: dict[str, PillKind] = {"used": "ok", "off": "", "undecided": "warn", "untrusted": "warn", "hidden": "", "broken": "err"}
 
@@ -26,7 +26,7 @@ class SkillRow(QWidget):
     """``skill-<file>``: name and state, what it does, where it lies, and what is wrong with it. ``opened(file)`` when its text is wanted,
     ``switched(file, on)`` when it is to be on or off."""
 
-    def __init__(self, row: Listed, opened: Callable[[str], object], switched: Callable[[str, bool], object], parent: QWidget) -> None:
+    def __init__(self, row: ListedSkill, opened: Callable[[str], object], switched: Callable[[str, bool], object], parent: QWidget) -> None:
         super().__init__(parent)
         file, said, key = row.found.file, row.found.text, state(row)
         self.setObjectName(f"skill-{file}")
@@ -56,7 +56,7 @@ class PlaceCard(QWidget):
 
     def __init__(
         self,
-        place: Place,
+        place: SkillLocation,
         opened: Callable[[str], object],
         switched: Callable[[str, bool], object],
         trusted: Callable[[str, bool], object],
@@ -90,7 +90,7 @@ class PlaceCard(QWidget):
 class SkillDialog(QDialog):
     """``skill-dialog``: what a skill tells agents, word for word."""
 
-    def __init__(self, shown: Shown, parent: QWidget | None = None) -> None:
+    def __init__(self, shown: SkillView, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         row = shown.listed
         self.setObjectName("skill-dialog")

@@ -22,15 +22,15 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from atelier_desk import figures
-from atelier_desk.desktop.panes.wording import number
+from atelier_desk.desktop.panes.times import number
 from atelier_desk.desktop.settings.row_list import RowList
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import control, fill, label, say
 from atelier_desk.desktop.widgets.fold import Fold
 from atelier_desk.desktop.widgets.matching import fits
-from atelier_desk.domain.text import visible
-from atelier_desk.i18n import N_, _, ngettext
+from atelier_desk.support import number_format
+from atelier_desk.support.i18n import N_, _, ngettext
+from atelier_desk.support.text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.engine.services.request.cost import PromptCost
@@ -137,7 +137,7 @@ class ToolGroup(QWidget):
         self.box.setCheckState(whole if mine else Qt.CheckState.Unchecked)
         tokens = sum(cost.by_tool.get(name, 0) for name in mine) if cost is not None else 0
         said = _("{done} of {total}", done=number(len(mine)), total=number(len(self.choices)))
-        self.count.setText(f"{said} · {_('{tokens} tokens', tokens=figures.tokens(tokens))}" if tokens else said)
+        self.count.setText(" · ".join([said, _("{tokens} tokens", tokens=number_format.tokens(tokens))]) if tokens else said)
         self.box.setAccessibleDescription(self.count.text())
         self._tick()
 

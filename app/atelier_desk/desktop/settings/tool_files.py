@@ -10,10 +10,10 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QVBoxLayout, QW
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ElidedLabel, Pill, control, fill, label, say
-from atelier_desk.desktop.widgets.basic import PillKind
+from atelier_desk.desktop.widgets.controls import PillKind
 from atelier_desk.desktop.widgets.wrapping import TextField
-from atelier_desk.domain.text import visible
-from atelier_desk.i18n import N_, _, ngettext
+from atelier_desk.support.i18n import N_, _, ngettext
+from atelier_desk.support.text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.engine.services.own_tools import OwnToolFile, OwnToolSource

@@ -11,11 +11,11 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTab
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import say
 from atelier_desk.desktop.widgets.tables import dress_table
-from atelier_desk.domain.text import visible
 from atelier_desk.domain.usage import UsageGroup, UsageSum
-from atelier_desk.figures import duration, number, tokens
-from atelier_desk.i18n import N_, _
-from atelier_desk.usage_words import cost_words, saved_words
+from atelier_desk.presentation.usage import cost_text, saved_text
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.number_format import duration, number, tokens
+from atelier_desk.support.text import visible
 
 LEAST_ROWS, MOST_ROWS = 3, 14
 """Rows it is high; more are scrolled."""
@@ -61,9 +61,9 @@ class UsageTable(QTableWidget):
             usage = total.usage
             counts = (total.requests, usage.tokens_input, usage.tokens_cached, usage.tokens_output)
             told = [*map(number, counts)]
-            told[2] = " · ".join(filter(None, (told[2], saved_words(total))))
-            exact = (name, *told, cost_words(total), duration(total.duration_ms) if total.duration_ms else "–")
-            shown = (name, number(total.requests), *map(tokens, counts[1:]), cost_words(total, short=True), exact[-1])
+            told[2] = " · ".join(filter(None, (told[2], saved_text(total))))
+            exact = (name, *told, cost_text(total), duration(total.duration_ms) if total.duration_ms else "–")
+            shown = (name, number(total.requests), *map(tokens, counts[1:]), cost_text(total, short=True), exact[-1])
             for column, (text, said) in enumerate(zip(shown, exact, strict=True)):
                 item = QTableWidgetItem(visible(text))
                 item.setTextAlignment(RIGHT if column else LEFT)

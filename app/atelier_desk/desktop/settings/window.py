@@ -10,17 +10,17 @@ from PySide6.QtGui import QFontMetrics, QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QListWidget, QListWidgetItem, QStackedWidget, QTabBar, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
-from atelier_desk.desktop.panes.wording import locale
+from atelier_desk.desktop.debouncer import Debouncer
+from atelier_desk.desktop.panes.times import locale
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import PageEntry, sections
 from atelier_desk.desktop.settings.search import Found, FoundMark, Says, found_in, lead_to
-from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Line, control, fill, label, say
 from atelier_desk.desktop.widgets.enter import EnterPresses
 from atelier_desk.desktop.widgets.inputs import SearchField
 from atelier_desk.desktop.widgets.matching import fits, plain
-from atelier_desk.i18n import N_, _, in_every_language, ngettext
+from atelier_desk.support.i18n import N_, _, in_every_language, ngettext
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -98,7 +98,7 @@ class SettingsWindow(QWidget):
         for entry in self._hosts:
             item = QListWidgetItem("", self.list)
             item.setData(Qt.ItemDataRole.UserRole, entry.name)
-        self._typing = Soon(self, 200, self._find)
+        self._typing = Debouncer(self, 200, self._find)
         self.search.textChanged.connect(lambda _text: self._typing.start())
         self.search.returnPressed.connect(self._next)
         self.list.currentItemChanged.connect(self._chosen)

@@ -8,7 +8,7 @@ from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QStackedWidget, QWidget
 
 from atelier_desk.desktop.widgets import say
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 
 WIDTH = 248
 """Usual width, in logical pixels at 100 %."""

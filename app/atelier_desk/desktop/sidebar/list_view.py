@@ -9,12 +9,12 @@ from PySide6.QtCore import QItemSelection, QItemSelectionModel, QModelIndex, QPe
 from PySide6.QtGui import QContextMenuEvent, QFocusEvent, QKeyEvent, QMouseEvent, QPalette
 from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
 
-from atelier_desk.desktop.sidebar.model import ARCHIVE, ROW, Index, Row, Shown, WorkflowModel, said
+from atelier_desk.desktop.sidebar.model import ARCHIVE, ROW, Index, ListState, Row, WorkflowModel, said
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets.rows import ListRow, RowAction, RowDelegate
-from atelier_desk.desktop.widgets.steady import OverlayBar
+from atelier_desk.desktop.widgets.steady_width import OverlayBar
 from atelier_desk.domain import limits
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:
     from atelier_desk.domain.workflow import Workflow
@@ -98,7 +98,7 @@ class WorkflowListView(QListView):
         indexes = sorted(self.selectedIndexes(), key=lambda index: index.row())
         return [workflow.id for workflow in map(self.rows.workflow_at, indexes) if workflow is not None]
 
-    def show_rows(self, shown: Shown) -> None:
+    def show_rows(self, shown: ListState) -> None:
         """Show something else, with the same rows selected as far as they are still there."""
         marked, current = self.marked, self.current()
         row = self.rows.row_at(self.currentIndex())

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QAbstractListModel, QMimeData, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
 from atelier_desk.desktop.widgets.format import locale
-from atelier_desk.domain.text import visible
-from atelier_desk.i18n import _, ngettext
+from atelier_desk.support.i18n import _, ngettext
+from atelier_desk.support.text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.domain.workflow import Workflow
@@ -49,7 +49,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchMatch:
     """What a search found: workflows by their titles, messages by their words; ``cut``: there are more messages than a search gives."""
 
     titles: Sequence[Workflow] = ()
@@ -58,14 +58,14 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ListState:
     """What the model shows; ``found`` takes the place of all others on the screen while something is searched."""
 
     recent: Sequence[Workflow] = ()
     filed: Sequence[Workflow] = ()
     archived: Sequence[Workflow] = ()
     archived_count: int = 0
-    found: Found | None = None
+    found: SearchMatch | None = None
     closed: frozenset[str] = field(default=frozenset({ARCHIVE}))
 
     @property
@@ -90,7 +90,7 @@ def group_of(updated: datetime, today: date) -> str:
     return f"{name} {day.year}" if day.year != today.year else name
 
 
-def state_words(workflow: Workflow, unread: bool = False) -> str:
+def state_text(workflow: Workflow, unread: bool = False) -> str:
     """A workflow's state for people who cannot see the dot."""
     words = {
         "running": _("running"),
@@ -113,7 +113,7 @@ def state_words(workflow: Workflow, unread: bool = False) -> str:
     return text
 
 
-def rows_of(shown: Shown, today: date) -> list[Row]:
+def rows_of(shown: ListState, today: date) -> list[Row]:
     """The rows of the list, from above."""
     if shown.found is not None:
         return _found_rows(shown.found)
@@ -139,7 +139,7 @@ def rows_of(shown: Shown, today: date) -> list[Row]:
     return rows
 
 
-def _found_rows(found: Found) -> list[Row]:
+def _found_rows(found: SearchMatch) -> list[Row]:
     rows = _under(_("Workflows"), found.titles)
     rows += ([Row(heading=_("Messages"))] if found.messages else []) + [Row(hit=each) for each in found.messages]
     return [*rows, Row(heading=_("More results: refine your search"))] if found.cut else rows
@@ -150,7 +150,7 @@ def _under(heading: str, workflows: Iterable[Workflow]) -> list[Row]:
     return [Row(heading=heading), *rows] if rows else []
 
 
-def _folded(heading: str, fold: str, workflows: Iterable[Workflow], count: int, shown: Shown) -> list[Row]:
+def _folded(heading: str, fold: str, workflows: Iterable[Workflow], count: int, shown: ListState) -> list[Row]:
     closed = fold in shown.closed
     below = [] if closed else [Row(workflow=each, indented=True) for each in workflows]
     return [Row(heading=heading, fold=fold, closed=closed, count=count), *below]
@@ -170,11 +170,11 @@ class WorkflowModel(QAbstractListModel):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._rows: list[Row] = []
-        self._shown = Shown()
+        self._shown = ListState()
         self._today = date.today
 
     @property
-    def shown(self) -> Shown:
+    def shown(self) -> ListState:
         return self._shown
 
     @property
@@ -183,9 +183,9 @@ class WorkflowModel(QAbstractListModel):
 
     def set_workflows(self, workflows: Sequence[Workflow]) -> None:
         """Show these alone, without folders and archive."""
-        self.show(Shown(recent=workflows))
+        self.show(ListState(recent=workflows))
 
-    def show(self, shown: Shown) -> None:
+    def show(self, shown: ListState) -> None:
         """Replace everything; rows that only changed are updated in place, so that the selection and an editor stay."""
         rows = rows_of(shown, self._today())
         self._shown = shown
@@ -313,7 +313,7 @@ def _text(row: Row, role: int) -> str | None:
 
 def _spoken(row: Row) -> str:
     if row.workflow is not None:
-        state = state_words(row.workflow, row.workflow.unread)
+        state = state_text(row.workflow, row.workflow.unread)
         return f"{row.workflow.name}, {state}" if state else row.workflow.name
     if row.hit is not None:
         return f"{row.hit.workflow_name}: {said(row.hit)}"

@@ -10,21 +10,21 @@ from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QFontMetrics, QIcon, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.sidebar.foot import SidebarFoot
+from atelier_desk.desktop.debouncer import Debouncer
+from atelier_desk.desktop.sidebar.footer import SidebarFoot
 from atelier_desk.desktop.sidebar.list_view import WorkflowListView
-from atelier_desk.desktop.sidebar.model import ARCHIVE, Found, Shown, WorkflowModel
-from atelier_desk.desktop.soon import Soon
+from atelier_desk.desktop.sidebar.model import ARCHIVE, ListState, SearchMatch, WorkflowModel
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import EmptyState, ToastHost, bind, control, fill, say
 from atelier_desk.desktop.widgets.inputs import SearchField
 from atelier_desk.domain.limits import LIST_MAX
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
     import asyncio
 
     from atelier_desk.desktop.bridge import Bridge
-    from atelier_desk.desktop.sidebar.deeds import Deeds
+    from atelier_desk.desktop.sidebar.workflow_actions import WorkflowActions
     from atelier_desk.domain.stream.event import Topic
     from atelier_desk.storage.repositories import SearchHit
 
@@ -39,7 +39,7 @@ DAY_CHECK_MS = 60_000
 
 
 class Sidebar(QWidget):
-    """Lists workflows and finds them by title and by what was said in them; ``deeds`` changes them.
+    """Lists workflows and finds them by title and by what was said in them; ``workflow_actions`` changes them.
 
     Signals:
         workflow_chosen: show this one.
@@ -77,8 +77,8 @@ class Sidebar(QWidget):
         self.empty.hide()
         self.foot = SidebarFoot(self)
         fill(QVBoxLayout(self), self.new, self.search, (self.list, 1), (self.empty, 1), self.foot, margins=(12, 14, 7, 10), spacing=8)
-        self._search_timer = Soon(self, SEARCH_MS, self.reload)
-        self._reload_timer = Soon(self, RELOAD_MS, self.reload)
+        self._search_timer = Debouncer(self, SEARCH_MS, self.reload)
+        self._reload_timer = Debouncer(self, RELOAD_MS, self.reload)
         self._day_timer = QTimer(self)
         self._day_timer.timeout.connect(self.model.regroup)
         self._day_timer.start(DAY_CHECK_MS)
@@ -92,23 +92,23 @@ class Sidebar(QWidget):
         self.list.chosen.connect(self.workflow_chosen)
         self.list.found.connect(self._on_found)
         self.list.fold_wanted.connect(self._on_fold)
-        self.list.delete_wanted.connect(lambda ids: self.deeds.delete(ids))
+        self.list.delete_wanted.connect(lambda ids: self.workflow_actions.delete(ids))
         self.list.menu_wanted.connect(self._show_menu)
         self.list.fold_menu_wanted.connect(self._show_folder_menu)
         self.list.end_reached.connect(self._on_end)
         self.list.left.connect(self.search.setFocus)
         self.model.renamed.connect(lambda key, name: self.bridge.jobs.start(self.bridge.engine.workflows.rename(key, name)))
-        self.model.dropped.connect(lambda ids, folder: self.deeds.move(ids, folder))
+        self.model.dropped.connect(lambda ids, folder: self.workflow_actions.move(ids, folder))
         self.bridge.changed.connect(self._on_changed)
         bind(self._dress)
         bind(self.model.regroup, on="language")
 
     @cached_property
-    def deeds(self) -> Deeds:
+    def workflow_actions(self) -> WorkflowActions:
         """Made when it is first wanted: the first paint needs nothing of it."""
-        from atelier_desk.desktop.sidebar.deeds import Deeds
+        from atelier_desk.desktop.sidebar.workflow_actions import WorkflowActions
 
-        made = Deeds(self.bridge, self._toasts, lambda: self.model.workflows, self)
+        made = WorkflowActions(self.bridge, self._toasts, lambda: self.model.workflows, self)
         made.made.connect(self.workflow_chosen)
         made.gone.connect(self.workflow_gone)
         return made
@@ -126,7 +126,7 @@ class Sidebar(QWidget):
             return
         listing = await self.bridge.engine.workflows.listing(limit, archive=ARCHIVE not in self.closed)
         self._more = len(listing.recent) >= limit
-        self._show(Shown(listing.recent, listing.filed, listing.archived, listing.archived_count, closed=self.closed))
+        self._show(ListState(listing.recent, listing.filed, listing.archived, listing.archived_count, closed=self.closed))
 
     async def _find(self, needle: str, limit: int) -> None:
         """Titles first; messages take a moment longer, and those found before stay until then."""
@@ -134,13 +134,13 @@ class Sidebar(QWidget):
         titles = await workflows.list(search=needle, limit=limit)
         self._more = len(titles) >= limit
         before = self.model.shown.found
-        self._show(replace(self.model.shown, found=Found(titles, before.messages if before is not None else ())), searching=True)
+        self._show(replace(self.model.shown, found=SearchMatch(titles, before.messages if before is not None else ())), searching=True)
         hits = await workflows.search(needle, self._hits) if len(needle) >= LEAST_LOOKED_FOR else []
         self._more |= self._hits <= len(hits) < LIST_MAX
         messages = [each for each in hits if each.kind == "message"]
-        self._show(replace(self.model.shown, found=Found(titles, messages, cut=len(hits) >= LIST_MAX)))
+        self._show(replace(self.model.shown, found=SearchMatch(titles, messages, cut=len(hits) >= LIST_MAX)))
 
-    def _show(self, shown: Shown, *, searching: bool = False) -> None:
+    def _show(self, shown: ListState, *, searching: bool = False) -> None:
         self.list.show_rows(shown)
         self._show_empty(self.model.rowCount() == 0 and not searching)
 
@@ -208,16 +208,16 @@ class Sidebar(QWidget):
             self.list.scrollTo(index)
             self.list.edit(index)
         elif workflow_id:
-            self.deeds.with_one(workflow_id, self.deeds.ask_name)
+            self.workflow_actions.with_one(workflow_id, self.workflow_actions.ask_name)
 
     def _show_menu(self, ids: list[str], place: QPoint) -> None:
-        if self.deeds.find(ids):
+        if self.workflow_actions.find(ids):
             self.list.show_asked(ids)
-            self.deeds.show_menu(self.deeds.menu(ids, self._edit), place, lambda: self.list.show_asked(()))
+            self.workflow_actions.show_menu(self.workflow_actions.menu(ids, self._edit), place, lambda: self.list.show_asked(()))
 
     def _show_folder_menu(self, folder: str, place: QPoint) -> None:
         self.list.show_asked([f":{folder}"])
-        self.deeds.show_menu(self.deeds.folder_menu(folder), place, lambda: self.list.show_asked(()))
+        self.workflow_actions.show_menu(self.workflow_actions.folder_menu(folder), place, lambda: self.list.show_asked(()))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """From the search field Down goes into the list, Enter opens the first thing found, Esc ends the search."""

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from atelier_desk.desktop.widgets.words import sentence
-from atelier_desk.i18n import N_
+from atelier_desk.desktop.widgets.bindings import sentence
+from atelier_desk.support.i18n import N_
 
 ANSWER_S = 10.0
 """How long a service may take to answer a call; what asks a person is not waited for in a call."""

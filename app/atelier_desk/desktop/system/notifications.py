@@ -17,9 +17,9 @@ from PySide6.QtGui import QGuiApplication
 
 from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.system.bus import BusError, Call, Incoming, SessionBus
-from atelier_desk.desktop.system.notice import Notice
-from atelier_desk.desktop.widgets.words import sentence
-from atelier_desk.i18n import N_, _
+from atelier_desk.desktop.system.notification import Notice
+from atelier_desk.desktop.widgets.bindings import sentence
+from atelier_desk.support.i18n import N_, _
 
 SERVICE, PATH = "org.freedesktop.Notifications", "/org/freedesktop/Notifications"
 CLICK, REPLY = "default", "inline-reply"

@@ -16,10 +16,10 @@ from typing import Any
 from PySide6.QtGui import QGuiApplication
 
 from atelier_desk.desktop.system.bus import ANSWER_S, BusError, Call, Incoming, SessionBus
-from atelier_desk.desktop.system.keys import Keys
-from atelier_desk.desktop.system.ways import NotHere, Refused
-from atelier_desk.desktop.widgets.words import sentence
-from atelier_desk.i18n import N_, _
+from atelier_desk.desktop.system.key_names import Keys
+from atelier_desk.desktop.system.shortcut_backend import BackendMissing, ShortcutTaken
+from atelier_desk.desktop.widgets.bindings import sentence
+from atelier_desk.support.i18n import N_, _
 
 SERVICE, PATH = "org.freedesktop.portal.Desktop", "/org/freedesktop/portal/desktop"
 SHORTCUTS, REQUEST, SESSION = (f"org.freedesktop.portal.{name}" for name in ("GlobalShortcuts", "Request", "Session"))
@@ -45,7 +45,7 @@ class PortalKey:
     async def hold(self, keys: Keys) -> str:
         self.release()
         if not keys.keysym:
-            raise Refused(sentence(N_("This key is not on the keyboard.")))
+            raise ShortcutTaken(sentence(N_("This key is not on the keyboard.")))
         try:
             await self._bus.connect()
             await self._look()
@@ -55,14 +55,14 @@ class PortalKey:
             bound = await self._request(PERSON_S, "BindShortcuts", "oa(sa{sv})sa{sv}", session, [(QUICK, about)], "", {})
         except BusError as error:
             self.release()
-            raise NotHere(error.reason) from None
+            raise BackendMissing(error.reason) from None
         except BaseException:
             self.release()
             raise
         shown = _shown(bound.get("shortcuts", ("", ()))[1])
         if shown is None:
             self.release()
-            raise Refused(sentence(N_("The desktop did not grant this shortcut.")))
+            raise ShortcutTaken(sentence(N_("The desktop did not grant this shortcut.")))
         return shown
 
     def release(self) -> None:
@@ -80,7 +80,7 @@ class PortalKey:
         try:
             self._owner = (await self._bus.call(properties, SHORTCUTS, "version")).sender
         except BusError:
-            raise NotHere(sentence(N_("This desktop's portal does not support global shortcuts."))) from None
+            raise BackendMissing(sentence(N_("This desktop's portal does not support global shortcuts."))) from None
         if not self._known:
             for interface, handler in ((SHORTCUTS, self._on_shortcut), (REQUEST, self._on_response), (SESSION, self._on_session)):
                 await self._bus.listen(interface, handler)
@@ -100,14 +100,14 @@ class PortalKey:
             if not isinstance(error, BusError):
                 self._bus.tell(Call(SERVICE, path, REQUEST, "Close"))
             if isinstance(error, TimeoutError):
-                raise Refused(sentence(N_("The desktop did not respond about the shortcut in time."))) from None
+                raise ShortcutTaken(sentence(N_("The desktop did not respond about the shortcut in time."))) from None
             raise
         finally:
             self._requests.pop(path, None)
         if response == CANCELLED:
-            raise Refused(sentence(N_("The shortcut was declined in the desktop's dialog.")))
+            raise ShortcutTaken(sentence(N_("The shortcut was declined in the desktop's dialog.")))
         if response != DONE:
-            raise Refused(sentence(N_("The desktop did not grant this shortcut.")))
+            raise ShortcutTaken(sentence(N_("The desktop did not grant this shortcut.")))
         return dict(results)
 
     def _on_response(self, got: Incoming) -> None:

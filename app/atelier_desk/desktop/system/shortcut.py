@@ -12,10 +12,10 @@ from PySide6.QtCore import QObject, Signal
 
 from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.system.bus import SessionBus
-from atelier_desk.desktop.system.keys import Keys
-from atelier_desk.desktop.system.ways import KeyTaken, NotHere, Refused, Way
-from atelier_desk.desktop.widgets.words import Sentence, sentence, text_of
-from atelier_desk.i18n import N_
+from atelier_desk.desktop.system.key_names import Keys
+from atelier_desk.desktop.system.shortcut_backend import BackendMissing, KeyTaken, ShortcutBackend, ShortcutTaken
+from atelier_desk.desktop.widgets.bindings import Sentence, sentence, text_of
+from atelier_desk.support.i18n import N_
 
 WayName = Literal["", "portal", "windows"]
 
@@ -30,7 +30,7 @@ class KeyState:
     reason: str = ""
 
 
-def ways(bus: SessionBus) -> list[tuple[WayName, Way]]:
+def ways(bus: SessionBus) -> list[tuple[WayName, ShortcutBackend]]:
     """The ways of this system, the best first."""
     if sys.platform == "win32":
         from atelier_desk.desktop.system.windows_key import WindowsKey
@@ -52,7 +52,7 @@ class GlobalShortcut(QObject):
     pressed = Signal()
     changed = Signal()
 
-    def __init__(self, found: Sequence[tuple[WayName, Way]], parent: QObject | None = None) -> None:
+    def __init__(self, found: Sequence[tuple[WayName, ShortcutBackend]], parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.state = KeyState()
         self.jobs = Jobs(self, lambda text: self._set(KeyState("missing", reason=text)))
@@ -96,11 +96,11 @@ class GlobalShortcut(QObject):
         for name, way in self._ways:
             try:
                 return KeyState("held", name, await way.hold(Keys.read(wanted)))
-            except NotHere as why:
+            except BackendMissing as why:
                 reasons.append(why.reason)
             except KeyTaken:
                 return KeyState("taken", name)
-            except Refused as why:
+            except ShortcutTaken as why:
                 return KeyState("refused", name, reason=why.reason)
         if not reasons:
             reasons.append(sentence(N_("This system does not support global shortcuts.")))

@@ -12,10 +12,10 @@ from typing import Any
 
 from PySide6.QtCore import QAbstractNativeEventFilter, QCoreApplication
 
-from atelier_desk.desktop.system.keys import Keys
-from atelier_desk.desktop.system.ways import KeyTaken, Refused
-from atelier_desk.desktop.widgets.words import sentence
-from atelier_desk.i18n import N_
+from atelier_desk.desktop.system.key_names import Keys
+from atelier_desk.desktop.system.shortcut_backend import KeyTaken, ShortcutTaken
+from atelier_desk.desktop.widgets.bindings import sentence
+from atelier_desk.support.i18n import N_
 
 MASKS = {"Alt": 1, "Ctrl": 2, "Shift": 4, "Meta": 8}
 NO_REPEAT = 0x4000
@@ -37,7 +37,7 @@ class WindowsKey(QAbstractNativeEventFilter):
     async def hold(self, keys: Keys) -> str:
         self.release()
         if not keys.virtual:
-            raise Refused(sentence(N_("This key is not on the keyboard.")))
+            raise ShortcutTaken(sentence(N_("This key is not on the keyboard.")))
         if self._user32 is None:
             self._user32 = ctypes.WinDLL("user32")  # type: ignore[attr-defined]
         if not self._user32.RegisterHotKey(None, ID, sum(MASKS[name] for name in keys.held) | NO_REPEAT, keys.virtual):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from atelier_desk.desktop.soon import Soon
+from atelier_desk.desktop.debouncer import Debouncer
 from atelier_desk.desktop.team.state import Member, TeamState
 from atelier_desk.domain.errors import NotFoundError
 
@@ -54,9 +54,9 @@ class TeamModel(QObject):
         self._loading = 0
         self._dirty: set[str] = set()
         self._untold: dict[str, None] = {}
-        self._tell = Soon(self, TELL_MS, self._tell_now)
-        self._tell_more = Soon(self, FRAME_MS, self._tell_some)
-        self._reload = Soon(self, RELOAD_MS, self._reload_now)
+        self._tell = Debouncer(self, TELL_MS, self._tell_now)
+        self._tell_more = Debouncer(self, FRAME_MS, self._tell_some)
+        self._reload = Debouncer(self, RELOAD_MS, self._reload_now)
         self._tick = QTimer(self)
         self._tick.setInterval(TICK_MS)
         self._tick.timeout.connect(self.ticked)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from atelier_desk.domain.agent import Budget
-    from atelier_desk.domain.call import Words
+    from atelier_desk.domain.call import CallText
     from atelier_desk.domain.stream import payloads
     from atelier_desk.domain.stream.event import StreamEvent
     from atelier_desk.engine.services.team.views import AgentNode
@@ -24,7 +24,7 @@ FOR_A_PERSON = frozenset({"awaiting_user", "awaiting_approval"})
 
 
 @dataclass(slots=True)
-class Spent:
+class AgentUsage:
     """What was used up: tokens, US dollars, tool calls, milliseconds of work."""
 
     tokens_input: int = 0
@@ -65,7 +65,7 @@ class Member:
     stage: int = 0
     background: bool = False
     calls: dict[str, str] = field(default_factory=dict)
-    said: dict[str, Words] = field(default_factory=dict)
+    said: dict[str, CallText] = field(default_factory=dict)
     question: str = ""
     questions: dict[str, str] = field(default_factory=dict)
     approvals: set[str] = field(default_factory=set)
@@ -77,7 +77,7 @@ class Member:
     cost: float = 0.0
     tool_calls: int = 0
     progress: int | None = None
-    told: Spent = field(default_factory=Spent)
+    told: AgentUsage = field(default_factory=AgentUsage)
     budget: Budget | None = None
     pause: str = ""
     limit: str = ""
@@ -98,7 +98,7 @@ class Member:
         return next(reversed(self.calls.values()), "")
 
     @property
-    def current_call(self) -> Words | None:
+    def current_call(self) -> CallText | None:
         """What the newest call does, where that is known."""
         return self.said.get(next(reversed(self.calls), ""))
 
@@ -189,9 +189,9 @@ class TeamState:
             at = member.parent_run_id
         return found[::-1]
 
-    def total(self, run_id: str, now: datetime) -> Spent:
+    def total(self, run_id: str, now: datetime) -> AgentUsage:
         """What a run and everything below it used."""
-        whole = Spent()
+        whole = AgentUsage()
         for each in self.walk(run_id):  # asked for with every change of any of them
             whole.tokens_input += each.tokens_input
             whole.tokens_output += each.tokens_output
@@ -217,7 +217,7 @@ class TeamState:
                 longest[key] = max(longest.get(key, 0.0), self.lasted(child.run_id, now))
         return member.elapsed(now) + sum(longest.values())
 
-    def shown(self, run_id: str, now: datetime) -> Spent:
+    def shown(self, run_id: str, now: datetime) -> AgentUsage:
         """What a row says: tokens and cost with everything below, and how long it lasted."""
         total = self.total(run_id, now)
         total.elapsed_ms = self.lasted(run_id, now)
@@ -288,14 +288,14 @@ class TeamState:
     def _feed(member: Member, data: payloads.Payload, when: datetime) -> None:
         """What a run tells of itself."""
         from atelier_desk.domain.stream import payloads
-        from atelier_desk.domain.stream.payloads import Sum
+        from atelier_desk.domain.stream.payloads import UsageTotals
 
         match data:
             case payloads.WorkflowComplete() | payloads.RunStatusChanged():
                 member.hear(data.status, when)
-            case payloads.UsageTold():
+            case payloads.UsageUpdated():
                 # The engine's own sum: the tree that was read may have counted this reply already.
-                own = data.own or Sum()
+                own = data.own or UsageTotals()
                 member.tokens_input = max(member.tokens_input, own.tokens_input)
                 member.tokens_output = max(member.tokens_output, own.tokens_output)
                 member.cost = max(member.cost, own.cost or 0.0)
@@ -342,7 +342,7 @@ class TeamState:
                     child.set_status(COUNTING, when)
                 return {member.run_id, child.run_id}
             case payloads.SubAgentProgress():
-                child.told = Spent(data.tokens_input, data.tokens_output, data.cost or 0.0)
+                child.told = AgentUsage(data.tokens_input, data.tokens_output, data.cost or 0.0)
                 child.progress = child.progress if data.progress is None else data.progress
                 now = data.current_title or data.current_tool
                 if now and now not in child.calls.values():

@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from atelier_desk.desktop.widgets.basic import (
-    Card,
-    ElidedLabel,
-    IconButton,
-    Line,
-    Pill,
-    PlainLabel,
-    fill,
-    label,
-    show_pixmap,
-    tint,
-)
+from atelier_desk.desktop.widgets.bindings import bind, control, say
+from atelier_desk.desktop.widgets.controls import Card, ElidedLabel, IconButton, Line, Pill, PlainLabel, fill, label, show_pixmap, tint
 from atelier_desk.desktop.widgets.empty import EmptyState
 from atelier_desk.desktop.widgets.flow import FlowLayout
 from atelier_desk.desktop.widgets.spinner import Spinner
 from atelier_desk.desktop.widgets.toast import Toast, ToastHost
-from atelier_desk.desktop.widgets.words import bind, control, say
 
 __all__ = [
     "Card",

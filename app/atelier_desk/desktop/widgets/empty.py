@@ -7,9 +7,9 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets.basic import fill, label
-from atelier_desk.desktop.widgets.words import Text, bind, say
-from atelier_desk.i18n import N_, _
+from atelier_desk.desktop.widgets.bindings import Text, bind, say
+from atelier_desk.desktop.widgets.controls import fill, label
+from atelier_desk.support.i18n import N_, _
 
 MARGIN = 24
 SMALL_MARGIN = 4

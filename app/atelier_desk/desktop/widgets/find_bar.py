@@ -8,12 +8,12 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QWidget
 
-from atelier_desk.desktop.soon import Soon
+from atelier_desk.desktop.debouncer import Debouncer
 from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets.basic import IconButton, fill, label
-from atelier_desk.desktop.widgets.words import Text, control, say
-from atelier_desk.figures import number
-from atelier_desk.i18n import N_, _, ngettext
+from atelier_desk.desktop.widgets.bindings import Text, control, say
+from atelier_desk.desktop.widgets.controls import IconButton, fill, label
+from atelier_desk.support.i18n import N_, _, ngettext
+from atelier_desk.support.number_format import number
 
 
 class FindBar(QFrame):
@@ -48,7 +48,7 @@ class FindBar(QFrame):
         self.down = control(IconButton("chevron-down", parent=self), f"{name}-down", tip=N_("Next"), on=lambda: self.step(1))
         shut = control(IconButton("x", parent=self), f"{name}-close", tip=N_("Close"), on=self.leave)
         fill(QHBoxLayout(self), (self.field, 1), self.count, self.up, self.down, shut, margins=(16, 6, 12, 6), spacing=6)
-        self._soon = Soon(self, wait_ms, self._look)
+        self._soon = Debouncer(self, wait_ms, self._look)
         self.field.textChanged.connect(lambda *_text: self._soon.start() if wait_ms else self._look())
         self.hide()
 

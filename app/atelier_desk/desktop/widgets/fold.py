@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from atelier_desk.desktop.widgets.words import Text, control, say
-from atelier_desk.i18n import _
+from atelier_desk.desktop.widgets.bindings import Text, control, say
+from atelier_desk.support.i18n import _
 
 
 class Fold(QPushButton):

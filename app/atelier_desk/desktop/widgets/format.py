@@ -1,4 +1,4 @@
-"""Long dates as Qt writes them in the reader's language; all else is in ``atelier_desk.figures``."""
+"""Long dates as Qt writes them in the reader's language; all else is in ``atelier_desk.support.number_format``."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from datetime import date, datetime
 
 from PySide6.QtCore import QLocale
 
-from atelier_desk.figures import moment
-from atelier_desk.i18n import language
+from atelier_desk.support.i18n import language
+from atelier_desk.support.number_format import moment
 
 __all__ = ["day", "locale", "moment", "short_moment"]
 

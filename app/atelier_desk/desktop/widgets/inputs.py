@@ -25,11 +25,11 @@ from PySide6.QtWidgets import (
 )
 
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets.basic import IconButton
+from atelier_desk.desktop.widgets.bindings import bind
+from atelier_desk.desktop.widgets.controls import IconButton
 from atelier_desk.desktop.widgets.rounded import round_popup
-from atelier_desk.desktop.widgets.words import bind
-from atelier_desk.domain.text import visible
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
+from atelier_desk.support.text import visible
 
 
 class _Steady:

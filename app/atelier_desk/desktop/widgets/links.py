@@ -7,7 +7,7 @@ from PySide6.QtGui import QCursor, QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QMenu, QTextBrowser, QToolTip
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.i18n import _
+from atelier_desk.support.i18n import _
 
 OPENABLE = {"http", "https", "mailto"}
 _SHOWN = 480

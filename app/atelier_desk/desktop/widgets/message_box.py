@@ -12,7 +12,7 @@ from shiboken6 import isValid
 
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets.scrim import Scrim
-from atelier_desk.domain.text import visible
+from atelier_desk.support.text import visible
 
 MOST = 1500
 """Characters of a text: with the usual font a box of them, title and buttons, fits a screen of 768 pixels."""

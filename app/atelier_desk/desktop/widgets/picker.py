@@ -18,14 +18,14 @@ from PySide6.QtWidgets import (
 )
 
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets.basic import fill
+from atelier_desk.desktop.widgets.bindings import bind, control, say
+from atelier_desk.desktop.widgets.controls import fill
 from atelier_desk.desktop.widgets.matching import fits
 from atelier_desk.desktop.widgets.rounded import round_popup
 from atelier_desk.desktop.widgets.rows import ListRow, RowAction
 from atelier_desk.desktop.widgets.search_list import SearchList
-from atelier_desk.desktop.widgets.words import bind, control, say
-from atelier_desk.domain.text import visible
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.text import visible
 
 SEARCH_FROM = 8
 """With fewer choices there is no search field until somebody types."""

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets.bindings import Text, control
 from atelier_desk.desktop.widgets.matching import found_places
 from atelier_desk.desktop.widgets.row_paint import (
     RIGHT,
@@ -33,8 +34,7 @@ from atelier_desk.desktop.widgets.row_paint import (
     paint_text,
     quiet,
 )
-from atelier_desk.desktop.widgets.words import Text, control
-from atelier_desk.domain.text import visible
+from atelier_desk.support.text import visible
 
 RowRole = Qt.ItemDataRole.UserRole + 100
 """A model index's ``ListRow``, where the delegate has no function that makes one."""

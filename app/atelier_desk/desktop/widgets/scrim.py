@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from shiboken6 import isValid
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets.words import bind
+from atelier_desk.desktop.widgets.bindings import bind
 
 _SHADOW = 14
 PAUSE_MS = 500

@@ -10,11 +10,11 @@ from PySide6.QtGui import QKeyEvent, QMouseEvent, QStandardItem, QStandardItemMo
 from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
 
 from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets.basic import label
+from atelier_desk.desktop.widgets.bindings import Text, bind, control
+from atelier_desk.desktop.widgets.controls import label
 from atelier_desk.desktop.widgets.rows import ListRow, RowDelegate, show_row
-from atelier_desk.desktop.widgets.steady import OverlayBar
-from atelier_desk.desktop.widgets.words import Text, bind, control
-from atelier_desk.i18n import N_
+from atelier_desk.desktop.widgets.steady_width import OverlayBar
+from atelier_desk.support.i18n import N_
 
 PAGE = 8
 """Lines that Page Up and Page Down go."""

@@ -8,10 +8,10 @@ from PySide6.QtCore import QEvent, QObject, QPoint, QTimer, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QWidget
 
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets.basic import IconButton, fill, label
+from atelier_desk.desktop.widgets.bindings import bind, made, say
+from atelier_desk.desktop.widgets.controls import IconButton, fill, label
 from atelier_desk.desktop.widgets.undo import UndoStack
-from atelier_desk.desktop.widgets.words import bind, made, say
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
 
 DEFAULT_MS = 6000
 SEEN_MS = 10_000

@@ -67,7 +67,7 @@ class UndoStack(QObject):
         entry.undo()
 
     def _on_focus(self, _old: QWidget | None, now: QWidget | None) -> None:
-        if self._field is not None and isValid(self._field):  # a field that is being deleted gives up the focus as its last deed
+        if self._field is not None and isValid(self._field):  # a field that is being deleted gives up the focus as its last action
             self._field.removeEventFilter(self)
         self._field = None
         if isinstance(now, QLineEdit | QPlainTextEdit | QTextEdit) and now.window() is self._window:

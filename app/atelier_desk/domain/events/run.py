@@ -16,7 +16,6 @@ from atelier_desk.domain.approval import Ancestor, ApprovalPolicy, ApprovalSetti
 from atelier_desk.domain.attachment import Attachment
 from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
 from atelier_desk.domain.call import Presentation, Subjects
-from atelier_desk.domain.chat import ChatReply, ImagePart, TextFile, Usage
 from atelier_desk.domain.events.base import CallStatus, Dispatch, Ended, Event, LimitKind, PauseReason, Retention
 from atelier_desk.domain.events.server import InputRequired, InputSent, SampledForServer, ServersLacking
 from atelier_desk.domain.events.team import (
@@ -32,16 +31,17 @@ from atelier_desk.domain.events.team import (
     CompactionUndone,
     EntryPinned,
     LimitsRaised,
-    MemoriesSought,
+    MemoryExtractionDone,
     ParentAnswered,
     ParentAsked,
     PictureDescribed,
-    TitleWritten,
+    TitleGenerated,
 )
 from atelier_desk.domain.instructions import FolderInstructions
-from atelier_desk.domain.parts import ResultPart
-from atelier_desk.domain.permission import Grounds, PermissionRule, Verdict
+from atelier_desk.domain.model_messages import ChatReply, ImagePart, TextFile, Usage
+from atelier_desk.domain.permission import DecisionRecord, PermissionRule, Verdict
 from atelier_desk.domain.question import QuestionStatus, UserQuestion
+from atelier_desk.domain.result_parts import ResultPart
 from atelier_desk.domain.skill import Invocation, SkillFacts, SkillUse
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import RunMode, RunStatus
@@ -64,6 +64,7 @@ __all__ = [
     "Ended",
     "EntryPinned",
     "EventBody",
+    "ImagesRejected",
     "Injected",
     "InputRequired",
     "InputSent",
@@ -71,7 +72,7 @@ __all__ = [
     "LimitReached",
     "LimitsRaised",
     "LoopDetected",
-    "MemoriesSought",
+    "MemoryExtractionDone",
     "ModelReplied",
     "ModelRetried",
     "OutputShown",
@@ -79,7 +80,6 @@ __all__ = [
     "ParentAsked",
     "PauseReason",
     "PictureDescribed",
-    "PicturesRefused",
     "QuestionAnswered",
     "QuestionAsked",
     "QueueChanged",
@@ -96,7 +96,7 @@ __all__ = [
     "SampledForServer",
     "ServersLacking",
     "TaskChanged",
-    "TitleWritten",
+    "TitleGenerated",
     "ToolCallFinished",
     "ToolCallStarted",
     "ToolsRefused",
@@ -260,7 +260,7 @@ class ToolsRefused(Event):
     reason: str
 
 
-class PicturesRefused(Event):
+class ImagesRejected(Event):
     """The model takes no pictures; from here on words stand in their place. ``reason`` is what the server said.
 
     Attributes:
@@ -297,7 +297,7 @@ class ToolCallStarted(Event):
     subjects: Subjects = Subjects()
     presentation: Presentation = Presentation()
     verdict: Verdict | None = None
-    grounds: Grounds | None = None
+    grounds: DecisionRecord | None = None
     taint: str = ""
 
 
@@ -533,7 +533,7 @@ EventBody = Annotated[
     | ReplyCutOff
     | ModelRetried
     | ToolsRefused
-    | PicturesRefused
+    | ImagesRejected
     | ToolCallStarted
     | ToolCallFinished
     | OutputShown
@@ -557,8 +557,8 @@ EventBody = Annotated[
     | ParentAnswered
     | LimitsRaised
     | EntryPinned
-    | TitleWritten
-    | MemoriesSought
+    | TitleGenerated
+    | MemoryExtractionDone
     | PictureDescribed
     | CompactionUndone
     | ContextCompacted

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
-from atelier_desk.domain.chat import Usage
 from atelier_desk.domain.events.base import Event, Retention
 from atelier_desk.domain.mcp import ServerProblem
+from atelier_desk.domain.model_messages import Usage
 
 
 class ServersLacking(Event):

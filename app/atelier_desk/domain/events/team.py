@@ -6,10 +6,10 @@ from typing import ClassVar, Literal
 
 from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.approval import ApprovalRequest, Decision
-from atelier_desk.domain.chat import Usage
 from atelier_desk.domain.events.base import Event, LimitKind, Retention
-from atelier_desk.domain.parts import SourcePart
-from atelier_desk.domain.permission import Grounds
+from atelier_desk.domain.model_messages import Usage
+from atelier_desk.domain.permission import DecisionRecord
+from atelier_desk.domain.result_parts import SourcePart
 from atelier_desk.domain.team import ChildPlan, ChildStatus, Spending, TeamCall
 
 AnsweredBy = Literal["parent", "user", "engine"]
@@ -22,7 +22,7 @@ class ApprovalRequested(Event):
     type: Literal["approval_requested"] = "approval_requested"
     retention: ClassVar[Retention] = Retention.CRITICAL
     approval: ApprovalRequest
-    grounds: Grounds | None = None
+    grounds: DecisionRecord | None = None
 
 
 class ApprovalDecided(Event, Decision):
@@ -156,7 +156,7 @@ class EntryPinned(Event):
     message_id: str = ""
 
 
-class TitleWritten(Event):
+class TitleGenerated(Event):
     """A model was asked what the workflow is about. ``title`` is empty when it gave none that is fit; the request is paid for all the
     same."""
 
@@ -169,7 +169,7 @@ class TitleWritten(Event):
     duration_ms: int = 0
 
 
-class MemoriesSought(Event):
+class MemoryExtractionDone(Event):
     """A model was asked what of the turn is to be remembered; ``count`` facts were proposed. The request is paid for also without any."""
 
     type: Literal["memories_sought"] = "memories_sought"

@@ -13,7 +13,7 @@ from pydantic import ConfigDict, Field
 
 from atelier_desk.domain.base import Model
 from atelier_desk.domain.call import Presentation
-from atelier_desk.domain.parts import ResultPart
+from atelier_desk.domain.result_parts import ResultPart
 
 
 class ChunkType(StrEnum):
@@ -119,18 +119,18 @@ class Failure(Payload, chunk=ChunkType.ERROR):
 # -- what is said ----------------------------------------------------------------------------------------------------------------------
 
 
-class Words(Payload):
+class TextPayload(Payload):
     """A piece of the reply under way; an empty ``message_id``: of the run's only one."""
 
     content: str = ""
     message_id: str = ""
 
 
-class Token(Words, chunk=ChunkType.TOKEN):
+class Token(TextPayload, chunk=ChunkType.TOKEN):
     pass
 
 
-class Reasoning(Words, chunk=ChunkType.REASONING):
+class Reasoning(TextPayload, chunk=ChunkType.REASONING):
     """``all_before``: what came as the answer until now was thought, too."""
 
     all_before: bool = optional(False)
@@ -157,7 +157,7 @@ class Attachment(Payload):
     characters: int = optional(0)
 
 
-class MessageSaid(Payload, chunk=ChunkType.MESSAGE):
+class MessageAdded(Payload, chunk=ChunkType.MESSAGE):
     """A whole message. ``strategy`` of a user's; the fields from ``finish_reason`` on of a reply."""
 
     message_id: str = ""
@@ -288,7 +288,7 @@ class SubAgentStart(SubAgent, chunk=ChunkType.SUB_AGENT_START):
 
 
 class SubAgentProgress(SubAgent, chunk=ChunkType.SUB_AGENT_PROGRESS):
-    """Tokens and cost with the reply under way, as in ``Sum``; ``progress`` in percent, None when nobody knows.
+    """Tokens and cost with the reply under way, as in ``UsageTotals``; ``progress`` in percent, None when nobody knows.
 
     ``current_title``: the tool's name for people, an English ``N_`` text.
     """
@@ -379,7 +379,7 @@ class UserQuestionComplete(Payload, chunk=ChunkType.USER_QUESTION_COMPLETE):
 # -- figures and notices ---------------------------------------------------------------------------------------------------------------
 
 
-class Sum(Payload):
+class UsageTotals(Payload):
     """Tokens, and cost in US dollars; None when no price is known."""
 
     tokens_input: int = 0
@@ -387,7 +387,7 @@ class Sum(Payload):
     cost: float | None = 0.0
 
 
-class UsageTold(Sum, chunk=ChunkType.USAGE):
+class UsageUpdated(UsageTotals, chunk=ChunkType.USAGE):
     """What one reply used, and the sums with it: of the run alone (``own``), with its sub-agents that are over (``run``), of the team and
     the workflow. ``message_id`` names the reply; what was used without a whole one has none."""
 
@@ -395,10 +395,10 @@ class UsageTold(Sum, chunk=ChunkType.USAGE):
     context_tokens: int = 0
     context_window: int = 0
     estimated: bool = False
-    own: Sum | None = optional(None)
-    run: Sum | None = optional(None)
-    team: Sum | None = optional(None)
-    workflow: Sum | None = optional(None)
+    own: UsageTotals | None = optional(None)
+    run: UsageTotals | None = optional(None)
+    team: UsageTotals | None = optional(None)
+    workflow: UsageTotals | None = optional(None)
 
 
 class ContextChanged(Payload, chunk=ChunkType.CONTEXT_CHANGED):

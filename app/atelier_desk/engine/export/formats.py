@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from atelier_desk.domain.errors import UsageError
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 
 
 def _word(text: str, title: str) -> bytes:

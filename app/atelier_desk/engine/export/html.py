@@ -10,9 +10,9 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 
-from atelier_desk.domain.text import visible
-from atelier_desk.i18n import language
 from atelier_desk.markdown.parser import markdown
+from atelier_desk.support.i18n import language
+from atelier_desk.support.text import visible
 
 _STYLE = """
 body { font-family: sans-serif; font-size: 11pt; line-height: 1.45; max-width: 46em; margin: 2em auto; padding: 0 1em; }

@@ -6,8 +6,8 @@ import re
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-from atelier_desk.domain.text import visible
 from atelier_desk.markdown.parser import markdown
+from atelier_desk.support.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

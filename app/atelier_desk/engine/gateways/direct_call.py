@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig, ToolDialect
-from atelier_desk.domain.chat import ChatDelta, ChatReply, ChatRequest, FinishReason, ReplyDone, Role, ToolCall, Usage
 from atelier_desk.domain.errors import ProviderError
+from atelier_desk.domain.model_messages import ChatDelta, ChatReply, ChatRequest, FinishReason, ReplyDone, Role, ToolCall, Usage
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.engine.gateways.gateway import ModelGateway, OpenModel
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:
     pass

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 
 NOTE = "holder.json"
 SOCKET_PATH_BYTES = 100

@@ -12,12 +12,12 @@ from typing import Any, Protocol
 from atelier_desk import __version__
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import LimitError, StorageError
-from atelier_desk.ending import CANCELLED
 from atelier_desk.engine.ipc.address import HolderNote, read_note
 from atelier_desk.engine.ipc.protocol import PART_CHARS, PROTOCOL, ProtocolError, encode, receive
 from atelier_desk.engine.ipc.request import Request
 from atelier_desk.engine.ipc.transport import connect
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
+from atelier_desk.support.shutdown import CANCELLED
 
 ANSWER_TIMEOUT_S = 10.0
 """Exit status of a command that was cancelled (128 + SIGINT)."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from atelier_desk.domain.errors import ConflictError, StorageError
 from atelier_desk.engine.ipc.protocol import LINE_BYTES
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, ClassVar
 from atelier_desk.domain.errors import ToolError, UsageError
 from atelier_desk.engine.attached_text import looks_secret, shown_name
 from atelier_desk.engine.attachments import read
-from atelier_desk.engine.mentions.source import Mention, Where, best, mentionable
-from atelier_desk.i18n import N_
-from atelier_desk.threads import in_tool_thread
+from atelier_desk.engine.mentions.source import Mention, MentionScope, best, mentionable
+from atelier_desk.support.i18n import N_
+from atelier_desk.support.threads import in_tool_thread
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.attachments import Prepared
+    from atelier_desk.engine.attachments import PreparedAttachments
 
 LOOKED_AT = 20_000
 """Files and folders of one search."""
@@ -29,17 +29,17 @@ class Files:
     title: ClassVar[str] = N_("Files")
     icon: ClassVar[str] = "file-text"
 
-    async def find(self, where: Where, query: str, most: int) -> list[Mention]:
+    async def find(self, where: MentionScope, query: str, most: int) -> list[Mention]:
         return await in_tool_thread(_find, where.folders, query, most)
 
-    async def read(self, where: Where, key: str) -> Prepared:
+    async def read(self, where: MentionScope, key: str) -> PreparedAttachments:
         folder, _zero, path = key.partition("\0")
         if folder not in where.folders:
             raise UsageError(N_("{path} is in no folder that this workflow may use."), path=shown_name(path))
         return await in_tool_thread(_read, folder, path, where.folders)
 
 
-def _read(folder: str, path: str, folders: tuple[str, ...]) -> Prepared:
+def _read(folder: str, path: str, folders: tuple[str, ...]) -> PreparedAttachments:
     real = Path(folder, path).resolve()
     if not real.is_relative_to(Path(folder).resolve()):
         # Found by its name in the granted folder, and not what the person means by it: a link that leads out is not followed.

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from atelier_desk.engine.attached_text import shown_name
 from atelier_desk.engine.attachments import of_bytes, text_file
-from atelier_desk.engine.mentions.source import Mention, Where, best, mentionable
-from atelier_desk.i18n import N_
-from atelier_desk.threads import in_tool_thread
+from atelier_desk.engine.mentions.source import Mention, MentionScope, best, mentionable
+from atelier_desk.support.i18n import N_
+from atelier_desk.support.threads import in_tool_thread
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.attachments import Prepared
+    from atelier_desk.engine.attachments import PreparedAttachments
 
 
 @mentionable(order=60)
@@ -23,7 +23,7 @@ class Resources:
     title: ClassVar[str] = N_("MCP resources")
     icon: ClassVar[str] = "plug"
 
-    async def find(self, where: Where, query: str, most: int) -> list[Mention]:
+    async def find(self, where: MentionScope, query: str, most: int) -> list[Mention]:
         found = []
         for server in await where.context.mcp.list():
             if server.config.enabled:
@@ -36,7 +36,7 @@ class Resources:
                     found.append(Mention("mcp", key, name, detail, self.icon, template.variables, template.optional))
         return best(found, query, most)
 
-    async def read(self, where: Where, key: str) -> Prepared:
+    async def read(self, where: MentionScope, key: str) -> PreparedAttachments:
         server, _zero, uri = key.partition("\0")
         text, data, _kind = await where.context.mcp.content.resource(server, uri)
         # Its server stands in its name: that is what a person is told when the team has read from outside.

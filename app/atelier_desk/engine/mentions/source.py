@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.attachments import Prepared
+    from atelier_desk.engine.attachments import PreparedAttachments
     from atelier_desk.engine.services.common.context import ServiceContext
 
 
@@ -38,7 +38,7 @@ class Mention:
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class MentionScope:
     """For whom is looked: the open engine, the workflow (empty while the next message begins one) and the folders agents may use."""
 
     context: ServiceContext
@@ -53,11 +53,11 @@ class MentionSource(Protocol):
     title: ClassVar[str]
     icon: ClassVar[str]
 
-    async def find(self, where: Where, query: str, most: int) -> list[Mention]:
+    async def find(self, where: MentionScope, query: str, most: int) -> list[Mention]:
         """At most ``most`` things whose names have the words of ``query``, the best first; an empty query takes the nearest at hand."""
         ...
 
-    async def read(self, where: Where, key: str) -> Prepared:
+    async def read(self, where: MentionScope, key: str) -> PreparedAttachments:
         """What the model is given of one.
 
         Raises:

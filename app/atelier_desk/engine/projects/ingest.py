@@ -19,16 +19,16 @@ from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.project import EntityKind, IngestStage, IngestState, Project, is_address
 from atelier_desk.engine.projects import scan
 from atelier_desk.engine.projects.processes import Reader
-from atelier_desk.i18n import N_
 from atelier_desk.knowledge.projects.rows import entity_row, light, package_row
 from atelier_desk.knowledge.projects.texts import embedded_text
 from atelier_desk.storage.graph import NO_FILE, Edge, FileState, FileWrite, file_key, project_key
-from atelier_desk.threads import in_tool_thread
+from atelier_desk.support.i18n import N_
+from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.workspace.root import ConfinedRoot
 
 if TYPE_CHECKING:
     from atelier_desk.knowledge.projects.index import ProjectIndex
-    from atelier_desk.knowledge.projects.keeper import ProjectIndexes
+    from atelier_desk.knowledge.projects.index_cache import ProjectIndexes
     from atelier_desk.llm.base import Embedder
     from atelier_desk.storage.repositories import ProjectRepository
 
@@ -56,7 +56,7 @@ EMPTIED = N_(
 
 
 @dataclass(slots=True)
-class Place:
+class IngestTarget:
     """Where a project's files lie, what may not be read there, and how many processes read."""
 
     root: Path
@@ -121,7 +121,7 @@ class Ingestion:
     def __init__(
         self,
         project: Project,
-        place: Place,
+        place: IngestTarget,
         repo: ProjectRepository,
         indexes: ProjectIndexes,
         embedder: Callable[[], Embedder | None],

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from atelier_desk.domain.errors import AtelierError
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 from atelier_desk.support.worker.errors import CannotStart, WorkerError
 from atelier_desk.support.worker.parent import Worker
 

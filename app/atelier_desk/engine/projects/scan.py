@@ -9,11 +9,11 @@ from functools import partial
 
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.project import FILES_MAX, SECRET
-from atelier_desk.domain.text import can_be_kept
 from atelier_desk.engine.attached_text import looks_secret
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
+from atelier_desk.support.text import can_be_kept
 from atelier_desk.workspace.root import ConfinedRoot
-from atelier_desk.workspace.walk import Entry, Walk
+from atelier_desk.workspace.walk import Walk, WalkEntry
 
 SECONDS = 600.0
 """For one look through the folders."""
@@ -98,7 +98,7 @@ def _enters(readable: frozenset[str], name: str) -> bool:
     return not (name.startswith(".") or looks_secret(name) or name in MADE)
 
 
-def _entries(root: ConfinedRoot, walk: Walk, start: str) -> Sequence[Entry]:
+def _entries(root: ConfinedRoot, walk: Walk, start: str) -> Sequence[WalkEntry]:
     try:
         there = root.look(start) if start else None
         if start and there is None:

@@ -26,12 +26,12 @@ from atelier_desk.domain.documents import ENDINGS
 from atelier_desk.domain.errors import AtelierError, ToolError
 from atelier_desk.domain.project import SECRET
 from atelier_desk.engine.projects.scan import PICTURES
-from atelier_desk.i18n import N_
 from atelier_desk.knowledge.parsing.charset import is_binary
 from atelier_desk.knowledge.projects import reading
-from atelier_desk.knowledge.projects.relating import Relator
-from atelier_desk.media.heads import size_of
+from atelier_desk.knowledge.projects.relations import Relator
+from atelier_desk.media.image_headers import size_of
 from atelier_desk.storage.graph import PROJECT_DIGITS, file_key_of
+from atelier_desk.support.i18n import N_
 from atelier_desk.support.worker.child import Tell, serve
 from atelier_desk.support.worker.errors import Refused
 from atelier_desk.workspace.root import ConfinedRoot
@@ -126,7 +126,7 @@ class Worker:
 
     def _picture(self, path: str, data: bytes) -> dict[str, Any]:
         """A picture by its text; where that cannot be read, by its name."""
-        from atelier_desk.media import reading as ocr
+        from atelier_desk.media import ocr
 
         try:
             size = size_of(lambda offset, count: data[offset : offset + count])

@@ -15,29 +15,29 @@ from atelier_desk.domain.call import Subjects
 from atelier_desk.domain.events.run import ToolCallStarted
 from atelier_desk.domain.paths import within
 from atelier_desk.domain.protected_names import ProtectedTargets
-from atelier_desk.domain.text import shorten
 from atelier_desk.engine.run import repositories
 from atelier_desk.engine.run.marked_files import read_by_call
 from atelier_desk.engine.run.path_effects import made_repository, protected_inside
 from atelier_desk.engine.run.reducer.state import RunState
-from atelier_desk.policy.approvals import risk_of
+from atelier_desk.policy.approval_modes import risk_of
 from atelier_desk.policy.permissions import pattern, taint
-from atelier_desk.policy.permissions.facts import Command, Concern, Facts, Host, Path, Target
+from atelier_desk.policy.permissions.call_facts import CallFacts, CommandFact, Concern, HostFact, Path, TargetFact
 from atelier_desk.policy.permissions.protected import protected
+from atelier_desk.support.text import shorten
 from atelier_desk.tools.base import Call, Effect
-from atelier_desk.tools.reach import WHOLE_FOLDERS
 from atelier_desk.tools.shell import protected_names
-from atelier_desk.tools.shell.running import same_with_files
-from atelier_desk.workspace.alike import Patterns, TooManyError
+from atelier_desk.tools.shell.command_start import same_with_files
+from atelier_desk.tools.tool_kinds import WHOLE_FOLDERS
 from atelier_desk.workspace.checkpoints.taint_marks import TaintMarks
-from atelier_desk.workspace.commands import git_denied, places
+from atelier_desk.workspace.commands import git_denied, link_resolution
 from atelier_desk.workspace.commands.judge import File as NamedFile
 from atelier_desk.workspace.commands.judge import Judgement, Kind, judge
 from atelier_desk.workspace.commands.packages import installs
 from atelier_desk.workspace.commands.prefix_rules import spelled_out
-from atelier_desk.workspace.denials import Denials
-from atelier_desk.workspace.denied import home_folder, slashed, work_tree
+from atelier_desk.workspace.denied_files import home_folder, slashed, work_tree
+from atelier_desk.workspace.glob_matching import Patterns, TooManyError
 from atelier_desk.workspace.repository import Repository
+from atelier_desk.workspace.run_denials import Denials
 from atelier_desk.workspace.skills.find import folders_of
 
 _ALIKE = 1_000
@@ -78,7 +78,7 @@ def facts(
     findings: DiskFindings | None = None,
     denials: Denials | None = None,
     marks: TaintMarks | None = None,
-) -> Facts:
+) -> CallFacts:
     """The facts of a call, from what its tool says of it. Blocks where ``looks_at_disk`` says so.
 
     Args:
@@ -129,7 +129,7 @@ def facts(
     leaves = described.effect is Effect.NETWORK or (changes and any(not path.inside for path in changed))
     if tainted and leaves:
         about[Concern.TAINTED] = ", ".join(tainted)
-    return Facts(
+    return CallFacts(
         tool=intent.tool,
         kind=described.kind,
         risk=risk,
@@ -145,7 +145,7 @@ def facts(
         contained=contained,
         commands=_commands(judgement, subjects.folder, disk),
         hosts=tuple(_hosts(subjects)),
-        agents=tuple(Target(name) for name in subjects.agents),
+        agents=tuple(TargetFact(name) for name in subjects.agents),
         home=home,
         concerns=tuple(about),
         about=tuple(about.items()),
@@ -269,7 +269,7 @@ class Disk:
         return found
 
 
-def _commands(judgement: Judgement | None, folder: str, disk: Disk) -> tuple[Command, ...]:
+def _commands(judgement: Judgement | None, folder: str, disk: Disk) -> tuple[CommandFact, ...]:
     """The simple commands of a line that runs in this folder; none when it could not be taken apart."""
     found = []
     for one in judgement.commands if judgement is not None else ():
@@ -280,11 +280,11 @@ def _commands(judgement: Judgement | None, folder: str, disk: Disk) -> tuple[Com
             spelled = len(words) + 1
         else:
             starts = (File(disk.start, folder, each) for each in judgement.folders(one)) if judgement is not None else ()
-            led_out = one.kind is Kind.RUNS and any(places.led_out(one.command, start, disk.roots) for start in starts)
+            led_out = one.kind is Kind.RUNS and any(link_resolution.led_out(one.command, start, disk.roots) for start in starts)
             spelled = len(words) if led_out or _away(named, folder, disk) else spelled_out(one.command)
         there = None if one.folder is None else disk.folder(os.path.join(folder, one.folder))
         also = disk.also(words, os.path.join(disk.start, folder, one.folder or ""))
-        found.append(Command(words, one.contained, there, spelled, also))
+        found.append(CommandFact(words, one.contained, there, spelled, also))
     return tuple(found)
 
 
@@ -347,6 +347,6 @@ def _changed(names: tuple[str, ...], disk: Disk) -> tuple[list[tuple[Path, ...]]
     return found, ""
 
 
-def _hosts(subjects: Subjects) -> Iterator[Host]:
+def _hosts(subjects: Subjects) -> Iterator[HostFact]:
     for text in subjects.hosts:
-        yield Host((urlsplit(text).hostname or text) if "://" in text else text)
+        yield HostFact((urlsplit(text).hostname or text) if "://" in text else text)

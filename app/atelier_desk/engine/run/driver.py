@@ -27,7 +27,7 @@ from atelier_desk.domain.events.run import (
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.journal import RunHandle
-from atelier_desk.engine.run import server_desk, team
+from atelier_desk.engine.run import server_requests, team
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.reducer.steps import (
@@ -48,13 +48,13 @@ from atelier_desk.engine.run.reducer.steps import (
 )
 from atelier_desk.engine.run.request.model_call import ModelCall
 from atelier_desk.engine.run.results import BY_USER, closed
-from atelier_desk.engine.run.server_news import server_news
+from atelier_desk.engine.run.server_changes import server_news
 from atelier_desk.engine.run.tool_calls import EFFECT_UNKNOWN, ToolCalls
 from atelier_desk.engine.runs.slots import Slots
-from atelier_desk.engine.team.port import NO_ANSWER, TeamPort
-from atelier_desk.i18n import _, spoken
+from atelier_desk.engine.team.protocol import NO_ANSWER, TeamPort
 from atelier_desk.llm.secrets import redact
 from atelier_desk.policy import budget
+from atelier_desk.support.i18n import _, spoken
 
 log = logging.getLogger(__name__)
 
@@ -230,7 +230,7 @@ class Driver:
         elif isinstance(step, SampleForServer):
             call = state.call(step.call_id)
             assert call is not None
-            await self._in_time(state, server_desk.sample_for_call(self._env, self._handle, call, step.key, self._follow))
+            await self._in_time(state, server_requests.sample_for_call(self._env, self._handle, call, step.key, self._follow))
         elif isinstance(step, RecoverCalls):
             await self._in_time(state, self._calls.recover(step.calls))
         elif isinstance(step, Finish):

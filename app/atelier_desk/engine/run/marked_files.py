@@ -14,13 +14,13 @@ from functools import partial
 
 from atelier_desk.domain.instructions import FolderInstructions
 from atelier_desk.domain.skill import SkillFacts
-from atelier_desk.threads import in_tool_thread
+from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import Call, Effect, Tool, ToolContext
 from atelier_desk.tools.mcp_tool import McpTool
 from atelier_desk.tools.own.file_tool import FileTool
-from atelier_desk.tools.reach import CHECKED_LATER, NAMES_ONLY, WHOLE_WORKSPACE
+from atelier_desk.tools.tool_kinds import CHECKED_LATER, NAMES_ONLY, WHOLE_WORKSPACE
 from atelier_desk.workspace.checkpoints.taint_marks import TaintMarks
-from atelier_desk.workspace.commands.judge import Judged, Judgement, Kind
+from atelier_desk.workspace.commands.judge import JudgedCommand, Judgement, Kind
 
 _SECTION_CHECKED_LATER = "project_ops"
 _PROGRAMS_OF_NAMES = frozenset(
@@ -120,7 +120,7 @@ def _searches_here(judgement: Judgement, place: int) -> bool:
     return name.rpartition("/")[2] in _SEARCH_HERE and (deep or (name.endswith("rg") and not piped))
 
 
-def _of_names(one: Judged) -> bool:
+def _of_names(one: JudgedCommand) -> bool:
     words = one.command.arguments[1:]
     said = next((word for word in words if not word.startswith("-")), "")
     shows = said == "status" and any(word == "--verbose" or (word[:1] == "-" != word[1:2] and "v" in word) for word in words)

@@ -15,25 +15,25 @@ from urllib.parse import urlsplit
 
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.events.run import ToolCallStarted
-from atelier_desk.domain.permission import Action, Grounds, PermissionRule, Verdict
+from atelier_desk.domain.permission import Action, DecisionRecord, PermissionRule, Verdict
 from atelier_desk.engine.run.call_facts import Disk, DiskFindings, facts, looks_at_disk, other_spellings
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.run_rules import denials, is_readable, rules
 from atelier_desk.policy.permissions import pattern
+from atelier_desk.policy.permissions.call_facts import CallFacts, Concern, HostFact
 from atelier_desk.policy.permissions.decide import Level, bars, decide, narrowest
-from atelier_desk.policy.permissions.facts import Concern, Facts, Host
-from atelier_desk.policy.permissions.grounds import grounds
+from atelier_desk.policy.permissions.decision_record import grounds
 from atelier_desk.tools.base import Call, Effect, Tool
 from atelier_desk.tools.sections import FILE_READERS, PAGE_READER, WEB
 from atelier_desk.workspace.checkpoints.taint_marks import TaintMarks
-from atelier_desk.workspace.denials import Denials
-from atelier_desk.workspace.denied import home_folder
+from atelier_desk.workspace.denied_files import home_folder
+from atelier_desk.workspace.run_denials import Denials
 from atelier_desk.workspace.skills.find import folders_of
 
 log = logging.getLogger(__name__)
 
 
-class Judged(NamedTuple):
+class JudgedCall(NamedTuple):
     """What was decided about a call, and from what.
 
     Attributes:
@@ -42,7 +42,7 @@ class Judged(NamedTuple):
     """
 
     verdict: Verdict
-    grounds: Grounds
+    grounds: DecisionRecord
     reads: str
     always: tuple[str, ...] = ()
 
@@ -91,7 +91,9 @@ class Judge:
         except Exception:
             return True  # ``judged`` meets it again, and asks
 
-    def judged(self, state: RunState, intent: ToolCallStarted, described: Call, *, repaired: bool, tainted: Sequence[str] = ()) -> Judged:
+    def judged(
+        self, state: RunState, intent: ToolCallStarted, described: Call, *, repaired: bool, tainted: Sequence[str] = ()
+    ) -> JudgedCall:
         """What is decided; ``tainted`` is what the team read from outside. See ``blocks``.
 
         A call that cannot be looked into, for whatever reason, is asked about as one that could not be read.
@@ -107,13 +109,13 @@ class Judge:
             always = narrowest(about) if said.action is Action.ASK and said.reason != "rule" and not about.concerns else ()
             if said.action is Action.ASK and said.reason == Concern.REPOSITORY:
                 always = about.settings
-            return Judged(said, grounds(about, held.level), about.reads, always)
+            return JudgedCall(said, grounds(about, held.level), about.reads, always)
         except Exception:
             log.exception("a call of %s could not be looked into", intent.tool)
             acts = described.effect is not Effect.READ
-            unread = Facts(tool=intent.tool, kind=described.kind, changes=acts, concerns=(Concern.UNPARSED,))
+            unread = CallFacts(tool=intent.tool, kind=described.kind, changes=acts, concerns=(Concern.UNPARSED,))
             level = Level((), state.approvals)
-            return Judged(decide([level], unread), grounds(unread, level, unread=True), intent.tool)
+            return JudgedCall(decide([level], unread), grounds(unread, level, unread=True), intent.tool)
 
     def _of(self, state: RunState) -> _RunRules:
         """The rules of the run, read again only when it has other ones: what a state holds never changes, so being the same is enough."""
@@ -169,10 +171,10 @@ def telling(state: RunState, tool: str, section: str) -> Callable[[str], bool]:
         if level is None or not level.rules:
             return level is not None
         if "://" in place:
-            return not bars(level, Facts(tool=PAGE_READER, section=WEB, hosts=(Host(urlsplit(place).hostname or place),)))
+            return not bars(level, CallFacts(tool=PAGE_READER, section=WEB, hosts=(HostFact(urlsplit(place).hostname or place),)))
         path = disk.path(place)
         also = other_spellings((path,), denied) if denied else ()
-        named = Facts(tool=tool, section=section, paths=(path,), path_tools=FILE_READERS, revealed=also, home=home_folder())
+        named = CallFacts(tool=tool, section=section, paths=(path,), path_tools=FILE_READERS, revealed=also, home=home_folder())
         return not bars(level, named)
 
     return tells

@@ -7,19 +7,19 @@ from dataclasses import replace
 from typing import Any
 
 from atelier_desk.domain.call import Presentation
-from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.events.run import ToolCallStarted
+from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.permission import Action, Verdict
 from atelier_desk.engine.journal import RunHandle
-from atelier_desk.engine.run.decided import Decided, Held
+from atelier_desk.engine.run.decided_call import Decided, Held
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.permissions import Judge, refusal, unreachable
 from atelier_desk.engine.run.reducer.state import CallState, RunState
-from atelier_desk.engine.run.request import searching
+from atelier_desk.engine.run.request import tool_search
 from atelier_desk.engine.run.request.toolset import toolset, visible
-from atelier_desk.engine.team.port import TeamPort
-from atelier_desk.policy import approvals
-from atelier_desk.threads import in_tool_thread
+from atelier_desk.engine.team.protocol import TeamPort
+from atelier_desk.policy import approval_modes
+from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import Call, Effect, Tool, ToolCategory, ToolResult
 from atelier_desk.tools.modes import Toolset
 from atelier_desk.tools.registry import PreparedCall, described
@@ -30,7 +30,7 @@ NARROWED = (
 )
 
 
-class Preparing:
+class CallPreparation:
     """Prepares the calls of one run and decides about them."""
 
     def __init__(self, env: RunEnvironment, handle: RunHandle, teams: TeamPort) -> None:
@@ -138,9 +138,9 @@ class Preparing:
         if registry.is_control_tool(name):
             return None
         mine = self.tools(state)
-        return searching.not_found(mine, state, name) or registry.refusal(
+        return tool_search.not_found(mine, state, name) or registry.refusal(
             name,
-            mine.usable if via else visible(mine, state, searching.current(state)),
+            mine.usable if via else visible(mine, state, tool_search.current(state)),
             depth=state.depth, max_depth=state.max_depth, workspace=bool(state.workspace),
         )  # fmt: skip
 
@@ -184,7 +184,7 @@ class Preparing:
             server=said.subjects.server,
             section=tool.section,
             effect=said.effect.value,
-            risk=approvals.risk_of(state.approvals, name, said.risk.value),
+            risk=approval_modes.risk_of(state.approvals, name, said.risk.value),
             idempotent=said.idempotent,
             subjects=said.subjects,
             presentation=Presentation(icon=tool.icon, title=tool.title, summary=said.summary, done=said.done),

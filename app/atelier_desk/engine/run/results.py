@@ -9,7 +9,7 @@ from typing import Any
 
 from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.events.run import CallStatus, EventBody, ToolCallFinished, ToolCallStarted
-from atelier_desk.domain.parts import ResultPart
+from atelier_desk.domain.result_parts import ResultPart
 from atelier_desk.engine.run.reducer.state import CallState
 from atelier_desk.storage.folder.artefacts import Artefacts
 from atelier_desk.tools.base import NewArtefact, ToolResult

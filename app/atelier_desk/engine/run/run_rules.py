@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.engine.run.reducer.state import RunState
-from atelier_desk.policy.permissions import denying, pattern
-from atelier_desk.policy.permissions.facts import Facts
+from atelier_desk.policy.permissions import path_denials, pattern
+from atelier_desk.policy.permissions.call_facts import CallFacts
 from atelier_desk.policy.permissions.scope import of_agent
-from atelier_desk.workspace.denials import Denials
-from atelier_desk.workspace.denied import home_folder
+from atelier_desk.workspace.denied_files import home_folder
+from atelier_desk.workspace.run_denials import Denials
 
 
 def rules(state: RunState) -> tuple[PermissionRule, ...]:
@@ -40,7 +40,7 @@ def settings_allowed(state: RunState, rule: str) -> bool:
 
 def host_arguments(state: RunState, tool: str, section: str) -> tuple[str, ...]:
     """The arguments about hosts of the rules that allow calls of a tool: ``domain:nas.lan:80``. Rules for names of tools do not count."""
-    named = Facts(tool=tool, section=section)
+    named = CallFacts(tool=tool, section=section)
     read = (pattern.parse(rule.text) for rule in rules(state) if rule.action is Action.ALLOW)
     return tuple(each.argument for each in read if each.argument and pattern.is_about_hosts(each.argument) and each.names(named))
 
@@ -48,7 +48,7 @@ def host_arguments(state: RunState, tool: str, section: str) -> tuple[str, ...]:
 def barred_host(state: RunState, tool: str, section: str, host: str) -> str:
     """What a rule about hosts says of a host that a call comes to only on its way, by a redirect or a program of a page: ``deny``, ``ask``,
     or nothing. Rules about the tool as a whole were held against the call itself."""
-    named = Facts(tool=tool, section=section)
+    named = CallFacts(tool=tool, section=section)
     for action in (Action.DENY, Action.ASK):
         for rule in rules(state):
             if rule.action is not action:
@@ -63,4 +63,4 @@ def barred_host(state: RunState, tool: str, section: str, host: str) -> str:
 
 def denials(state: RunState, held: Iterable[PermissionRule]) -> Denials:
     """What these rules of a run deny on its disk; false without a rule that denies a path."""
-    return Denials(denying.bans(held), state.workspace, home_folder())
+    return Denials(path_denials.bans(held), state.workspace, home_folder())

@@ -23,26 +23,26 @@ from atelier_desk.domain.events.run import (
     QuestionAsked,
     ToolCallStarted,
 )
-from atelier_desk.domain.parts import ResultPart
 from atelier_desk.domain.permission import RuleScope
 from atelier_desk.domain.question import UserQuestion
+from atelier_desk.domain.result_parts import ResultPart
 from atelier_desk.domain.stream.payloads import ToolProgress
 from atelier_desk.domain.team import TeamCall
 from atelier_desk.engine.journal import Follow, RunHandle
-from atelier_desk.engine.run import server_desk
-from atelier_desk.engine.run.decided import Decided
+from atelier_desk.engine.run import server_requests
+from atelier_desk.engine.run.decided_call import Decided
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.marked_files import marking
 from atelier_desk.engine.run.permissions import really, telling
-from atelier_desk.engine.run.preparing import Preparing
+from atelier_desk.engine.run.preparing import CallPreparation
 from atelier_desk.engine.run.reducer.state import CallState, RunState
 from atelier_desk.engine.run.results import call_finished, closed, kept, noting_edits
 from atelier_desk.engine.run.run_rules import barred_host, host_arguments, settings_allowed
-from atelier_desk.engine.run.spending import CallSpending
-from atelier_desk.engine.team.port import TeamPort
-from atelier_desk.policy import approvals, budget
+from atelier_desk.engine.run.tool_budget import CallSpending
+from atelier_desk.engine.team.protocol import TeamPort
+from atelier_desk.policy import approval_modes, budget
 from atelier_desk.policy.permissions import scope
-from atelier_desk.policy.permissions.facts import Concern
+from atelier_desk.policy.permissions.call_facts import Concern
 from atelier_desk.tools.base import (
     AnswerChild,
     AskParent,
@@ -87,7 +87,7 @@ class ToolCalls:
         self._handle = handle
         self._teams = teams
         self._follow = follow
-        self._preparing = Preparing(env, handle, teams)
+        self._preparing = CallPreparation(env, handle, teams)
 
     async def begin(self, calls: Sequence[CallState]) -> None:
         """Begin the next call, or the reading calls at the front together; the driver asks again for the rest.
@@ -136,7 +136,7 @@ class ToolCalls:
 
     async def recover(self, calls: Sequence[CallState]) -> None:
         """Finish calls that were cut off: idempotent ones run again, the others are closed with an unknown effect."""
-        gone = server_desk.lost(self._handle.current)
+        gone = server_requests.lost(self._handle.current)
         if gone:
             await self._env.journal.append(self._handle, *gone, follow=self._follow)
             return
@@ -194,7 +194,7 @@ class ToolCalls:
             server=intent.server,
             section=intent.section,
             effect=intent.effect,
-            risk=approvals.risk_of(state.approvals, intent.tool, described.risk.value),
+            risk=approval_modes.risk_of(state.approvals, intent.tool, described.risk.value),
             reason=prepared.asks.reason,
             rule=prepared.asks.rule,
             about=prepared.asks.about,
@@ -258,7 +258,7 @@ class ToolCalls:
             await journal.append(self._handle, self._asked(intent.call_id, outcome))
         elif isinstance(outcome, ServerAsks):
             now = self._env.clock.now()
-            asked = server_desk.required(self._handle.current, intent.call_id, intent.tool, outcome, now)
+            asked = server_requests.required(self._handle.current, intent.call_id, intent.tool, outcome, now)
             await journal.append(self._handle, *asked, follow=self._follow)
         elif not isinstance(outcome, ToolResult):
             await self._team(intent, outcome)
@@ -404,7 +404,7 @@ class ToolCalls:
             denied_allowed=_denied_allowed(intent),
             protected=self._preparing.judge.findings.protected.get(call_id),
             given=self._given(call_id),
-            desk=server_desk.CallDesk(env, self._handle, call_id),
+            desk=server_requests.CallRequestBroker(env, self._handle, call_id),
             spending=CallSpending(env, self._handle, call_id),
             progress=progress,
             now=env.clock.now,

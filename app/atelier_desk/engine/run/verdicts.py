@@ -16,7 +16,7 @@ from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.run_rules import readable, rules
 from atelier_desk.llm.secrets import redact
 from atelier_desk.policy.permissions.decide import VERSION, Level
-from atelier_desk.policy.permissions.grounds import Named, again
+from atelier_desk.policy.permissions.decision_record import NamedFact, again
 from atelier_desk.policy.permissions.scope import for_run, handed_down, of_agent
 
 
@@ -139,7 +139,7 @@ def _one(event: RunEvent, body: ToolCallStarted | ApprovalRequested, run: _Run) 
     # No rule and no setting is about what lies outside of the granted folders: it would be refused today as well.
     anew = today = said if said.reason == "outside" else None
     if body.grounds is not None and body.grounds.version == VERSION:
-        named = Named(call.tool, call.section, call.server, call.risk)
+        named = NamedFact(call.tool, call.section, call.server, call.risk)
         risk = run.now.policy.risks.get(call.tool, call.risk)
         with suppress(ValueError, IndexError):  # what somebody else wrote into a file that was imported may make no sense
             anew = again(body.grounds, named, run.known.get(body.grounds.level, run.level))

@@ -15,13 +15,13 @@ from atelier_desk.domain.events.run import (
 )
 from atelier_desk.domain.question import QuestionStatus, UserQuestion
 from atelier_desk.engine.run.environment import RunEnvironment
-from atelier_desk.engine.run.mend import mended
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.results import call_finished, closed
-from atelier_desk.engine.runs.live import LiveRuns
+from atelier_desk.engine.run.sanitize import mended
+from atelier_desk.engine.runs.live_runs import LiveRuns
 from atelier_desk.engine.runs.messages import check_text
-from atelier_desk.i18n import N_
-from atelier_desk.policy.approvals import may_go_together
+from atelier_desk.policy.approval_modes import may_go_together
+from atelier_desk.support.i18n import N_
 from atelier_desk.tools.core.user_question import answer_result
 
 

@@ -11,31 +11,31 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.attachment import Attachment
 from atelier_desk.domain.base import new_id
-from atelier_desk.domain.chat import ImagePart, TextFile
 from atelier_desk.domain.errors import ConflictError, NotFoundError, UsageError
 from atelier_desk.domain.events.run import Dispatch, RunStarted, UserMessage
+from atelier_desk.domain.model_messages import ImagePart, TextFile
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.stream.event import StreamEvent, Topic
 from atelier_desk.domain.workflow import QUEUED, Run, RunMode, Workflow
 from atelier_desk.engine import history
-from atelier_desk.engine.attachments import Prepared
-from atelier_desk.engine.choosing import other_agent
+from atelier_desk.engine.agent_resolution import other_agent
+from atelier_desk.engine.attachments import PreparedAttachments
 from atelier_desk.engine.gateways.direct_call import PROVIDER as DIRECT_CALL
 from atelier_desk.engine.journal import RunHandle, run_events
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.marked_files import read_at_start
-from atelier_desk.engine.run.mend import mended
 from atelier_desk.engine.run.permissions import really
 from atelier_desk.engine.run.reducer.state import uncalled, used_folders
+from atelier_desk.engine.run.sanitize import mended
 from atelier_desk.engine.runs.answering import Answering
-from atelier_desk.engine.runs.attaching import Attaching
-from atelier_desk.engine.runs.beside import BesideRequests
-from atelier_desk.engine.runs.editing import ContextEditing
-from atelier_desk.engine.runs.live import LiveRuns
+from atelier_desk.engine.runs.attachments import Attaching
+from atelier_desk.engine.runs.context_editing import ContextEditing
+from atelier_desk.engine.runs.live_runs import LiveRuns
+from atelier_desk.engine.runs.memory_extraction import MemoryExtraction
 from atelier_desk.engine.runs.messages import IMAGE_BYTES, MOST_IMAGES, calling, check_message
-from atelier_desk.engine.runs.narrowing import Narrowing
 from atelier_desk.engine.runs.recovery import Recovery
-from atelier_desk.engine.runs.remembering import Remembering
+from atelier_desk.engine.runs.rights_narrowing import RightsNarrowing
+from atelier_desk.engine.runs.side_requests import SideRequests
 from atelier_desk.engine.runs.steering import Steering
 from atelier_desk.engine.runs.titles import Titles
 from atelier_desk.engine.runs.waiting import WaitingMessages
@@ -43,26 +43,26 @@ from atelier_desk.engine.services.common.naming import name_from, placeholders
 from atelier_desk.engine.team.inactivity import InactivityWatch
 from atelier_desk.engine.team.progress import ProgressReporter
 from atelier_desk.engine.team.teams import Teams
-from atelier_desk.i18n import N_, language
 from atelier_desk.policy.permissions import taint
 from atelier_desk.policy.permissions.scope import for_run
 from atelier_desk.storage.writing.commit import Rename
-from atelier_desk.threads import in_tool_thread
+from atelier_desk.support.i18n import N_, language
+from atelier_desk.support.threads import in_tool_thread
 
-__all__ = ["IMAGE_BYTES", "MOST_IMAGES", "AgentResolver", "RunManager", "Who", "check_message"]
+__all__ = ["IMAGE_BYTES", "MOST_IMAGES", "AgentResolver", "Responder", "RunManager", "check_message"]
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Who:
+class Responder:
     """Who answers: the configuration, and the stored agent it came from (empty for one made up on the spot)."""
 
     agent: AgentConfig
     agent_id: str = ""
 
 
-AgentResolver = Callable[[Workflow, str], Awaitable[Who]]
+AgentResolver = Callable[[Workflow, str], Awaitable[Responder]]
 
 
 def _rename(row: Workflow, content: str) -> Rename | None:
@@ -96,15 +96,15 @@ class RunManager:
         self.live = LiveRuns(env, slots, Teams)
         self.teams = self.live.teams
         self.steering = Steering(env, self.live)
-        self.narrowing = Narrowing(env, self.live)
+        self.narrowing = RightsNarrowing(env, self.live)
         self.answering = Answering(env, self.live)
         self.editing = ContextEditing(env, self.live)
         self.attaching = Attaching(env)
         self.waiting = WaitingMessages(env, self.live)
         self.recovery = Recovery(env, self.live, self.steering)
-        beside = BesideRequests(env, self.live)
+        beside = SideRequests(env, self.live)
         self.titles = Titles(env, beside)
-        self.remembering = Remembering(env, beside)
+        self.remembering = MemoryExtraction(env, beside)
         self._watch = InactivityWatch(env, self.live)
         self._progress = ProgressReporter(env, self.live)
         self._settings: Settings | None = None
@@ -122,7 +122,7 @@ class RunManager:
         agent_id: str = "",
         images: tuple[ImagePart, ...] = (),
         files: tuple[TextFile, ...] = (),
-        attachments: Sequence[Prepared | Attachment] = (),
+        attachments: Sequence[PreparedAttachments | Attachment] = (),
         strategy: Dispatch = Dispatch.QUEUE,
         mode: RunMode = RunMode.AUTO,
         approval: ApprovalMode | None = None,
@@ -151,7 +151,7 @@ class RunManager:
             if active is not None and strategy is Dispatch.TERMINATE:
                 await self.cancel(active)
                 active = None
-            who = Who(agent, agent_id) if agent is not None else await self.resolve_agent(row, agent_id)
+            who = Responder(agent, agent_id) if agent is not None else await self.resolve_agent(row, agent_id)
             message = UserMessage(
                 content=mended(content),
                 images=images,
@@ -165,7 +165,7 @@ class RunManager:
             if active is not None and await self.steering.say(active, await self._answered_by(message, active, who)):
                 return active
             if approval is not None:
-                who = Who(who.agent.model_copy(update={"approval": approval}), who.agent_id)
+                who = Responder(who.agent.model_copy(update={"approval": approval}), who.agent_id)
             return await self._start(row, message, who, mode, row.head_run_id)
 
     async def regenerate(self, workflow_id: str, run_id: str, message_id: str = "", *, provider: str = "", model: str = "") -> str:
@@ -219,9 +219,9 @@ class RunManager:
                 said[-1] = said[-1].model_copy(update={"content": text})
             if agent is None and not agent_id and not started.agent_id:
                 agent = started.agent
-            who = Who(agent, agent_id) if agent is not None else await self.resolve_agent(row, agent_id)
+            who = Responder(agent, agent_id) if agent is not None else await self.resolve_agent(row, agent_id)
             if model is not None:
-                who = Who(who.agent.model_copy(update={"provider": model[0], "model": model[1]}), who.agent_id)
+                who = Responder(who.agent.model_copy(update={"provider": model[0], "model": model[1]}), who.agent_id)
             said = [await self._again(row, each, who.agent) for each in said]
             return await self._start(row, said[0], who, RunMode.AUTO, run.previous_run_id, said[1:])
 
@@ -248,7 +248,7 @@ class RunManager:
         attachments = await self.attaching.make(row.id, said.attachments, agent)
         return await calling(self.env, said.model_copy(update={"attachments": attachments}), row.workspace)
 
-    async def _answered_by(self, message: UserMessage, run_id: str, who: Who) -> UserMessage:
+    async def _answered_by(self, message: UserMessage, run_id: str, who: Responder) -> UserMessage:
         """A message to a run at work, with who answers it when that was chosen anew since the run began."""
         other = other_agent((await self.live.load(run_id)).handle.current, who.agent, who.agent_id)
         return message.model_copy(update={"agent": other, "agent_id": who.agent_id}) if other is not None else message
@@ -278,7 +278,7 @@ class RunManager:
             return await self._start(row, message.model_copy(update={"agent": None}), who, mode, row.head_run_id)
 
     async def _start(
-        self, row: Workflow, message: UserMessage, who: Who, mode: RunMode, previous: str | None, then: Sequence[UserMessage] = ()
+        self, row: Workflow, message: UserMessage, who: Responder, mode: RunMode, previous: str | None, then: Sequence[UserMessage] = ()
     ) -> str:
         """Begin a turn with ``message``; ``then`` is said in it after the answer, before what waits already."""
         run_id = new_id()

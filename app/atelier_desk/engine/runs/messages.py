@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.attachment import Attachment
-from atelier_desk.domain.chat import ImagePart, TextFile
 from atelier_desk.domain.errors import LimitError, UsageError
 from atelier_desk.domain.events.run import UserMessage
-from atelier_desk.engine.attachments import Prepared
+from atelier_desk.domain.model_messages import ImagePart, TextFile
+from atelier_desk.engine.attachments import PreparedAttachments
 from atelier_desk.engine.run.environment import RunEnvironment
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 
 MOST_IMAGES = 10
 IMAGE_BYTES = 8 * 1024 * 1024
@@ -22,7 +22,7 @@ def check_message(
     content: str,
     images: tuple[ImagePart, ...] = (),
     files: tuple[TextFile, ...] = (),
-    attachments: Sequence[Prepared | Attachment] = (),
+    attachments: Sequence[PreparedAttachments | Attachment] = (),
     most: int = limits.MESSAGE,
 ) -> None:
     """Refuse a message nobody could answer.

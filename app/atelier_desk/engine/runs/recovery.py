@@ -8,7 +8,7 @@ from atelier_desk.domain.errors import AtelierError
 from atelier_desk.domain.events.run import PauseReason
 from atelier_desk.domain.workflow import Run, RunStatus
 from atelier_desk.engine.run.environment import RunEnvironment
-from atelier_desk.engine.runs.live import LiveRuns
+from atelier_desk.engine.runs.live_runs import LiveRuns
 from atelier_desk.engine.runs.steering import Steering
 
 log = logging.getLogger(__name__)

@@ -21,16 +21,16 @@ from atelier_desk.domain.workflow import RunMode
 from atelier_desk.engine.journal import Part
 from atelier_desk.engine.run.driver import CANCELLED, SUPERSEDED, closing_events
 from atelier_desk.engine.run.environment import RunEnvironment
-from atelier_desk.engine.run.mend import mended
 from atelier_desk.engine.run.reducer.reduce import FINISH_NOW
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.reducer.steps import Done, Wait, next_step
 from atelier_desk.engine.run.request.prompt import FINISH_NOTE
-from atelier_desk.engine.runs.live import LiveRuns, lost_reply
+from atelier_desk.engine.run.sanitize import mended
 from atelier_desk.engine.runs.live_run import LiveRun
+from atelier_desk.engine.runs.live_runs import LiveRuns, lost_reply
 from atelier_desk.engine.runs.messages import calling, check_text
-from atelier_desk.engine.runs.narrowing import Narrowing
-from atelier_desk.i18n import N_
+from atelier_desk.engine.runs.rights_narrowing import RightsNarrowing
+from atelier_desk.support.i18n import N_
 
 
 class Steering:
@@ -39,7 +39,7 @@ class Steering:
     def __init__(self, env: RunEnvironment, runs: LiveRuns) -> None:
         self._env = env
         self._runs = runs
-        self._narrowing = Narrowing(env, runs)
+        self._narrowing = RightsNarrowing(env, runs)
 
     async def pause(self, run_id: str) -> None:
         """Let the current step end, then hold the run and everything below it until ``resume``.

@@ -10,19 +10,19 @@ import logging
 import re
 from collections.abc import Callable
 
-from atelier_desk import background
 from atelier_desk.domain.errors import AtelierError, NotFoundError, UsageError
-from atelier_desk.domain.events.run import TitleWritten
+from atelier_desk.domain.events.run import TitleGenerated
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
-from atelier_desk.domain.text import shorten
 from atelier_desk.domain.workflow import Message, MessageRole, RunStatus, Workflow
 from atelier_desk.engine.gateways.direct_call import PROVIDER as DIRECT_CALL
 from atelier_desk.engine.run.environment import RunEnvironment
-from atelier_desk.engine.runs.beside import BesideRequests, Unasked
 from atelier_desk.engine.runs.live_run import LiveRun
+from atelier_desk.engine.runs.side_requests import SideRequests, SkipReason
 from atelier_desk.engine.services.common.naming import NAME_LENGTH, name_from
-from atelier_desk.i18n import N_
 from atelier_desk.storage.writing.commit import Rename
+from atelier_desk.support import background
+from atelier_desk.support.i18n import N_
+from atelier_desk.support.text import shorten
 
 log = logging.getLogger(__name__)
 
@@ -65,7 +65,7 @@ class Titles:
         wanted: whether workflows are named after their first answer; the setting of that name.
     """
 
-    def __init__(self, env: RunEnvironment, beside: BesideRequests, *, wanted: bool = True) -> None:
+    def __init__(self, env: RunEnvironment, beside: SideRequests, *, wanted: bool = True) -> None:
         self._env = env
         self._beside = beside
         self.wanted = wanted
@@ -140,17 +140,17 @@ class Titles:
         said = [each for each in page if each.run_id in roots and each.content.strip() and each.role is not MessageRole.NOTICE]
         return said if len(said) <= READ else [*said[: READ // 2], *said[-READ // 2 :]]
 
-    async def _ask(self, live: LiveRun, said: list[Message], *, small_too: bool = True) -> tuple[str, TitleWritten] | None:
+    async def _ask(self, live: LiveRun, said: list[Message], *, small_too: bool = True) -> tuple[str, TitleGenerated] | None:
         """The model's reply, and what it cost; None when nobody may or can be asked. ``small_too``: also of a model too small for it."""
         text = "\n\n".join(f"{'User' if each.role is MessageRole.USER else 'Assistant'}: {each.content[:EACH]}" for each in said)
         made = await self._beside.ask(live.handle.current, INSTRUCTIONS, text, REPLY_TOKENS)
-        if made is Unasked.SMALL and small_too:
-            return "", TitleWritten()
-        if isinstance(made, Unasked):
+        if made is SkipReason.SMALL and small_too:
+            return "", TitleGenerated()
+        if isinstance(made, SkipReason):
             return None
-        return made.text, TitleWritten(provider=made.provider, model=made.model, usage=made.usage, duration_ms=made.duration_ms)
+        return made.text, TitleGenerated(provider=made.provider, model=made.model, usage=made.usage, duration_ms=made.duration_ms)
 
-    async def _take(self, live: LiveRun, row: Workflow, title: str, written: TitleWritten, *, by: str) -> None:
+    async def _take(self, live: LiveRun, row: Workflow, title: str, written: TitleGenerated, *, by: str) -> None:
         """Commit what was used, and the name with it when there is one."""
         rename = Rename(row.name, title, by) if title and title != row.name else None
         written = written.model_copy(update={"title": title})

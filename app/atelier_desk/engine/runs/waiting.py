@@ -13,13 +13,13 @@ from atelier_desk.domain.events.run import CallStatus, EventBody, QueueChanged, 
 from atelier_desk.domain.workflow import QUEUED, Workflow
 from atelier_desk.engine.run.driver import SUPERSEDED, closing_events
 from atelier_desk.engine.run.environment import RunEnvironment
-from atelier_desk.engine.run.mend import mended
 from atelier_desk.engine.run.reducer.state import RunState
-from atelier_desk.engine.runs.live import LiveRuns
+from atelier_desk.engine.run.sanitize import mended
 from atelier_desk.engine.runs.live_run import LiveRun
+from atelier_desk.engine.runs.live_runs import LiveRuns
 from atelier_desk.engine.runs.messages import calling, check_message
-from atelier_desk.engine.runs.unread import is_damage
-from atelier_desk.i18n import N_
+from atelier_desk.engine.runs.unreadable import is_damage
+from atelier_desk.support.i18n import N_
 
 _GONE = N_("This message is no longer queued: it was sent or removed.")
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from atelier_desk.domain.agent import AgentConfig
-from atelier_desk.i18n import N_, _
 from atelier_desk.llm.registry import builtin_type
+from atelier_desk.support.i18n import N_, _
 from atelier_desk.tools.sections import CONTEXT, CORE, FILES, KNOWLEDGE, MEDIA, PLANNING, SHELL, WEB
 
 if TYPE_CHECKING:

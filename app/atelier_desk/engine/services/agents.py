@@ -12,12 +12,12 @@ from atelier_desk.domain.agent import Agent, AgentConfig, ApprovalMode, ToolMode
 from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundError, UsageError
 from atelier_desk.engine.services.agent_gallery import READY, builtin_agents
 from atelier_desk.engine.services.common import checks
-from atelier_desk.engine.services.common.conflicts import OnConflict
 from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.engine.services.common.import_conflicts import OnConflict
 from atelier_desk.engine.services.common.naming import numbered
-from atelier_desk.i18n import N_, _, language
 from atelier_desk.llm.registry import provider_type
-from atelier_desk.policy.approvals import stricter
+from atelier_desk.policy.approval_modes import stricter
+from atelier_desk.support.i18n import N_, _, language
 from atelier_desk.tools.sections import SERVERS
 
 if TYPE_CHECKING:

@@ -12,13 +12,13 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalScope, ApprovalStatus, Decision, OnTimeout, same_arguments
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.errors import ConflictError, LimitError, ToolError, UsageError
-from atelier_desk.domain.parts import FileChange
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
+from atelier_desk.domain.result_parts import FileChange
 from atelier_desk.engine.services.common.context import ServiceContext
-from atelier_desk.i18n import N_
-from atelier_desk.policy.approvals import together
+from atelier_desk.policy.approval_modes import together
 from atelier_desk.policy.permissions import pattern
-from atelier_desk.policy.permissions.facts import Concern
+from atelier_desk.policy.permissions.call_facts import Concern
+from atelier_desk.support.i18n import N_
 from atelier_desk.workspace import repository
 
 SEEN_STEP_MS = 60_000
@@ -105,7 +105,7 @@ class ApprovalService:
         Raises:
             ToolError: what the call itself would say, such as that the text to replace is not in the file.
         """
-        from atelier_desk.threads import in_tool_thread
+        from atelier_desk.support.threads import in_tool_thread
         from atelier_desk.tools.context import ToolContext
         from atelier_desk.tools.validation import validate
 

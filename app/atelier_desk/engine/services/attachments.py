@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from atelier_desk.domain.attachment import Attachment
 from atelier_desk.domain.errors import AtelierError, NotFoundError
-from atelier_desk.engine.mentions.source import Mention, Where
+from atelier_desk.engine.mentions.source import Mention, MentionScope
 from atelier_desk.engine.services.common.context import ServiceContext
-from atelier_desk.i18n import N_
-from atelier_desk.threads import in_tool_thread
+from atelier_desk.support.i18n import N_
+from atelier_desk.support.threads import in_tool_thread
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.attachments import Prepared
+    from atelier_desk.engine.attachments import PreparedAttachments
 
 log = logging.getLogger(__name__)
 
@@ -28,26 +28,26 @@ class AttachmentService:
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
 
-    async def read(self, path: Path, folders: tuple[str, ...] = ()) -> Prepared:
+    async def read(self, path: Path, folders: tuple[str, ...] = ()) -> PreparedAttachments:
         """A file or folder; see ``engine.attachments.read``, whose errors it raises."""
         from atelier_desk.engine import attachments
 
         return await in_tool_thread(attachments.read, path, folders)
 
-    async def of_bytes(self, name: str, content: bytes) -> Prepared:
+    async def of_bytes(self, name: str, content: bytes) -> PreparedAttachments:
         """The content of a file that was pasted or made here; see ``engine.attachments.of_bytes``."""
         from atelier_desk.engine import attachments
 
         return await in_tool_thread(lambda: attachments.of_bytes(name, content, source="clipboard"))
 
-    async def keep(self, workflow_id: str, prepared: Prepared) -> Attachment:
+    async def keep(self, workflow_id: str, prepared: PreparedAttachments) -> Attachment:
         """Keep it with the workflow, for a draft.
 
         Raises:
             NotFoundError: no such workflow.
             StorageError: it cannot be written.
         """
-        from atelier_desk.engine.runs.attaching import keep
+        from atelier_desk.engine.runs.attachments import keep
 
         await self._context.repos.workflows.get(workflow_id)
         return await keep(self._context.repos.artefacts, workflow_id, prepared, tentative=True)
@@ -72,7 +72,7 @@ class AttachmentService:
 
     async def text(self, workflow_id: str, attachment: Attachment) -> str:
         """Its whole text, empty for a picture. Raises as ``data`` does."""
-        from atelier_desk.engine.runs.attaching import whole_text
+        from atelier_desk.engine.runs.attachments import whole_text
 
         return await whole_text(self._context.repos.artefacts, workflow_id, attachment)
 
@@ -80,7 +80,7 @@ class AttachmentService:
         """What can be mentioned whose name has the words of ``query``, by source. A source that fails finds nothing."""
         from atelier_desk.engine.mentions.source import sources
 
-        where, found = Where(self._context, workflow_id, folders), list[Mention]()
+        where, found = MentionScope(self._context, workflow_id, folders), list[Mention]()
         for each in sources():
             try:
                 found += await each.find(where, query, EACH)
@@ -88,7 +88,7 @@ class AttachmentService:
                 log.warning("the mentions of %s cannot be searched: %s", each.kind, error.code)
         return found
 
-    async def mention(self, mention: Mention, workflow_id: str = "", folders: tuple[str, ...] = ()) -> Prepared:
+    async def mention(self, mention: Mention, workflow_id: str = "", folders: tuple[str, ...] = ()) -> PreparedAttachments:
         """What the model is given of something that was chosen.
 
         Raises:
@@ -99,4 +99,4 @@ class AttachmentService:
         found = source(mention.kind)
         if found is None:
             raise NotFoundError(N_("Nothing of the kind {kind} can be mentioned."), kind=mention.kind)
-        return await found.read(Where(self._context, workflow_id, folders), mention.key)
+        return await found.read(MentionScope(self._context, workflow_id, folders), mention.key)

@@ -7,12 +7,12 @@ from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from atelier_desk.audit_words import columns
 from atelier_desk.domain.audit import AuditFilter, AuditLine, AuditPage, as_csv
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.limits import LIST_MAX
 from atelier_desk.engine.services.common.context import ServiceContext
-from atelier_desk.i18n import N_
+from atelier_desk.presentation.audit import columns
+from atelier_desk.support.i18n import N_
 
 
 class AuditService:

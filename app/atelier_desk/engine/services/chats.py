@@ -9,21 +9,21 @@ from pathlib import Path
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig
-from atelier_desk.domain.chat import ChatReply
 from atelier_desk.domain.errors import NotFoundError, UsageError
 from atelier_desk.domain.events.run import EventBody, ModelReplied, RunFinished, RunStarted, UserMessage
 from atelier_desk.domain.imported_chat import SOURCES, Chat, ChatFilePreview, ChatPreview, ImportedChats
-from atelier_desk.domain.text import shorten
+from atelier_desk.domain.model_messages import ChatReply
 from atelier_desk.domain.workflow import RunStatus, Workflow
 from atelier_desk.engine.journal import Part, RunHandle
-from atelier_desk.engine.run.mend import mended
+from atelier_desk.engine.run.sanitize import mended
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.workflow.chat_file import NOT_CHATS, ChatFile, is_export, is_workflow
 from atelier_desk.engine.services.workflow.chat_formats import chat_of
 from atelier_desk.engine.services.workflow.chat_turns import Turn, turn_id, turns, workflow_id
-from atelier_desk.i18n import _
 from atelier_desk.policy.permissions import taint
-from atelier_desk.threads import in_storage_thread
+from atelier_desk.support.i18n import _
+from atelier_desk.support.text import shorten
+from atelier_desk.support.threads import in_storage_thread
 from atelier_desk.tools.ids import stable_id
 
 Progress = Callable[[int, int], None]

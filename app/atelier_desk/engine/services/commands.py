@@ -9,10 +9,10 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.command import OutputPart, RunningCommand
 from atelier_desk.domain.errors import LimitError, NotFoundError
 from atelier_desk.engine.services.common.context import ServiceContext
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:
-    from atelier_desk.workspace.processes.commands import Kept
+    from atelier_desk.workspace.processes.commands import KeptOutput
 
 _LINES, _CHARACTERS = 12, 2_000
 """Newest output that is shown."""
@@ -84,14 +84,14 @@ class CommandService:
                 return
         raise NotFoundError(N_("This command does not run any more."))
 
-    def _running(self, workflow_id: str) -> builtins.list[Kept]:
+    def _running(self, workflow_id: str) -> builtins.list[KeptOutput]:
         if "tool_services" not in vars(self._context):  # made when they are first used: without them no command can run
             return []
         commands = self._context.tool_services.commands
         return [each for each in commands.of(workflow_id) if each.background and each.process.running] if commands is not None else []
 
 
-def _shown(kept: Kept) -> RunningCommand:
+def _shown(kept: KeptOutput) -> RunningCommand:
     box = kept.process.order.sandbox
     return RunningCommand(
         id=kept.id,

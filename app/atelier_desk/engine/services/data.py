@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from atelier_desk import background
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.engine.services.common.context import ServiceContext
-from atelier_desk.threads import in_storage_thread
+from atelier_desk.support import background
+from atelier_desk.support.threads import in_storage_thread
 
 if TYPE_CHECKING:
     from atelier_desk.domain.stream.event import Topic
@@ -120,13 +120,13 @@ class DataService:
 
     async def import_jsonl(self, source: Path, progress: Callable[[int], None] | None = None) -> TransferInfo:
         """Read such an export into an empty data folder; every list is announced as changed afterwards. What it grants stays off until a
-        person confirms it: see ``engine.elsewhere``.
+        person confirms it: see ``engine.imported_data``.
 
         Raises:
             ConflictError: there are workflows or memories here already.
             StorageError: the export is not whole, or of a newer version.
         """
-        from atelier_desk.engine.elsewhere import end_all, hold
+        from atelier_desk.engine.imported_data import end_all, hold
         from atelier_desk.storage.copies import origin, transfer
 
         result = await transfer.import_jsonl(self._context.repos.store, source, datadir=self._context.datadir, progress=progress)

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING
 
 from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import AtelierError, NotFoundError, UsageError
-from atelier_desk.domain.held import HeldFile
+from atelier_desk.domain.held_file import HeldFile
 from atelier_desk.domain.instructions import FolderInstructions
-from atelier_desk.domain.parts import FileChange
 from atelier_desk.domain.permission import PermissionRule
+from atelier_desk.domain.result_parts import FileChange
 from atelier_desk.engine.services.common.checkpoint_cleaning import CheckpointCleaning
 from atelier_desk.engine.services.common.context import ServiceContext
-from atelier_desk.i18n import N_
-from atelier_desk.threads import in_storage_thread, in_tool_thread
-from atelier_desk.workspace.checkpoints import answering
-from atelier_desk.workspace.checkpoints.cleaning import Kept, kept
+from atelier_desk.support.i18n import N_
+from atelier_desk.support.threads import in_storage_thread, in_tool_thread
+from atelier_desk.workspace.checkpoints import held_file_answers
+from atelier_desk.workspace.checkpoints.cleaning import KeptRecord, kept
 from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
-from atelier_desk.workspace.checkpoints.records import Unread
-from atelier_desk.workspace.checkpoints.taint_marks import Mark
+from atelier_desk.workspace.checkpoints.records import UnreadRecord
+from atelier_desk.workspace.checkpoints.taint_marks import TaintMark
 from atelier_desk.workspace.checkpoints.undo import undo
 from atelier_desk.workspace.diffs import file_change
 
@@ -104,17 +104,17 @@ class FileService:
             NotFoundError: there is none such.
             ConflictError: something else stands there by now.
         """
-        done = await in_storage_thread(answering.keep, self._files, workflow_id, id)
+        done = await in_storage_thread(held_file_answers.keep, self._files, workflow_id, id)
         self._context.bus.changed("file", workflow_id)
         return done
 
     async def discard(self, workflow_id: str, id: str) -> HeldFile:
         """Delete a held file for good. Raises ``NotFoundError``: there is none such."""
-        done = await in_storage_thread(answering.discard, self._files, workflow_id, id)
+        done = await in_storage_thread(held_file_answers.discard, self._files, workflow_id, id)
         self._context.bus.changed("file", workflow_id)
         return done
 
-    async def marked(self, folders: Sequence[str] | None = None) -> builtins.list[Mark]:
+    async def marked(self, folders: Sequence[str] | None = None) -> builtins.list[TaintMark]:
         """The files in these folders (None: in all) that were written after reading from outside: an agent that reads one has read from
         there, until a person marks it as read or changes it. A folder among them is marked with all it holds."""
         return await in_tool_thread(self._files.marks.list, folders)
@@ -132,7 +132,7 @@ class FileService:
         marks = self._files.marks
         return await in_tool_thread(lambda: [path for path in paths if marks.of(path)])
 
-    async def kept(self) -> Kept:
+    async def kept(self) -> KeptRecord:
         """How much is kept so that changes can be undone."""
         return await in_storage_thread(kept, self._files)
 
@@ -190,11 +190,11 @@ class FileService:
 
         ``rules``: those of the run; what they deny to read is told to nobody.
         """
-        from atelier_desk.policy.permissions import denying
+        from atelier_desk.policy.permissions import path_denials
         from atelier_desk.workspace.checkpoints.protected_files import settle_all
-        from atelier_desk.workspace.denials import Denials
-        from atelier_desk.workspace.denied import home_folder
+        from atelier_desk.workspace.denied_files import home_folder
         from atelier_desk.workspace.instructions import instructions
+        from atelier_desk.workspace.run_denials import Denials
 
         await self.missing(folders)
         # What a program that still runs has put there waits for a person first.
@@ -203,7 +203,7 @@ class FileService:
         decided = await self.trusted(folders)
         trusted = tuple(folder for folder in folders if decided[folder])
         found: builtins.list[FolderInstructions] = []
-        denials = Denials(denying.bans(rules), folders, home_folder())
+        denials = Denials(path_denials.bans(rules), folders, home_folder())
         for folder in trusted:
             try:
                 found += await in_tool_thread(instructions, self._files.root(folder), denials)
@@ -257,7 +257,7 @@ class FileService:
             raise NotFoundError(N_("There is no message {id} in this workflow."), id=message_id)
         return [change for change in await self.list(workflow_id) if change.at >= message.created_at and change.undoable]
 
-    def _listed(self, workflow_id: str) -> tuple[builtins.list[Change], builtins.list[Unread]]:
+    def _listed(self, workflow_id: str) -> tuple[builtins.list[Change], builtins.list[UnreadRecord]]:
         self._files.recover()
         return self._files.kept.read(workflow_id)
 

@@ -6,22 +6,22 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from atelier_desk.domain.agent import ToolDialect
-from atelier_desk.domain.chat import ChatMessage, ChatRequest, Role, ToolSpec
 from atelier_desk.domain.context import PromptFrame
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.events.run import ContextCompacted, ModelReplied, RunEvent, RunStarted
+from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, Role, ToolSpec
 from atelier_desk.domain.workflow import Run
-from atelier_desk.engine.conversations import Conversations
+from atelier_desk.engine.inherited_messages import Conversations
 from atelier_desk.engine.journal import run_events
 from atelier_desk.engine.run.reducer.reduce import fold
-from atelier_desk.engine.run.reducer.state import Entry, EntryKind, RunState
-from atelier_desk.engine.run.request import compaction, context, model_call, prompt, searching
+from atelier_desk.engine.run.reducer.state import ContextEntry, EntryKind, RunState
+from atelier_desk.engine.run.request import compaction, context, model_call, prompt, tool_search
 from atelier_desk.engine.run.request.toolset import toolset, visible
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.request.views import (
     PARTS,
-    LeftEntry,
-    LeftOut,
+    Omitted,
+    OmittedEntry,
     PartKind,
     PartSize,
     RequestSummary,
@@ -29,8 +29,8 @@ from atelier_desk.engine.services.request.views import (
     SentRequest,
 )
 from atelier_desk.engine.services.workflow.transcript import lineage
-from atelier_desk.i18n import N_
 from atelier_desk.llm.tokens import IMAGE_TOKENS, estimate, message_tokens
+from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import ToolResult
 
 if TYPE_CHECKING:
@@ -137,11 +137,11 @@ class InspectorService:
         head = await repos.runs.get(workflow.head_run_id)
         return _Now(await self._asked(head, await run_events(repos, head.id)))
 
-    async def _left_out(self, state: RunState, now: _Now, window: int) -> tuple[LeftOut, ...]:
+    async def _left_out(self, state: RunState, now: _Now, window: int) -> tuple[Omitted, ...]:
         """Every saving that held for a request, oldest first."""
-        found: dict[str, list[Entry]] = {}
+        found: dict[str, list[ContextEntry]] = {}
         _savings(state.conversation, found)
-        inside: dict[str, list[Entry]] = {}
+        inside: dict[str, list[ContextEntry]] = {}
         _savings(now.conversation, inside)
         left = []
         for origin, entries in found.items():
@@ -150,7 +150,7 @@ class InspectorService:
                 continue
             body = event.body
             left.append(
-                LeftOut(
+                Omitted(
                     origin=origin,
                     time=event.time,
                     method=body.method,
@@ -206,7 +206,7 @@ def _summaries(events: list[RunEvent]) -> list[RequestSummary]:
 
 def _as_today(registry: ToolRegistry, state: RunState) -> tuple[str, tuple[ToolSpec, ...]]:
     """The system message and the tools the agent would be given now."""
-    mine, search = toolset(registry, state), searching.current(state)
+    mine, search = toolset(registry, state), tool_search.current(state)
     tools = model_call.with_skill_names(registry.get_definitions_by_names(visible(mine, state, search)), state)
     return prompt.system_prompt(state, mine.text(search)), tools
 
@@ -236,7 +236,7 @@ def _wire(request: ChatRequest, dialect: str) -> tuple[ChatMessage, ...] | None:
     return text_request(request).messages
 
 
-def _savings(entries: Iterable[Entry], found: dict[str, list[Entry]]) -> None:
+def _savings(entries: Iterable[ContextEntry], found: dict[str, list[ContextEntry]]) -> None:
     """By compaction, the entries it took away or cut; those inside a summary were taken away by it, whatever was done to them before."""
     for entry in entries:
         if entry.kind is EntryKind.SUMMARY and entry.replaced:
@@ -247,11 +247,11 @@ def _savings(entries: Iterable[Entry], found: dict[str, list[Entry]]) -> None:
             found.setdefault(entry.cut_by, []).append(entry)
 
 
-def _left_entry(entry: Entry, *, by_summary: bool) -> LeftEntry:
+def _left_entry(entry: ContextEntry, *, by_summary: bool) -> OmittedEntry:
     before = entry.full or entry.text
     after = "" if by_summary else entry.text
     calls = "".join(f"\n{call.name} {call.arguments}" for call in entry.calls) if by_summary else ""
-    return LeftEntry(
+    return OmittedEntry(
         origin=entry.origin,
         kind=entry.kind.value,
         tool=entry.tool,
@@ -275,7 +275,7 @@ def _memory_calls(registry: ToolRegistry, state: RunState) -> set[str]:
 
 def _sizes(
     messages: tuple[ChatMessage, ...],
-    entries: list[Entry | None],
+    entries: list[ContextEntry | None],
     tools: tuple[ToolSpec, ...],
     replied: ModelReplied,
     now: _Now,
@@ -338,7 +338,13 @@ def _part(message: ChatMessage, memory_calls: set[str], *, last: bool) -> PartKi
 
 
 def _item(
-    index: int, message: ChatMessage, entry: Entry | None, part: PartKind, tokens: int, now: _Now, data: Mapping[str, tuple[int, int]]
+    index: int,
+    message: ChatMessage,
+    entry: ContextEntry | None,
+    part: PartKind,
+    tokens: int,
+    now: _Now,
+    data: Mapping[str, tuple[int, int]],
 ) -> SentItem:
     if entry is None:
         kind = "system" if message.role is Role.SYSTEM else "missing"

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.provider import KeyPlace, KeyState
 from atelier_desk.engine.services.common.context import ServiceContext
-from atelier_desk.i18n import N_
 from atelier_desk.llm.presets import preset_of
+from atelier_desk.support.i18n import N_
 
 
 @dataclass(frozen=True, slots=True)

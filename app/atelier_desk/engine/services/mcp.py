@@ -17,13 +17,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from atelier_desk import background
 from atelier_desk.domain.approval import ApprovalKind
 from atelier_desk.domain.errors import AtelierError, ConflictError, LimitError, NotFoundError
 from atelier_desk.domain.mcp import MOST_SERVERS, McpEntry, McpError, McpKnown, McpServer, McpState
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
-from atelier_desk.domain.text import shorten
-from atelier_desk.engine.services.common import mcp_desk
+from atelier_desk.engine.services.common import mcp_calls
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.common.mcp_content import McpContent, listed
 from atelier_desk.engine.services.common.mcp_problems import McpProblems, left_out, usable_tools
@@ -42,21 +40,23 @@ from atelier_desk.engine.services.common.mcp_secrets import McpSecrets
 from atelier_desk.engine.services.common.mcp_sign_in import McpSignIn
 from atelier_desk.engine.services.common.mcp_status import McpHealth, McpStatus, McpToolStatus
 from atelier_desk.engine.services.common.mcp_watch import McpWatch
-from atelier_desk.i18n import N_, _
 from atelier_desk.llm.secrets import redact
-from atelier_desk.mcp import definitions, icons, resolving
-from atelier_desk.threads import in_storage_thread, in_tool_thread
+from atelier_desk.mcp import definitions, icons, variable_resolution
+from atelier_desk.support import background
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.text import shorten
+from atelier_desk.support.threads import in_storage_thread, in_tool_thread
 from atelier_desk.tools import mcp_tool
 from atelier_desk.tools.base import ServerAsks
 from atelier_desk.tools.sections import Section, of_server
 
 if TYPE_CHECKING:
     from atelier_desk.domain.workflow import ToolExecution
+    from atelier_desk.mcp.client_requests import LogLine
     from atelier_desk.mcp.connection import Connection
     from atelier_desk.mcp.results import Answer
-    from atelier_desk.mcp.serving import LogLine
     from atelier_desk.tools.context import ToolContext
-    from atelier_desk.workspace.denials import Denials
+    from atelier_desk.workspace.run_denials import Denials
 
 log = logging.getLogger(__name__)
 
@@ -282,7 +282,7 @@ class McpService:
         vault = await self._secrets.drafted(config, secrets or {})
         drafted = config.model_copy(update={"enabled": True})
         connection = Connection(
-            drafted, lambda server: resolving.resolved(server, vault), self._context.clock,
+            drafted, lambda server: variable_resolution.resolved(server, vault), self._context.clock,
             hidden=(self._context.datadir.root,), temporary=self._temporary, denied=self._denied, files=self._context.workspace_files,
         )  # fmt: skip
         try:
@@ -331,7 +331,7 @@ class McpService:
         from atelier_desk.mcp import results
 
         connection = await self._connection((await self._entry(server)).config)
-        with connection.answers.serving(mcp_desk.RunDesk(connection, context, self._context.gate.refusal)) as serving:
+        with connection.answers.serving(mcp_calls.RunRequestBroker(connection, context, self._context.gate.refusal)) as serving:
             await self._refresh(server)
             entry = await self._entry(server)
             now = next((each for each in entry.known.seen if each["name"] == tool), None)
@@ -347,7 +347,7 @@ class McpService:
                 said = N_("The call of {tool} was not made: its arguments hold a secret, which the MCP server {server} must not get.")
                 raise McpError(said, code="secret_sent", server=server, tool=tool)
             self._watch.begin()
-            return await mcp_desk.call(connection, serving, tool, arguments, context)
+            return await mcp_calls.call(connection, serving, tool, arguments, context)
 
     async def log(self, name: str) -> builtins.list[LogLine]:
         """What a server logged since the program started, the newest last; bounded."""
@@ -419,7 +419,7 @@ class McpService:
         if name not in self._connections:
             self._connections[name] = Connection(
                 config,
-                lambda server: resolving.resolved(server, self._context.vault),
+                lambda server: variable_resolution.resolved(server, self._context.vault),
                 self._context.clock,
                 told=lambda: self._told(name),
                 listed=lambda: self._look_again(name),

@@ -11,10 +11,10 @@ from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.domain.mcp import McpServer
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.common.mcp_status import McpStatus
-from atelier_desk.i18n import N_
-from atelier_desk.mcp.reading import bundle, documents, places
-from atelier_desk.mcp.reading.found import Ask, FoundServer
-from atelier_desk.threads import in_tool_thread
+from atelier_desk.mcp.config_import import bundle, documents, locations
+from atelier_desk.mcp.config_import.found_server import Ask, FoundServer
+from atelier_desk.support.i18n import N_
+from atelier_desk.support.threads import in_tool_thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class McpImportService:
         if path.suffix.lower() in bundle.SUFFIXES:
             preview = bundle.read(path, Path("/"))
             return [bundle.read(path, self._folder(preview.name))]
-        return documents.servers(_text(path), places.program_of(path))
+        return documents.servers(_text(path), locations.program_of(path))
 
     def _unpack(self, file: str, folder: str) -> None:
         parent = Path(self._context.datadir.root) / "mcp"
@@ -87,7 +87,7 @@ class McpImportService:
     @staticmethod
     def _look(folders: tuple[str, ...]) -> builtins.list[FoundFile]:
         found = []
-        for place in (*places.of_user(), *(each for folder in folders for each in places.of_folder(Path(folder)))):
+        for place in (*locations.of_user(), *(each for folder in folders for each in locations.of_folder(Path(folder)))):
             try:
                 if not place.path.is_file():
                     continue

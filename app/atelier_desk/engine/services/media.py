@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from atelier_desk.domain.errors import UsageError
-from atelier_desk.domain.from_elsewhere import HeldKind
+from atelier_desk.domain.imported_data import HeldKind
 from atelier_desk.domain.settings import MediaSettings
-from atelier_desk.engine.held_grants import check_confirmed
+from atelier_desk.engine.imported_grants import check_confirmed
 from atelier_desk.engine.services.common.context import ServiceContext
-from atelier_desk.i18n import N_, _
-from atelier_desk.web.keyed import entry, has_key
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.web.credentials import entry, has_key
 
 if TYPE_CHECKING:
     from atelier_desk.llm.secrets import KeyVault
@@ -87,7 +87,7 @@ class MediaService:
         Raises:
             ToolError, ProviderError: it does not work; the text says why.
         """
-        from atelier_desk.web.making import Maker
+        from atelier_desk.web.media_generation import MediaGenerator
 
         if what not in ("images", "models"):
             raise UsageError(N_("What can be tried: images, models."))
@@ -102,7 +102,7 @@ class MediaService:
         vault = self._context.vault
         if keys:  # those that are typed and not kept, besides those that are
             vault = await asyncio.to_thread(self._lent, keys)
-        trial = Maker(vault, self._context.clock, self._context.web_pages)
+        trial = MediaGenerator(vault, self._context.clock, self._context.web_pages)
         trial.settings = tried
         if what == "images":
             return MediaTrial(known=await trial.knows_model())

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from atelier_desk import background
 from atelier_desk.domain import limits
 from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
 from atelier_desk.domain.errors import NotFoundError, UsageError
@@ -28,15 +27,16 @@ from atelier_desk.domain.memory import (
     expiry,
 )
 from atelier_desk.engine.services.common import checks
-from atelier_desk.engine.services.common.conflicts import OnConflict
 from atelier_desk.engine.services.common.context import ServiceContext
-from atelier_desk.engine.services.common.memory_care import MemoryCare
+from atelier_desk.engine.services.common.import_conflicts import OnConflict
+from atelier_desk.engine.services.common.memory_maintenance import MemoryMaintenance
 from atelier_desk.engine.services.common.paging import all_rows
-from atelier_desk.i18n import N_, _
 from atelier_desk.policy.permissions.taint import merged
+from atelier_desk.support import background
+from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
-    from atelier_desk.knowledge.search import Found
+    from atelier_desk.knowledge.search import MemoryMatch
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ class MemoryFile(Model):
     memories: tuple[Memory, ...] = ()
 
 
-class MemoryService(MemoryCare):
+class MemoryService(MemoryMaintenance):
     """Memories. Changes are announced as ``memory`` with the memory's id.
 
     Attributes:
@@ -114,7 +114,7 @@ class MemoryService(MemoryCare):
         tags: Sequence[str] = (),
         limit: int = limits.MEMORY_LIST_DEFAULT,
         threshold: float | None = None,
-    ) -> Found:
+    ) -> MemoryMatch:
         """The best first, each with the parts of its score; ``threshold`` 0 (the default) keeps whatever matches, 1 near identity."""
         checks.page(limit, most=limits.MEMORY_LIST_MAX)
         least = 0.0 if threshold is None else threshold

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from atelier_desk.domain.errors import NotFoundError, UsageError
 from atelier_desk.domain.events.run import RunFinished
 from atelier_desk.domain.workflow import Message, MessageRole, Workflow
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:
     from atelier_desk.engine.services.common.context import ServiceContext

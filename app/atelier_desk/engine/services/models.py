@@ -12,14 +12,14 @@ from atelier_desk.domain.errors import NotFoundError, ProviderError, UsageError
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.context import ServiceContext
-from atelier_desk.i18n import N_, _
 from atelier_desk.llm.profiles import merge_profile
 from atelier_desk.llm.registry import builtin_type, is_own, provider_type
+from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
-    from atelier_desk.llm.listed import ModelList
     from atelier_desk.llm.local.catalogue import CatalogueEntry
     from atelier_desk.llm.local.download import Downloads, DownloadState
+    from atelier_desk.llm.model_catalogue import ModelList
 
 KNOWN_FOR_S = 300.0
 """Seconds for which what a server said of a model is not asked again."""
@@ -141,7 +141,7 @@ class ModelService:
     async def listed(self) -> ModelList:
         """The list of hosted models in use: the newest of the shipped one and the one that was fetched last."""
         if self._listed is None:
-            from atelier_desk.llm.listed import newest
+            from atelier_desk.llm.model_catalogue import newest
 
             self._listed = await asyncio.to_thread(newest, self._context.datadir.model_list)
         return self._listed
@@ -159,7 +159,7 @@ class ModelService:
             ProviderError: it cannot be had, or is no such list; the old one stays in use.
             StorageError: it cannot be kept.
         """
-        from atelier_desk.llm.listed import fetch, store
+        from atelier_desk.llm.model_catalogue import fetch, store
 
         fetched = await fetch(self._context.clock, self.list_source)
         await asyncio.to_thread(store, self._context.datadir.model_list, fetched)

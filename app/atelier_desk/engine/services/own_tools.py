@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundError, UsageError
 from atelier_desk.engine.services.common.context import ServiceContext
-from atelier_desk.i18n import N_, _
-from atelier_desk.threads import in_storage_thread
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.threads import in_storage_thread
 from atelier_desk.tools.own import files
 from atelier_desk.tools.own.files import FileStatus, ToolFile
 from atelier_desk.tools.own.process import ToolProcesses

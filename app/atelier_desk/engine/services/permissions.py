@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Any
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import Agent, AgentConfig, ApprovalMode
 from atelier_desk.domain.approval import ApprovalPolicy, ApprovalRequest
-from atelier_desk.domain.call import Words
+from atelier_desk.domain.call import CallText
 from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope, Verdict
 from atelier_desk.engine.services.common.context import ServiceContext
-from atelier_desk.figures import number
-from atelier_desk.i18n import N_
 from atelier_desk.policy.permissions import glob, pattern
-from atelier_desk.threads import in_tool_thread
+from atelier_desk.support.i18n import N_
+from atelier_desk.support.number_format import number
+from atelier_desk.support.threads import in_tool_thread
 
 # What judges calls is imported where a call is judged: it is most of the run engine, which a list of rules does without.
 if TYPE_CHECKING:
     from atelier_desk.domain.events.run import ToolCallStarted
     from atelier_desk.engine.run.reducer.state import RunState
     from atelier_desk.engine.run.verdicts import Replayed
-    from atelier_desk.policy.permissions.foreign import Line
+    from atelier_desk.policy.permissions.rule_import import Line
     from atelier_desk.tools.base import Call
 
 MCP = "mcp__"
@@ -131,7 +131,7 @@ class PermissionService:
             raise UsageError(N_("There is no tool {name}. Closest: {names}"), code="unknown", name=read.name, names=", ".join(near))
         raise UsageError(N_("There is no tool {name}. All of them: atelier tools list"), code="unknown", name=read.name)
 
-    async def unmatchable(self, texts: Iterable[str]) -> dict[str, Words]:
+    async def unmatchable(self, texts: Iterable[str]) -> dict[str, CallText]:
         """Those of the rules that can never match a call of the tools that are here, and why."""
         wanted = tuple(texts)
         if not wanted:
@@ -215,8 +215,8 @@ class PermissionService:
     async def covers(self, asked: ApprovalRequest, texts: Iterable[str]) -> bool:
         """Whether rules that allow these texts would allow the call, what is asked about always left aside."""
         from atelier_desk.engine.run.call_facts import facts
+        from atelier_desk.policy.permissions.call_facts import Concern
         from atelier_desk.policy.permissions.decide import Level, decide
-        from atelier_desk.policy.permissions.facts import Concern
         from atelier_desk.tools.base import Call, Effect, Risk
 
         texts = set(texts)
@@ -237,13 +237,13 @@ class PermissionService:
         """
         import asyncio
 
-        from atelier_desk.policy.permissions import foreign
+        from atelier_desk.policy.permissions import rule_import
 
         try:
             text = await asyncio.to_thread(_read, path)
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(N_("{path} cannot be read: {reason}"), path=path, reason=getattr(error, "strerror", None) or error) from None
-        lines = foreign.read(text)
+        lines = rule_import.read(text)
         never = await self.unmatchable(rule.text for line in lines for rule in line.rules)
         return tuple(replace(line, warning=next((never[rule.text] for rule in line.rules if rule.text in never), None)) for line in lines)
 
@@ -317,7 +317,7 @@ def _followed(rule: PermissionRule) -> PermissionRule:
 
 def covers_example(read: pattern.Pattern, example: str) -> bool:
     """Whether a rule covers an example, written as what stands in brackets: ``git push origin``, ``src/a.py``, ``python.org``."""
-    from atelier_desk.policy.permissions.facts import Command, Path
+    from atelier_desk.policy.permissions.call_facts import CommandFact, Path
     from atelier_desk.workspace.commands.judge import judge
     from atelier_desk.workspace.commands.prefix_rules import spelled_out
 
@@ -329,7 +329,7 @@ def covers_example(read: pattern.Pattern, example: str) -> bool:
     if pattern.covers_path(argument, path, "/home", strictly=True):
         return True
     commands = [
-        Command(words, one.safe, one.folder, spelled_out(one.command) if one.inside else len(words))
+        CommandFact(words, one.safe, one.folder, spelled_out(one.command) if one.inside else len(words))
         for one in judge(example, "/home").commands
         for words in (one.command.arguments,)
     ]

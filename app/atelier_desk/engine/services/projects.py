@@ -20,9 +20,9 @@ from atelier_desk.domain.project import (
     EntityKind,
     Exploration,
     FileProblem,
-    Found,
     IngestState,
     Project,
+    ProjectHit,
     ProjectOffer,
     ProjectStatistics,
     Relation,
@@ -30,16 +30,16 @@ from atelier_desk.domain.project import (
     free_name,
     is_address,
 )
-from atelier_desk.engine.projects.ingesting import Ingestions
+from atelier_desk.engine.projects.ingestions import Ingestions
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.context import ServiceContext
-from atelier_desk.i18n import N_, _
-from atelier_desk.knowledge.projects.keeper import ProjectIndexes
+from atelier_desk.knowledge.projects.index_cache import ProjectIndexes
 from atelier_desk.knowledge.projects.query import filtered
 from atelier_desk.knowledge.projects.search import around, relation, search, shown
 from atelier_desk.storage.graph import file_key, is_entity_id, project_key
 from atelier_desk.storage.repositories.projects import NAME_TAKEN
-from atelier_desk.threads import in_tool_thread
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.workspace.root import ConfinedRoot
 from atelier_desk.workspace.text import decode
 
@@ -354,7 +354,7 @@ class ProjectService:
         kinds: Sequence[EntityKind] = (),
         limit: int = 20,
         threshold: float = 0.0,
-    ) -> builtins.list[Found]:
+    ) -> builtins.list[ProjectHit]:
         """Search by words and meaning, the best first: in these projects, or in all that are loaded.
 
         Raises:

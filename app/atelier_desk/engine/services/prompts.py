@@ -11,12 +11,12 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
 from atelier_desk.domain.prompt import Prompt, PromptDraft
 from atelier_desk.domain.skill import Invocation, SkillUse
-from atelier_desk.engine.run.mend import mended
-from atelier_desk.engine.services.common.conflicts import OnConflict
+from atelier_desk.engine.run.sanitize import mended
 from atelier_desk.engine.services.common.context import ServiceContext
-from atelier_desk.i18n import N_, _
+from atelier_desk.engine.services.common.import_conflicts import OnConflict
 from atelier_desk.storage.repositories.prompts import NAME_TAKEN
-from atelier_desk.threads import in_tool_thread
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.workspace.diffs import digest
 from atelier_desk.workspace.skills import arguments, prompt_file
 

@@ -11,19 +11,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.errors import ConflictError, NotFoundError, ProviderError, StorageError, UsageError
-from atelier_desk.domain.from_elsewhere import HeldGrant, HeldKind
+from atelier_desk.domain.imported_data import HeldGrant, HeldKind
 from atelier_desk.domain.provider import HEADER_NAME, ModelInfo, ProviderConfig, ProviderDraft, ProviderHealth, header_variable
 from atelier_desk.domain.settings import MOST_FORMER_NAMES
-from atelier_desk.engine.held_grants import not_confirmed, of_provider, waits
+from atelier_desk.engine.imported_grants import not_confirmed, of_provider, waits
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.models import with_learned
-from atelier_desk.i18n import N_, _
 from atelier_desk.llm.profiles import merge_profile
 from atelier_desk.llm.registry import builtin_type, is_own, provider_type
+from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.services.trial import Trial
+    from atelier_desk.engine.services.connection_test import Trial
     from atelier_desk.llm.base import Provider
     from atelier_desk.llm.wire.detect import DetectedServer
 
@@ -176,7 +176,7 @@ class ProviderService:
 
     async def try_draft(self, draft: ProviderDraft, model: str) -> Trial:
         """``try_model`` for a server that is not stored."""
-        from atelier_desk.engine.services.trial import try_model
+        from atelier_desk.engine.services.connection_test import try_model
 
         async with self._trying(draft) as server:
             return await try_model(server, model, self._context.clock)
@@ -222,7 +222,7 @@ class ProviderService:
         Raises:
             ProviderError: it cannot be reached, refused, answered nothing, or was silent for ``trial.SILENCE_S``.
         """
-        from atelier_desk.engine.services.trial import try_model
+        from atelier_desk.engine.services.connection_test import try_model
 
         return await try_model(await self.provider(name), model, self._context.clock)
 

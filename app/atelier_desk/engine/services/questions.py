@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from pydantic import ValidationError
 
-from atelier_desk import form_words
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ConflictError, LimitError, UsageError
 from atelier_desk.domain.question import QuestionAnswer, QuestionStatus, UserQuestion, values_of
 from atelier_desk.engine.services.common.checks import explain
 from atelier_desk.engine.services.common.context import ServiceContext
-from atelier_desk.i18n import N_
 from atelier_desk.llm.secrets import redact
+from atelier_desk.presentation import validation
+from atelier_desk.support.i18n import N_
 
 SEEN_STEP_MS = 60_000
 """Most milliseconds one ``seen`` report may count: a screen reports about once a second, so more means a machine that slept."""
@@ -129,7 +129,7 @@ class QuestionService:
         form = asked.spec.form
         if code == "form" and form is not None:
             wrong = form.problems(values_of(answer.text_response))
-            return form_words.problem(form, *next(iter(wrong.items())))
+            return validation.problem(form, *next(iter(wrong.items())))
         options = ", ".join(f"{option.id} ({option.label})" for option in asked.spec.options)
         return UsageError(problem_text(code, asked), code=code, options=options)
 

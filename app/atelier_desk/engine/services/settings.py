@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.stream.event import Topic
-from atelier_desk.engine.held_grants import still_held
+from atelier_desk.engine.imported_grants import still_held
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.context import ServiceContext
-from atelier_desk.i18n import _
 from atelier_desk.llm.embedders import installing
+from atelier_desk.support.i18n import _
 
 if TYPE_CHECKING:
     from atelier_desk.storage.store import Statement

@@ -17,13 +17,13 @@ from atelier_desk.domain.permission import RuleScope
 from atelier_desk.domain.skill import Invocation, SkillFacts, SkillUse
 from atelier_desk.engine.attached_text import looks_secret
 from atelier_desk.engine.services.common.context import ServiceContext
-from atelier_desk.i18n import N_
-from atelier_desk.threads import in_tool_thread
+from atelier_desk.support.i18n import N_
+from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.services import OpenedSkill
 from atelier_desk.workspace.diffs import digest
 from atelier_desk.workspace.root import ConfinedRoot
-from atelier_desk.workspace.skills import arguments, find, inclusions
-from atelier_desk.workspace.skills.find import Found
+from atelier_desk.workspace.skills import arguments, file_references, find
+from atelier_desk.workspace.skills.find import FoundSkill
 from atelier_desk.workspace.skills.skill import FILE, Text
 
 log = logging.getLogger(__name__)
@@ -41,7 +41,7 @@ ADDED_BYTES = 50 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedSkill:
     """A skill or command, and what holds for it.
 
     Attributes:
@@ -50,7 +50,7 @@ class Listed:
         shadowed_by: the file of the one that is used under its name; empty when none is.
     """
 
-    found: Found
+    found: FoundSkill
     trusted: bool | None = True
     on: bool = True
     shadowed_by: str = ""
@@ -66,20 +66,20 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class SkillView:
     """One of them with its instructions and the names of its other files."""
 
-    listed: Listed
+    listed: ListedSkill
     body: str = ""
     files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SkillLocation:
     """Those of the user (``folder`` is empty), or of one folder."""
 
     folder: str
-    rows: tuple[Listed, ...]
+    rows: tuple[ListedSkill, ...]
     trusted: bool | None = True
 
 
@@ -89,7 +89,7 @@ class SkillService:
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
 
-    async def list(self, folders: Sequence[str] = ()) -> builtins.list[Listed]:
+    async def list(self, folders: Sequence[str] = ()) -> builtins.list[ListedSkill]:
         """All there are: those of the folders first, in the order in which they win, then those of the user.
 
         Of several with one name the first that can be used is used; one that is off, or of a folder that is not trusted, hides none.
@@ -101,14 +101,14 @@ class SkillService:
         taken: dict[str, str] = {}
         rows = []
         for each in sorted(found, key=lambda each: order[each.kind]):
-            row = Listed(each, trusted=decided.get(each.root) if each.scope == "project" else True, on=each.file not in off)
+            row = ListedSkill(each, trusted=decided.get(each.root) if each.scope == "project" else True, on=each.file not in off)
             if row.usable:
                 winner = taken.setdefault(each.name, each.file)
-                row = row if winner == each.file else Listed(each, trusted=row.trusted, shadowed_by=winner)
+                row = row if winner == each.file else ListedSkill(each, trusted=row.trusted, shadowed_by=winner)
             rows.append(row)
         return rows
 
-    async def callable(self, folders: Sequence[str]) -> builtins.list[Listed]:
+    async def callable(self, folders: Sequence[str]) -> builtins.list[ListedSkill]:
         """What a person can call with ``/``, by name."""
         rows = [row for row in await self.list(folders) if row.usable and row.found.text is not None and row.found.text.by_person]
         return sorted(rows, key=lambda row: row.name)
@@ -156,7 +156,7 @@ class SkillService:
 
         return await in_tool_thread(look)
 
-    async def show(self, name: str, folders: Sequence[str] = ()) -> Shown:
+    async def show(self, name: str, folders: Sequence[str] = ()) -> SkillView:
         """One of them, by its name or its file; the one that is used before others.
 
         Raises:
@@ -170,7 +170,7 @@ class SkillService:
         row = next((row for row in named if row.usable), named[0])
         body = row.found.text.body if row.found.text is not None else ""
         root = self._context.workspace_files.root(row.found.root)
-        return Shown(row, body, tuple(await in_tool_thread(find.files, root, row.found)))
+        return SkillView(row, body, tuple(await in_tool_thread(find.files, root, row.found)))
 
     async def switch(self, file: str, on: bool) -> None:
         """Switch one on or off, by its file."""
@@ -179,7 +179,7 @@ class SkillService:
             await self._context.settings.update(skills_off=lambda off: (*(each for each in off if each != file), *last)[-OFF_MOST:])
             self._context.bus.changed("file", "")
 
-    async def add(self, folder: str) -> Found:
+    async def add(self, folder: str) -> FoundSkill:
         """Copy a skill's folder into the user's own place, from where other programs read it as well.
 
         Raises:
@@ -190,16 +190,16 @@ class SkillService:
         self._context.bus.changed("file", "")
         return added
 
-    async def overview(self) -> builtins.list[Place]:
+    async def overview(self) -> builtins.list[SkillLocation]:
         """The user's own first, then those of each folder that a workflow works in; a folder with none is left out."""
         workflows = await self._context.repos.workflows.list()
         folders = builtins.list(dict.fromkeys(folder for workflow in workflows for folder in workflow.workspace))[:MOST_FOLDERS]
         decided = await self._context.files.trusted(folders)
-        places = [Place("", tuple(await self.list()))]
+        places = [SkillLocation("", tuple(await self.list()))]
         for folder in folders:
             rows = tuple(row for row in await self.list((folder,)) if row.found.scope == "project")
             if rows:
-                places.append(Place(folder, rows, decided[folder]))
+                places.append(SkillLocation(folder, rows, decided[folder]))
         return places
 
     async def invoked(self, content: str, folders: Sequence[str]) -> Invocation | None:
@@ -246,16 +246,16 @@ class SkillService:
         where = ([found.folder] if found.kind == "skill" else []) + list(folders)
         # Of whichever workflow and agent a rule is: what is put into the message is read by all that answer it.
         from atelier_desk.engine.run.permissions import really  # with it comes most of the run engine
-        from atelier_desk.policy.permissions import denying
-        from atelier_desk.workspace.denials import Denials
-        from atelier_desk.workspace.denied import home_folder
+        from atelier_desk.policy.permissions import path_denials
+        from atelier_desk.workspace.denied_files import home_folder
+        from atelier_desk.workspace.run_denials import Denials
 
         here = really(tuple(folders))
         await self._context.repos.settings.refuse_damaged()
         held = [rule for rule in await self._context.repos.rules.list() if rule.scope is not RuleScope.FOLDER or rule.scope_id in here]
-        denials = Denials(denying.bans(held), [*folders], home_folder())
+        denials = Denials(path_denials.bans(held), [*folders], home_folder())
         roots = [self._context.workspace_files.root(each) for each in where]
-        text = _bounded(await in_tool_thread(inclusions.included, text, roots, looks_secret, denials), found.file)
+        text = _bounded(await in_tool_thread(file_references.included, text, roots, looks_secret, denials), found.file)
         use = SkillUse(name=row.name, folder=await _folder(found), digest=digest(said.body.encode()))
         read = await in_tool_thread(self._context.workspace_files.marks.of, found.file)
         return Invocation(kind=found.kind, use=use, source=found.file, text=text, arguments=given.strip(), read=next(iter(read), ""))
@@ -279,8 +279,8 @@ class SkillService:
         use = SkillUse(name=name, folder=await _folder(found), digest=digest(found.text.body.encode()))
         return OpenedSkill(use, text, tuple(names), found.scope)
 
-    def _find(self, folders: tuple[str, ...]) -> builtins.list[Found]:
-        out: builtins.list[Found] = []
+    def _find(self, folders: tuple[str, ...]) -> builtins.list[FoundSkill]:
+        out: builtins.list[FoundSkill] = []
         for folder in folders:
             out += find.in_project(self._context.workspace_files.root(folder))
         home = find.home()
@@ -299,12 +299,12 @@ def _told(said: Text) -> str:
     return f"{said.description} (Only for work on files like {', '.join(said.paths)}.)" if said.paths else said.description
 
 
-async def _folder(found: Found) -> str:
+async def _folder(found: FoundSkill) -> str:
     """Where a skill's files really lie: a link that is put there later opens nothing. A command has none."""
     return await in_tool_thread(os.path.realpath, found.folder) if found.kind == "skill" else ""
 
 
-def filled(said: Text, given: str, found: Found) -> str:
+def filled(said: Text, given: str, found: FoundSkill) -> str:
     """The instructions with arguments, and the skill's own folder, in their places."""
     body = arguments.filled(said.body, given, said.names)
     return re.sub(r"\$\{(?:CLAUDE|ATELIER)_SKILL_DIR\}", lambda _match: found.folder, body)
@@ -315,7 +315,7 @@ def _bounded(text: str, file: str) -> str:
     return text if len(text) <= most else f"{text[:most]}\n[… {len(text) - most} characters more in {file}]"
 
 
-def _refused(name: str, rows: Sequence[Listed]) -> ToolError:
+def _refused(name: str, rows: Sequence[ListedSkill]) -> ToolError:
     row = next((row for row in rows if row.name == name), None)
     names = ", ".join(row.name for row in rows if row.usable and row.found.text is not None and row.found.text.by_model) or "none"
     if row is None:
@@ -332,14 +332,14 @@ def _refused(name: str, rows: Sequence[Listed]) -> ToolError:
     return ToolError(why + " Skills: {names}. Go on without it.", code=code, name=name, names=names, problem=str(problem or ""))
 
 
-def _add(source: Path) -> Found:
+def _add(source: Path) -> FoundSkill:
     source = source.expanduser()
     source = source.parent if source.name == FILE else source
     if not (source / FILE).is_file():
         raise UsageError(N_("There is no {file} in {folder}."), file=FILE, folder=str(source))
     source = source.resolve()
     root = ConfinedRoot(source.parent)
-    place = find.Found("skill", "user", str(source.parent), "", f"{source.name}/{FILE}")
+    place = find.FoundSkill("skill", "user", str(source.parent), "", f"{source.name}/{FILE}")
     found = find.again(root, place)
     if found.text is None:
         raise UsageError(N_("This skill cannot be used: {problem}"), problem=found.problem)
@@ -361,4 +361,4 @@ def _add(source: Path) -> Found:
             N_("The skill cannot be copied to {folder}: {detail}"), folder=str(target), detail=error.strerror or error
         ) from None
     home = ConfinedRoot(find.home())
-    return find.again(home, Found("skill", "user", str(find.home()), find.OWN, f"{find.OWN}/{found.name}/{FILE}"))
+    return find.again(home, FoundSkill("skill", "user", str(find.home()), find.OWN, f"{find.OWN}/{found.name}/{FILE}"))

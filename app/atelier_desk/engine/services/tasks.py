@@ -12,7 +12,7 @@ from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.common.paging import all_rows
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
 from atelier_desk.tools.core import todo_rules
 
 if TYPE_CHECKING:

@@ -14,12 +14,12 @@ from atelier_desk.domain.workflow import Run, WorkflowStatus
 from atelier_desk.engine import history
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.common.paging import all_rows
-from atelier_desk.engine.services.team.replay import Snapshot, Tape
+from atelier_desk.engine.services.team.replay import RecordedRun, Snapshot
 from atelier_desk.engine.services.team.timeline import timeline
 from atelier_desk.engine.services.team.tree import all_events, read_trees
 from atelier_desk.engine.services.team.views import AgentNode, Timeline, Turn
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry, TranscriptReader
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 
 TAPES_KEPT = 2
 """Teams whose events stay in memory while somebody looks at their past."""
@@ -33,7 +33,7 @@ class TeamService:
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
         self._reader = TranscriptReader(context)
-        self._tapes: OrderedDict[str, Tape] = OrderedDict()
+        self._tapes: OrderedDict[str, RecordedRun] = OrderedDict()
         self._winding = asyncio.Lock()
         """Held while events are read: a scrubber asks again before the first answer has come."""
 
@@ -130,7 +130,7 @@ class TeamService:
             if tape is None or min(seq, last) > tape.until:
                 links = self._context.repos.runs.links(workflow_id)
                 events, tasks, runs = await asyncio.gather(self._events(row), self._task_events(workflow_id), links)
-                tape = self._tapes[root_run_id] = Tape(workflow_id, root_run_id, events, tasks, branch_of(runs, row.id), until=last)
+                tape = self._tapes[root_run_id] = RecordedRun(workflow_id, root_run_id, events, tasks, branch_of(runs, row.id), until=last)
             self._tapes.move_to_end(root_run_id)
             while len(self._tapes) > TAPES_KEPT:
                 self._tapes.popitem(last=False)

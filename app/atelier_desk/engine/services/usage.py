@@ -8,9 +8,9 @@ from datetime import date, datetime, timedelta, tzinfo
 from atelier_desk.domain.limits import LIST_MAX
 from atelier_desk.domain.usage import MonthUsage, UsageRow, UsageSum, month_of, month_start
 from atelier_desk.engine.services.common.context import ServiceContext
-from atelier_desk.engine.spent import RUNS_AT_ONCE, requests_of
-from atelier_desk.i18n import _
-from atelier_desk.storage.repositories.used import UsingRun
+from atelier_desk.engine.usage_totals import RUNS_AT_ONCE, requests_of
+from atelier_desk.storage.repositories.usage_totals import UsingRun
+from atelier_desk.support.i18n import _
 
 _Key = tuple[date, str, str, str, str]
 

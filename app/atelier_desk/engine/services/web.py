@@ -6,16 +6,16 @@ import asyncio
 from dataclasses import dataclass
 
 from atelier_desk.domain.errors import UsageError
-from atelier_desk.domain.from_elsewhere import HeldKind
+from atelier_desk.domain.imported_data import HeldKind
 from atelier_desk.domain.settings import WebSettings
-from atelier_desk.engine.held_grants import check_confirmed
+from atelier_desk.engine.imported_grants import check_confirmed
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.context import ServiceContext
-from atelier_desk.i18n import N_, _
-from atelier_desk.threads import in_tool_thread
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.web.browser.installed import find, is_root
-from atelier_desk.web.keyed import entry, has_key
-from atelier_desk.web.search import ENGINES, Hit, Searcher
+from atelier_desk.web.credentials import entry, has_key
+from atelier_desk.web.search import ENGINES, Searcher, WebHit
 
 TRIAL = "weather"
 """What a test searches for."""
@@ -86,11 +86,11 @@ class WebService:
         await asyncio.to_thread(self._context.vault.delete, entry(service))
         self._context.bus.changed("settings", "web")
 
-    async def search(self, query: str, limit: int = 8) -> list[Hit]:
+    async def search(self, query: str, limit: int = 8) -> list[WebHit]:
         """Search as agents do. Raises also ``UsageError`` for a blank query."""
         return await self._context.searcher.search(checks.text(query, _("What to search for"), QUERY), limit)
 
-    async def test(self, settings: WebSettings, key: str = "") -> list[Hit]:
+    async def test(self, settings: WebSettings, key: str = "") -> list[WebHit]:
         """Search by settings that are not stored, and store nothing.
 
         Raises:

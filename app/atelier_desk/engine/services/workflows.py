@@ -16,17 +16,17 @@ from atelier_desk.domain.agent import Budget, Choices
 from atelier_desk.domain.attachment import Attachment
 from atelier_desk.domain.branches import RunLink
 from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, StorageError, UsageError
-from atelier_desk.domain.parts import ArtefactPart
+from atelier_desk.domain.result_parts import ArtefactPart
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Run, RunStatus, Workflow
-from atelier_desk.engine.choosing import chosen
+from atelier_desk.engine.agent_resolution import chosen
 from atelier_desk.engine.services.common import checks
-from atelier_desk.engine.services.common.conflicts import OnConflict
 from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.engine.services.common.import_conflicts import OnConflict
 from atelier_desk.engine.services.common.naming import free_name
-from atelier_desk.engine.spent import spent_by
-from atelier_desk.i18n import N_, _
-from atelier_desk.threads import in_storage_thread
+from atelier_desk.engine.usage_totals import spent_by
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.threads import in_storage_thread
 
 if TYPE_CHECKING:
     from atelier_desk.engine.services.workflow.exporting import WorkflowExport
@@ -54,7 +54,7 @@ class Imported:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedWorkflow:
     """What a screen shows of a workflow at first: its newest messages, and its newest run when that is not over or failed."""
 
     workflow: Workflow
@@ -309,14 +309,14 @@ class WorkflowService:
         """The messages before stream number ``before`` (None: the newest) of the branch in view, oldest first."""
         return await self._transcripts.read(await self.get(workflow_id), before=before, limit=limit)
 
-    async def opened(self, workflow_id: str, limit: int = 100) -> Opened:
+    async def opened(self, workflow_id: str, limit: int = 100) -> OpenedWorkflow:
         """The workflow with the newest ``limit`` messages of the branch in view."""
         workflow = await self.get(workflow_id)
         entries = await self._transcripts.read(workflow, limit=limit)
         run = await self._context.repos.runs.get(workflow.head_run_id) if workflow.head_run_id else None
         if run is not None and run.status.final and run.status is not RunStatus.ERROR:
             run = None
-        return Opened(workflow, tuple(entries), run)
+        return OpenedWorkflow(workflow, tuple(entries), run)
 
     async def active(self, workflow_id: str) -> str | None:
         """The id of its root run that is not over."""

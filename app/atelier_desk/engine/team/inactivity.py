@@ -10,7 +10,6 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from atelier_desk import background
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.domain.events.run import RunFinished
@@ -18,12 +17,13 @@ from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.stream.payloads import Retry
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.llm.wire.watchdog import stood_still
-from atelier_desk.logs import correlation
+from atelier_desk.support import background
+from atelier_desk.support.logs import correlation
 
 if TYPE_CHECKING:
     from atelier_desk.engine.run.environment import RunEnvironment
-    from atelier_desk.engine.runs.live import LiveRuns
     from atelier_desk.engine.runs.live_run import LiveRun
+    from atelier_desk.engine.runs.live_runs import LiveRuns
 
 log = logging.getLogger(__name__)
 

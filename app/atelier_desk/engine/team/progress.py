@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from atelier_desk import background
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.stream.payloads import RunStatusChanged, SubAgentProgress, ToolEnd, ToolStart
 from atelier_desk.domain.team import ChildStatus
 from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.support import background
 
 if TYPE_CHECKING:
     from atelier_desk.engine.run.environment import RunEnvironment
     from atelier_desk.engine.run.reducer.state import RunState
-    from atelier_desk.engine.runs.live import LiveRuns
+    from atelier_desk.engine.runs.live_runs import LiveRuns
 
 EVERY_S = 0.25
 TOLD = frozenset({ChunkType.TOOL_START, ChunkType.TOOL_END, ChunkType.USAGE, ChunkType.TOKEN})

@@ -39,21 +39,21 @@ from atelier_desk.engine.run.reducer.state import EntryKind, RunState
 from atelier_desk.engine.run.request.prompt import with_handed
 from atelier_desk.engine.run.results import call_finished
 from atelier_desk.engine.team.breakers import AgentBreakers
-from atelier_desk.engine.team.desk import TeamDesk
-from atelier_desk.engine.team.port import NO_ANSWER
-from atelier_desk.policy import approvals as approval_rules
+from atelier_desk.engine.team.broker import TeamBroker
+from atelier_desk.engine.team.protocol import NO_ANSWER
+from atelier_desk.policy import approval_modes as approval_rules
 from atelier_desk.policy import budget
 from atelier_desk.policy.permissions import taint
 from atelier_desk.policy.permissions.scope import handed_down
-from atelier_desk.source_words import used
+from atelier_desk.presentation.sources import used
 from atelier_desk.storage.damage import CODE as DAMAGED
 from atelier_desk.tools.base import Team, ToolResult
 from atelier_desk.tools.teams.results import with_earlier
 
 if TYPE_CHECKING:
     from atelier_desk.engine.run.environment import RunEnvironment
-    from atelier_desk.engine.runs.live import LiveRuns
     from atelier_desk.engine.runs.live_run import LiveRun
+    from atelier_desk.engine.runs.live_runs import LiveRuns
 
 NEEDLESS = "The question was taken back: the user told the sub-agent something else."
 ENDS = {
@@ -74,7 +74,7 @@ class Teams:
         self.breakers = AgentBreakers(env.clock)
 
     def desk(self, handle: RunHandle) -> Team:
-        return TeamDesk(self._env, self, handle)
+        return TeamBroker(self._env, self, handle)
 
     def free_slots(self, root_run_id: str) -> int:
         """How many more sub-agents may be alive under a root run."""

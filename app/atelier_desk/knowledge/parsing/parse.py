@@ -9,13 +9,13 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from atelier_desk.domain.documents import DOCUMENTS, ENDINGS, PDF, kind_of
-from atelier_desk.i18n import N_
 from atelier_desk.knowledge.parsing.charset import decode, is_binary
 from atelier_desk.knowledge.parsing.documents import markdown, notebook, office, pdf, text
 from atelier_desk.knowledge.parsing.errors import ParseError as ParseError
 from atelier_desk.knowledge.parsing.languages import registry
 from atelier_desk.knowledge.parsing.parsed import Parsed
 from atelier_desk.knowledge.parsing.source import Source
+from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser, Query, Tree

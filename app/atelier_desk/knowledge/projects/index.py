@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from atelier_desk.domain.project import Direction, EntityKind, RelationKind
 from atelier_desk.knowledge.lexical import Postings
 from atelier_desk.knowledge.projects.graph import CODE, COLUMNS, Edges
-from atelier_desk.knowledge.projects.rerank import Wanted
+from atelier_desk.knowledge.projects.rerank import QueryTerms
 from atelier_desk.knowledge.vectors import REFINED, RowVectors
-from atelier_desk.storage.graph import FILE_DIGITS, PROJECT_DIGITS, Edge, Light
-from atelier_desk.storage.stems import WITH_TAGS, Stems
+from atelier_desk.storage.graph import FILE_DIGITS, PROJECT_DIGITS, Edge, LightRow
+from atelier_desk.storage.memory_terms import WITH_TAGS, Stems
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,8 +37,8 @@ SEARCHED = frozenset({EntityKind.FILE, EntityKind.SCOPE, EntityKind.DOCUMENT, En
 _NAMED = 0.15
 """What it is worth when the query is the very name."""
 NAMES = {code: kind for kind, code in CODE.items()}
-_DIGEST = Light._fields.index("digest")
-_KIND = Light._fields.index("kind")
+_DIGEST = LightRow._fields.index("digest")
+_KIND = LightRow._fields.index("kind")
 _KIND_CODE = {kind.value: code for code, kind in enumerate(EntityKind)}
 
 
@@ -51,7 +51,7 @@ class Ranked(NamedTuple):
     cosine: float | None
 
 
-class Reached(NamedTuple):
+class ReachedEntity(NamedTuple):
     """An entity that was reached: how far it is and by which edge."""
 
     id: str
@@ -63,7 +63,7 @@ class ProjectIndex:
     """The entities of one project.
 
     Attributes:
-        entries: by row, what is known of each (``Light`` but its words); None where one was given up. ``row_of`` says which row an id has.
+        entries: by row, what is known of each (``LightRow`` but its words); None where one was given up. ``row_of`` finds an id's row.
             Plain tuples of texts and numbers, which the garbage collector leaves alone: with 100 000 named ones, each of its full rounds
             took longer than a search.
         live, length: by row, whether it is in use, and how many words it has.
@@ -95,12 +95,12 @@ class ProjectIndex:
 
     # -- changes --------------------------------------------------------------------------------------------------------------------
 
-    def load(self, entities: Sequence[Light]) -> None:
+    def load(self, entities: Sequence[LightRow]) -> None:
         """Add entities as they are read from the database; those that are known already are newer and stay."""
         with self.lock:
             self._add([each for each in entities if each.id not in self.row_of])
 
-    def put(self, entities: Sequence[Light]) -> None:
+    def put(self, entities: Sequence[LightRow]) -> None:
         """Add entities, or replace them; what led to one leads to it still. Those that contain them are there, or among them."""
         import numpy as np
 
@@ -196,7 +196,7 @@ class ProjectIndex:
             if self.vectors is not None:
                 self.vectors.prepare()
 
-    def restore(self, entities: Sequence[Light], lengths: np.ndarray, edges: Edges) -> None:
+    def restore(self, entities: Sequence[LightRow], lengths: np.ndarray, edges: Edges) -> None:
         """Take what a file kept; the words come apart from it."""
         with self.lock:
             self._add(entities)
@@ -205,20 +205,20 @@ class ProjectIndex:
 
     # -- questions ------------------------------------------------------------------------------------------------------------------
 
-    def get(self, entity_id: str) -> Light | None:
+    def get(self, entity_id: str) -> LightRow | None:
         with self.lock:
             row = self.row_of.get(entity_id)
             return self.at(row) if row is not None else None
 
-    def at(self, row: int) -> Light | None:
+    def at(self, row: int) -> LightRow | None:
         """What is known of a row, but its words."""
         entry = self.entries[row]
-        return Light._make(entry) if entry is not None else None
+        return LightRow._make(entry) if entry is not None else None
 
-    def all(self) -> list[Light]:
+    def all(self) -> list[LightRow]:
         """All entities."""
         with self.lock:
-            return [Light._make(entry) for entry in self.entries if entry is not None]
+            return [LightRow._make(entry) for entry in self.entries if entry is not None]
 
     def texts(self) -> tuple[int, int]:
         """How many texts there are, and how many have a vector."""
@@ -236,7 +236,7 @@ class ProjectIndex:
 
     def explore(
         self, entity_id: str, relations: Sequence[RelationKind], direction: Direction, depth: int, limit: int
-    ) -> tuple[list[Reached], list[Edge], bool]:
+    ) -> tuple[list[ReachedEntity], list[Edge], bool]:
         """What is around an entity, the edges among what was reached, and whether there was more. An unknown id has nothing around it."""
         import numpy as np
 
@@ -250,7 +250,7 @@ class ProjectIndex:
                 among = among[np.isin(self.edges.columns["kind"][among], [CODE[kind] for kind in relations])]
             edges = self._edges(among)
             by = dict(zip(among.tolist(), edges, strict=True))  # whatever was reached, both ends of its edge are among them
-            return [Reached(self._id(step.row), step.depth, by[step.edge]) for step in steps], edges, cut
+            return [ReachedEntity(self._id(step.row), step.depth, by[step.edge]) for step in steps], edges, cut
 
     def among(self, ids: Sequence[str], touching: Container[str] = ()) -> list[Edge]:
         """The edges both of whose ends are among these entities; with ``touching`` those that one of these has an end of."""
@@ -261,7 +261,7 @@ class ProjectIndex:
 
     # -- inside ---------------------------------------------------------------------------------------------------------------------
 
-    def _add(self, entities: Sequence[Light]) -> None:
+    def _add(self, entities: Sequence[LightRow]) -> None:
         import numpy as np
 
         start = len(self.entries)
@@ -285,12 +285,12 @@ class ProjectIndex:
     def contain(self) -> None:
         """Have the edges from what contains each entity, once all were loaded."""
         with self.lock:
-            self._contain([Light._make(entry) for entry in self.entries if entry is not None])
+            self._contain([LightRow._make(entry) for entry in self.entries if entry is not None])
 
     def _has(self, row: int) -> bool:
         return self.vectors is not None and row < len(self.vectors.there) and bool(self.vectors.there[row])
 
-    def _contain(self, entities: Sequence[Light]) -> None:
+    def _contain(self, entities: Sequence[LightRow]) -> None:
         self._add_edges([Edge(each.parent, each.id, "contains", 1.0, each.start_line) for each in entities if each.parent])
 
     def _add_edges(self, edges: Sequence[Edge]) -> None:
@@ -369,11 +369,11 @@ class ProjectIndex:
                 relevance[row] += _NAMED
         able = _best(relevance, max(POOL, limit * 2))
         able = able[relevance[able] > 0]
-        wished = Wanted(words)
+        wished = QueryTerms(words)
         for row in able.tolist():
             entry = self.entries[row]
             if entry is not None:
-                light = Light._make(entry)
+                light = LightRow._make(entry)
                 relevance[row] = wished.weighed(float(relevance[row]), light.kind, light.name, light.path)
         best = able[np.argsort(-relevance[able], kind="stable")]
         top = max(1.0, float(relevance[best[0]])) if len(best) else 1.0

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from atelier_desk.domain.errors import UsageError
-from atelier_desk.i18n import N_
-from atelier_desk.storage.graph import Light
+from atelier_desk.storage.graph import LightRow
+from atelier_desk.support.i18n import N_
 
 FIELDS = ("id", "name", "qualified", "type", "path", "language", "start_line", "end_line", "lines", "parent")
 """What can be asked about; ``lines`` is how many an entity has."""
@@ -35,7 +35,7 @@ NO_LIST = N_("{name} {operator} takes a list, not {value}.")
 _MOST = 20
 
 
-def filtered(entities: Iterable[Light], where: Mapping[str, Any], order_by: str) -> list[Light]:
+def filtered(entities: Iterable[LightRow], where: Mapping[str, Any], order_by: str) -> list[LightRow]:
     """Those that meet all conditions, in order (``-name`` for the last first).
 
     Raises:
@@ -49,7 +49,7 @@ def filtered(entities: Iterable[Light], where: Mapping[str, Any], order_by: str)
     return found
 
 
-def value_of(entity: Light, field: str) -> Any:
+def value_of(entity: LightRow, field: str) -> Any:
     """A field of an entity."""
     if field == "lines":
         return entity.end_line - entity.start_line + 1 if entity.start_line else 0
@@ -68,7 +68,7 @@ def _flat(where: Mapping[str, Any]) -> list[tuple[str, tuple[str, Any]]]:
     return flat
 
 
-def _condition(name: str, wanted: tuple[str, Any]) -> Callable[[Light], bool]:
+def _condition(name: str, wanted: tuple[str, Any]) -> Callable[[LightRow], bool]:
     _check_field(name)
     operator, given = wanted
     test = OPERATORS.get(operator)

@@ -11,14 +11,14 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from atelier_desk.domain.project import EntityKind
-from atelier_desk.i18n import N_
 from atelier_desk.knowledge.parsing.charset import decode
 from atelier_desk.knowledge.parsing.parse import GRAMMARS_VERSION, language_of, parse, parse_image
 from atelier_desk.knowledge.parsing.symbols import Bound, FileSymbols, Imported, Symbol, Target, symbols
 from atelier_desk.knowledge.projects.rows import to_json
 from atelier_desk.knowledge.projects.texts import WORDS, digest, terms
 from atelier_desk.storage.graph import EntityRow, entity_id, file_entity
-from atelier_desk.storage.text import words
+from atelier_desk.storage.search_terms import words
+from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:
     from atelier_desk.knowledge.parsing.parsed import Parsed, Scope
@@ -38,7 +38,7 @@ MOST = 20_000
 """Entities of one file."""
 
 
-class Kept(NamedTuple):
+class StoredFile(NamedTuple):
     """What is kept to relate a file to others: the ids of its scopes (or of a document's sections) by their index, and its symbols."""
 
     ids: list[str]
@@ -107,7 +107,7 @@ def packed(ids: list[str], file: FileSymbols) -> str:
     return base64.b64encode(zlib.compress(marshal.dumps(values), 1)).decode()
 
 
-def kept(text: str) -> Kept:
+def kept(text: str) -> StoredFile:
     """The inverse of ``packed``."""
     ids, path, kind, language, package, *lists, references, names = marshal.loads(zlib.decompress(base64.b64decode(text)))  # noqa: S302
     symbols_, imports, bindings, links = lists
@@ -115,7 +115,7 @@ def kept(text: str) -> Kept:
         path, kind, language, package, tuple(Symbol(*each) for each in symbols_), tuple(Imported(*each) for each in imports),
         tuple(Bound(*each) for each in bindings), tuple(Target(*each) for each in links), references, names,
     )  # fmt: skip
-    return Kept(ids, made)
+    return StoredFile(ids, made)
 
 
 def _problem(found: Parsed) -> tuple[str, dict[str, Any]] | None:

@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 
 from atelier_desk.knowledge.projects.texts import stem
-from atelier_desk.storage.text import words
+from atelier_desk.storage.search_terms import words
 
 COVERED = 0.05
 """What it is worth when the query says every word of the name."""
@@ -24,7 +24,7 @@ _ASKED = frozenset({"test", "tests", "tested", "testing", "spec", "specs", "fixt
                     "exemples", "bench", "benchmark", "benchmarks"})  # fmt: skip
 
 
-class Wanted:
+class QueryTerms:
     """A query as names are compared with it."""
 
     def __init__(self, query: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from atelier_desk.domain.project import EntityKind
 from atelier_desk.knowledge.projects.texts import terms
-from atelier_desk.storage.graph import EntityRow, Light
+from atelier_desk.storage.graph import EntityRow, LightRow
 
 
 def to_json(row: EntityRow) -> list[Any]:
@@ -25,9 +25,9 @@ def package_row(package: str, name: str) -> EntityRow:
     return EntityRow(package, EntityKind.PACKAGE, "", name, name, "", "", 0, 0, "", "", "", "", "", terms(name, "", "", ()))
 
 
-def light(row: EntityRow) -> Light:
+def light(row: EntityRow) -> LightRow:
     """What an index is told of it."""
-    return Light(
+    return LightRow(
         row.id, row.kind, row.type, row.name, row.qualified, row.path, row.language, row.start_line, row.end_line,
         row.parent, row.digest, row.terms,
     )  # fmt: skip

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from atelier_desk.domain.project import Direction, Entity, EntityKind, Exploration, Found, Neighbour, Project, Relation, RelationKind
+from atelier_desk.domain.project import Direction, Entity, EntityKind, Exploration, Neighbour, Project, ProjectHit, Relation, RelationKind
 from atelier_desk.knowledge.projects.texts import query_stems
 from atelier_desk.knowledge.query_vector import query_vector
-from atelier_desk.storage.text import excerpt
-from atelier_desk.threads import in_tool_thread
+from atelier_desk.storage.search_terms import excerpt
+from atelier_desk.support.threads import in_tool_thread
 
 if TYPE_CHECKING:
     from atelier_desk.knowledge.projects.index import ProjectIndex, Ranked
-    from atelier_desk.knowledge.projects.keeper import ProjectIndexes
+    from atelier_desk.knowledge.projects.index_cache import ProjectIndexes
     from atelier_desk.llm.base import Embedder
-    from atelier_desk.storage.graph import Edge, Light
+    from atelier_desk.storage.graph import Edge, LightRow
     from atelier_desk.storage.repositories import ProjectRepository
 
 PREVIEW = 240
@@ -31,7 +31,7 @@ async def search(
     kinds: Sequence[EntityKind],
     limit: int,
     threshold: float,
-) -> list[Found]:
+) -> list[ProjectHit]:
     """The best of all these projects, the best first; by their words alone when the embedder fails."""
     stems = query_stems(query)
     vector = None
@@ -43,7 +43,7 @@ async def search(
         found = await in_tool_thread(index.search, stems, vector, kinds, limit, threshold, query)
         ranked += [(each, project) for each in found]
     ranked.sort(key=lambda pair: (-pair[0].score, pair[0].id))
-    results: dict[str, Found] = {}
+    results: dict[str, ProjectHit] = {}
     for project in projects:
         own = {each.id: each for each, home in ranked[:limit] if home.id == project.id}
         if own:
@@ -52,12 +52,12 @@ async def search(
     return [results[each.id] for each, _home in ranked[:limit] if each.id in results]
 
 
-def _found(entities: Sequence[Entity], scores: Mapping[str, Ranked], project: str, query: str) -> dict[str, Found]:
+def _found(entities: Sequence[Entity], scores: Mapping[str, Ranked], project: str, query: str) -> dict[str, ProjectHit]:
     """The hits by id, each with a preview. Runs in a thread: to look through a long text that has no word of the query takes 10 ms."""
     found = {}
     for entity in entities:
         score = scores[entity.id]
-        found[entity.id] = Found(
+        found[entity.id] = ProjectHit(
             entity=entity.model_copy(update={"text": ""}),
             project=project,
             score=score.score,
@@ -90,7 +90,7 @@ def around(
     return Exploration(start=shown(start, project_id), neighbours=tuple(neighbours), relations=tuple(made.values()), cut=cut)
 
 
-def shown(light: Light, project_id: str) -> Entity:
+def shown(light: LightRow, project_id: str) -> Entity:
     """What an index knows of an entity, without signature, docstring and text."""
     return Entity(
         id=light.id,

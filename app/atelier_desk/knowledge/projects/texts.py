@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from atelier_desk.storage.stems import hashes, packed
-from atelier_desk.storage.text import STOP_WORDS, words
+from atelier_desk.storage.memory_terms import hashes, packed
+from atelier_desk.storage.search_terms import STOP_WORDS, words
 
 WORDS = 400
 """Most words of one entity's body that are searched."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from atelier_desk.domain.chat import ChatDelta, ChatRequest, FinishReason, Usage
+from atelier_desk.domain.model_messages import ChatDelta, ChatRequest, FinishReason, Usage
 from atelier_desk.llm.anthropic.turns import BLOCKS, THOUGHTS
-from atelier_desk.llm.errors import Where, payload_error
+from atelier_desk.llm.errors import ErrorLocation, payload_error
 from atelier_desk.llm.replies.event_stream import EventStreamParser
 from atelier_desk.llm.replies.fields import count, is_count, object_of, string_of
 from atelier_desk.llm.replies.layout import GAP, Block
@@ -26,7 +26,7 @@ _TEXTS = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta":
 class MessageParser(EventStreamParser):
     """Parses a message. Kinds of events, blocks and pieces that it does not know are passed over."""
 
-    def __init__(self, request: ChatRequest, where: Where) -> None:
+    def __init__(self, request: ChatRequest, where: ErrorLocation) -> None:
         super().__init__(request, where)
         self._blocks: dict[int, Block] = {}
         self._wrote: set[str] = set()

@@ -7,14 +7,14 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, ClassVar
 from urllib.parse import urlencode, urlsplit
 
-from atelier_desk.domain.chat import ChatRequest
 from atelier_desk.domain.errors import ProviderError
+from atelier_desk.domain.model_messages import ChatRequest
 from atelier_desk.domain.provider import KeyStyle, ModelInfo
 from atelier_desk.llm.anthropic import turns
 from atelier_desk.llm.anthropic.output import closed
 from atelier_desk.llm.anthropic.parser import MessageParser
 from atelier_desk.llm.anthropic.thinking import ADAPTIVE, DISABLED, ENABLED, Takes, is_on, takes, thinking, told
-from atelier_desk.llm.errors import Where
+from atelier_desk.llm.errors import ErrorLocation
 from atelier_desk.llm.profiles import merge_profile, profile
 from atelier_desk.llm.provider import REFUSAL_STATUSES, HttpProvider
 from atelier_desk.llm.registry import is_own
@@ -107,7 +107,7 @@ class AnthropicProvider(HttpProvider):
             return {kind}
         return named
 
-    def parser(self, request: ChatRequest, where: Where) -> StreamParser:
+    def parser(self, request: ChatRequest, where: ErrorLocation) -> StreamParser:
         return MessageParser(request, where)
 
     async def read_models(self, get: Callable[[str, str], Awaitable[Any]]) -> list[ModelInfo]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from functools import cached_property
 
-from atelier_desk.domain.chat import ChatRequest
+from atelier_desk.domain.model_messages import ChatRequest
 
 
 class CallIds:

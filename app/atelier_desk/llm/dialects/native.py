@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 
-from atelier_desk.domain.chat import ChatDelta, ChatReply, ChatRequest, FinishReason, ReplyDone, ToolCall
+from atelier_desk.domain.model_messages import ChatDelta, ChatReply, ChatRequest, FinishReason, ReplyDone, ToolCall
 from atelier_desk.llm.base import ChatModel
 from atelier_desk.llm.dialects.bounds import CALLS, REPAIR_BYTES
 from atelier_desk.llm.dialects.call_ids import CallIds

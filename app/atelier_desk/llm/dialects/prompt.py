@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-from atelier_desk.domain.chat import ChatMessage, ChatRequest, Role, ToolCall, ToolSpec
+from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, Role, ToolCall, ToolSpec
 from atelier_desk.llm.dialects.bounds import CALLS
 
 RESULT_STOP = "<tool_result"

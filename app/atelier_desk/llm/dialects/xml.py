@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable
 from contextlib import aclosing
 
-from atelier_desk.domain.chat import (
+from atelier_desk.domain.model_messages import (
     ChatDelta,
     ChatReply,
     ChatRequest,

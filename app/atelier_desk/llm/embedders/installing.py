@@ -18,7 +18,7 @@ from importlib import metadata, util
 from pathlib import Path
 
 from atelier_desk.domain.errors import ProviderError, UsageError
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 
 PACKAGE = "sentence-transformers"
 REQUIREMENT = "sentence-transformers>=3.0"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import ContextOverflowError
 from atelier_desk.domain.provider import ProviderConfig
-from atelier_desk.llm.errors import Where, provider_error
+from atelier_desk.llm.errors import ErrorLocation, provider_error
 from atelier_desk.llm.factory import create_http_provider
 from atelier_desk.llm.profiles import bare_name
 from atelier_desk.llm.provider import HttpProvider
@@ -111,7 +111,7 @@ class RemoteEmbedder:
         """The batch as a matrix of unit vectors."""
         import numpy as np
 
-        where = Where(self._provider.name, self._model)
+        where = ErrorLocation(self._provider.name, self._model)
         if any(len(vector) != self.dimension for vector in vectors):
             raise provider_error(where, "bad_response", f"{len(vectors[0])} dimensions, not {self.dimension}")
         try:
@@ -134,7 +134,7 @@ async def _request(provider: HttpProvider, model: str, texts: list[str], dimensi
     given = await provider.embeddings(payload, model)
     vectors = [_decoded(vector) for vector in given] if isinstance(given, list) else None
     if not isinstance(vectors, list) or len(vectors) != len(texts) or any(vector is None or not len(vector) for vector in vectors):
-        raise provider_error(Where(provider.name, model), "bad_response", f"no {len(texts)} vectors")
+        raise provider_error(ErrorLocation(provider.name, model), "bad_response", f"no {len(texts)} vectors")
     return vectors
 
 

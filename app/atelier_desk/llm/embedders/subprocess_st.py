@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from atelier_desk.domain.errors import ProviderError
-from atelier_desk.i18n import N_
 from atelier_desk.llm.embedders.installing import missing
+from atelier_desk.support.i18n import N_
 from atelier_desk.support.worker.environment import environment
 from atelier_desk.support.worker.errors import Ended, Failed, WorkerError
 from atelier_desk.support.worker.parent import Worker

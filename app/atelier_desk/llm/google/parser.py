@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from atelier_desk.domain.chat import ChatDelta, ChatRequest, FinishReason, Usage
-from atelier_desk.llm.errors import Where, payload_error, provider_error
+from atelier_desk.domain.model_messages import ChatDelta, ChatRequest, FinishReason, Usage
+from atelier_desk.llm.errors import ErrorLocation, payload_error, provider_error
 from atelier_desk.llm.google.turns import PARTS, SIGNATURE, THOUGHT, wire_name
 from atelier_desk.llm.replies.event_stream import EventStreamParser
 from atelier_desk.llm.replies.fields import count, is_count, object_of, objects_of, string_of
@@ -26,7 +26,7 @@ _UNSIGNED = "Function call is missing a thought_signature"
 class ContentParser(EventStreamParser):
     """Parses a reply. Parts that are neither texts, thoughts nor calls are passed over, and so are all candidates but the first."""
 
-    def __init__(self, request: ChatRequest, where: Where) -> None:
+    def __init__(self, request: ChatRequest, where: ErrorLocation) -> None:
         super().__init__(request, where)
         self._names = {wire_name(tool.name): tool.name for tool in request.tools}
         self._layout: list[Block] = []

@@ -7,10 +7,10 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
-from atelier_desk.domain.chat import ChatRequest
 from atelier_desk.domain.errors import ProviderError
+from atelier_desk.domain.model_messages import ChatRequest
 from atelier_desk.domain.provider import KeyStyle, ModelInfo
-from atelier_desk.llm.errors import Where
+from atelier_desk.llm.errors import ErrorLocation
 from atelier_desk.llm.google import turns
 from atelier_desk.llm.google.parser import ContentParser
 from atelier_desk.llm.google.thinking import Takes, takes, thinking
@@ -125,7 +125,7 @@ class GoogleProvider(HttpProvider):
         sent = {*payload, *generation, *thought}
         return next(({field} for said, field in _SAID if field in sent and re.search(said, detail, re.IGNORECASE)), set())
 
-    def parser(self, request: ChatRequest, where: Where) -> StreamParser:
+    def parser(self, request: ChatRequest, where: ErrorLocation) -> StreamParser:
         return ContentParser(request, where)
 
     async def embeddings(self, payload: dict[str, Any], model: str) -> Any:

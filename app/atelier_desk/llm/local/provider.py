@@ -10,13 +10,13 @@ from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from atelier_desk.domain.chat import LOADING, ChatDelta, ChatRequest, RetryDelta
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import AtelierError, ProviderError
+from atelier_desk.domain.model_messages import LOADING, ChatDelta, ChatRequest, RetryDelta
 from atelier_desk.domain.provider import ModelInfo, ProviderHealth
-from atelier_desk.i18n import N_, _
 from atelier_desk.llm.local.models import DEFAULT_CONTEXT, STARTER_CONTEXT, LocalModel, ModelStore
 from atelier_desk.llm.local.process import ServerConfig, ServerProcess
+from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.llm.local.client import LocalChat

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from atelier_desk.domain.pictures import PictureLimits
-from atelier_desk.i18n import N_
 from atelier_desk.llm.registry import ProviderType, register, server
+from atelier_desk.support.i18n import N_
 
 register(
     ProviderType(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from atelier_desk.i18n import N_
 from atelier_desk.llm.registry import ProviderType, register
+from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:
     from atelier_desk.domain.clock import Clock

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from atelier_desk.domain.pictures import PictureLimits
-from atelier_desk.i18n import N_
 from atelier_desk.llm.prices import Prices
 from atelier_desk.llm.registry import ProviderType, register, server
+from atelier_desk.support.i18n import N_
 
 # Source: mistral.ai/pricing.
 PRICES = (

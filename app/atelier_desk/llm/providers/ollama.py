@@ -6,18 +6,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from atelier_desk.domain.pictures import JPEG, PNG, PictureLimits
-from atelier_desk.i18n import N_
-from atelier_desk.llm.registry import ProviderType, Recognised, register, server
+from atelier_desk.llm.registry import ProviderType, RecognisedKey, register, server
+from atelier_desk.support.i18n import N_
 
 VERSION, MODELS = "/api/version", "/api/tags"
 
 
-def recognise(answers: Mapping[str, dict[str, Any]]) -> Recognised | None:
+def recognise(answers: Mapping[str, dict[str, Any]]) -> RecognisedKey | None:
     version, items = answers[VERSION].get("version"), answers[MODELS].get("models")
     if not isinstance(version, str) or not isinstance(items, list):
         return None
     names = tuple(item["name"] for item in items if isinstance(item, dict) and isinstance(item.get("name"), str))
-    return Recognised("Ollama", "", names, version)
+    return RecognisedKey("Ollama", "", names, version)
 
 
 register(

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from atelier_desk.domain.pictures import JPEG, PNG, PictureLimits
-from atelier_desk.i18n import N_
 from atelier_desk.llm.prices import Prices
-from atelier_desk.llm.registry import ProviderType, Recognised, register, server
+from atelier_desk.llm.registry import ProviderType, RecognisedKey, register, server
+from atelier_desk.support.i18n import N_
 
 LM_STUDIO, LLAMA_CPP, MODELS = "/api/v0/models", "/props", "/v1/models"
 # Source: openai.com/api/pricing.
@@ -28,16 +28,16 @@ PRICES = (
 )
 
 
-def recognise(answers: Mapping[str, dict[str, Any]]) -> Recognised | None:
+def recognise(answers: Mapping[str, dict[str, Any]]) -> RecognisedKey | None:
     """LM Studio and llama.cpp by pages of their own, any other by its list of models."""
     if isinstance(items := answers[LM_STUDIO].get("data"), list):
-        return Recognised("LM Studio", "/v1", _names(items))
+        return RecognisedKey("LM Studio", "/v1", _names(items))
     if not isinstance(items := answers[MODELS].get("data"), list):
         return None
     props = answers[LLAMA_CPP]
     if "default_generation_settings" in props or any(isinstance(item, dict) and item.get("owned_by") == "llamacpp" for item in items):
-        return Recognised("llama.cpp", "/v1", _names(items), str(props.get("build_info", "")))
-    return Recognised("OpenAI-compatible", "/v1", _names(items))
+        return RecognisedKey("llama.cpp", "/v1", _names(items), str(props.get("build_info", "")))
+    return RecognisedKey("OpenAI-compatible", "/v1", _names(items))
 
 
 def _names(items: list[Any]) -> tuple[str, ...]:

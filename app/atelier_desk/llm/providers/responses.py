@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from atelier_desk.i18n import N_
 from atelier_desk.llm.providers.openai import PRICES
 from atelier_desk.llm.registry import ProviderType, register, server
+from atelier_desk.support.i18n import N_
 
 register(
     ProviderType(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn, Protocol
 
 from atelier_desk.domain.base import new_id
-from atelier_desk.domain.chat import (
+from atelier_desk.domain.model_messages import (
     ChatDelta,
     ChatReply,
     ChatRequest,
@@ -22,7 +22,7 @@ from atelier_desk.domain.chat import (
     Usage,
 )
 from atelier_desk.llm.replies.provider_data import kept
-from atelier_desk.llm.replies.think import ALL_BEFORE, ThinkSplitter
+from atelier_desk.llm.replies.think_tags import ALL_BEFORE, ThinkSplitter
 
 
 class StreamParser(Protocol):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from atelier_desk.domain.chat import ChatDelta, ChatRequest, FinishReason, Usage
-from atelier_desk.llm.errors import Where, payload_error, provider_error
+from atelier_desk.domain.model_messages import ChatDelta, ChatRequest, FinishReason, Usage
+from atelier_desk.llm.errors import ErrorLocation, payload_error, provider_error
 from atelier_desk.llm.replies.event_stream import EventStreamParser
 from atelier_desk.llm.replies.fields import count, is_count
 from atelier_desk.llm.replies.reasoning_parts import ReasoningParts
@@ -31,7 +31,7 @@ _REASONS = {
 class ChatCompletionParser(EventStreamParser):
     """Parses the answer to a chat completion."""
 
-    def __init__(self, request: ChatRequest, where: Where) -> None:
+    def __init__(self, request: ChatRequest, where: ErrorLocation) -> None:
         super().__init__(request, where)
         self._parts = ReasoningParts()
 

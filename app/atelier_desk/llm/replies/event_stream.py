@@ -7,8 +7,8 @@ import json
 from abc import ABC, abstractmethod
 from typing import Any
 
-from atelier_desk.domain.chat import ChatDelta, ChatRequest
-from atelier_desk.llm.errors import Where, provider_error
+from atelier_desk.domain.model_messages import ChatDelta, ChatRequest
+from atelier_desk.llm.errors import ErrorLocation, provider_error
 from atelier_desk.llm.replies.assembly import ReplyAssembler
 from atelier_desk.llm.wire.sse import Event, EventDecoder
 
@@ -20,7 +20,7 @@ class EventStreamParser(ABC):
     ``text/event-stream``.
     """
 
-    def __init__(self, request: ChatRequest, where: Where) -> None:
+    def __init__(self, request: ChatRequest, where: ErrorLocation) -> None:
         self.assembler = ReplyAssembler(request, where.provider)
         self.where = where
         self.complete = False

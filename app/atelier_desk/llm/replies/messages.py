@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Sequence
 
-from atelier_desk.domain.chat import ChatMessage, ImagePart, Role, ToolCall
+from atelier_desk.domain.model_messages import ChatMessage, ImagePart, Role, ToolCall
 
 NO_RESULT = '{"success": false, "error": "The call was cut off; its result is unknown.", "code": "unknown"}'
 CONTINUE = "Continue."

@@ -8,8 +8,8 @@ from contextlib import aclosing
 from typing import Any
 from urllib.parse import urlsplit
 
-from atelier_desk.domain.chat import ChatDelta, ChatRequest, RetryDelta
 from atelier_desk.domain.errors import ProviderError
+from atelier_desk.domain.model_messages import ChatDelta, ChatRequest, RetryDelta
 from atelier_desk.llm.openai_compatible import OpenAICompatibleProvider
 from atelier_desk.llm.responses.provider import ResponsesProvider
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from atelier_desk.domain.chat import ChatDelta, ChatRequest, FinishReason, Usage
-from atelier_desk.llm.errors import Where, payload_error, provider_error
+from atelier_desk.domain.model_messages import ChatDelta, ChatRequest, FinishReason, Usage
+from atelier_desk.llm.errors import ErrorLocation, payload_error, provider_error
 from atelier_desk.llm.replies.event_stream import EventStreamParser
 from atelier_desk.llm.replies.fields import count, is_count, object_of, objects_of, string_of
 from atelier_desk.llm.replies.layout import CALL, GAP, TEXT, Block, gap_before
@@ -22,7 +22,7 @@ _KEPT = ("id", "summary", "content", "encrypted_content")
 class ResponseParser(EventStreamParser):
     """Parses a response. Kinds of events and items that it does not know are passed over."""
 
-    def __init__(self, request: ChatRequest, where: Where) -> None:
+    def __init__(self, request: ChatRequest, where: ErrorLocation) -> None:
         super().__init__(request, where)
         self._blocks: dict[int, Block] = {}
         self._thought: set[int] = set()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any, ClassVar
 
-from atelier_desk.domain.chat import ChatRequest
 from atelier_desk.domain.errors import ProviderError
-from atelier_desk.llm.errors import Where
+from atelier_desk.domain.model_messages import ChatRequest
+from atelier_desk.llm.errors import ErrorLocation
 from atelier_desk.llm.openai_compatible import OpenAICompatibleProvider, json_schema_format
 from atelier_desk.llm.profiles import profile
 from atelier_desk.llm.provider import REFUSAL_STATUSES, HttpProvider
@@ -83,5 +83,5 @@ class ResponsesProvider(OpenAICompatibleProvider):
             return {"include"}
         return HttpProvider.refused_fields(self, {**payload, **thought}, error)
 
-    def parser(self, request: ChatRequest, where: Where) -> StreamParser:
+    def parser(self, request: ChatRequest, where: ErrorLocation) -> StreamParser:
         return ResponseParser(request, where)

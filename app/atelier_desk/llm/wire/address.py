@@ -24,7 +24,7 @@ _AZURE = (".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azu
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class EndpointAddress:
     """A kind of server at an address."""
 
     kind: ProviderKind
@@ -45,7 +45,7 @@ def doubtful(error: ProviderError) -> bool:
     return error.code in ("not_found", "bad_response", "bad_request", "unreachable")
 
 
-async def answers_chat(make: MakeClient, place: Place, chat_path: str) -> bool:
+async def answers_chat(make: MakeClient, place: EndpointAddress, chat_path: str) -> bool:
     """Whether the page for chats is there: a request without a single field is refused by it, and costs nothing.
 
     A server that does not look at the fields answers with a reply or a stream of it; another has no model of the name that is missing.
@@ -72,7 +72,7 @@ async def answers_chat(make: MakeClient, place: Place, chat_path: str) -> bool:
         await http.aclose()
 
 
-async def find_address(make: MakeClient, tried: Place) -> Place | None:
+async def find_address(make: MakeClient, tried: EndpointAddress) -> EndpointAddress | None:
     """Where a model server of the same host answers with a list of models, None when nowhere.
 
     The other scheme is tried last: a server that waits for more of what it takes for a long request keeps silent.
@@ -87,7 +87,7 @@ async def find_address(make: MakeClient, tried: Place) -> Place | None:
     return None
 
 
-def candidates(tried: Place) -> list[Place]:
+def candidates(tried: EndpointAddress) -> list[EndpointAddress]:
     """Addresses that may have been meant, the likeliest first: the same path with ``/v1``, other paths, the other scheme, another kind."""
     parts = urlsplit(tried.url)
     path = stem = parts.path.rstrip("/")
@@ -97,19 +97,19 @@ def candidates(tried: Place) -> list[Place]:
     chat = any_server_type().kind if at_root else tried.kind
     other = "https" if parts.scheme == "http" else "http"
     paths = [f"{stem}/v1", f"{path}/v1", f"{stem}/openai/v1", f"{stem}/api/v1", f"{stem}/api", stem]
-    places = [Place(chat, parts._replace(path=each).geturl()) for each in paths]
-    places += [Place(chat, parts._replace(scheme=other, path=each).geturl()) for each in (path, f"{stem}/v1")]
+    places = [EndpointAddress(chat, parts._replace(path=each).geturl()) for each in paths]
+    places += [EndpointAddress(chat, parts._replace(scheme=other, path=each).geturl()) for each in (path, f"{stem}/v1")]
     kinds = [entry.kind for entry in provider_types() if entry.at_root]
-    roots = [Place(kind, parts._replace(scheme=each, path=stem).geturl()) for kind in kinds for each in (parts.scheme, other)]
+    roots = [EndpointAddress(kind, parts._replace(scheme=each, path=stem).geturl()) for kind in kinds for each in (parts.scheme, other)]
     ordered = [*roots, *places] if at_root else [*places, *roots]
     return [place for place in dict.fromkeys(ordered) if place != tried]
 
 
-def _same_scheme(place: Place, tried: Place) -> bool:
+def _same_scheme(place: EndpointAddress, tried: EndpointAddress) -> bool:
     return urlsplit(place.url).scheme == urlsplit(tried.url).scheme
 
 
-async def _has_models(make: MakeClient, place: Place, *, secrets: bool) -> bool:
+async def _has_models(make: MakeClient, place: EndpointAddress, *, secrets: bool) -> bool:
     """The key goes along to the scheme that was given alone: it must not leave the machine in clear because a guess was tried."""
     entry = provider_type(place.kind)
     http = make(place.url, PROBE, secrets=secrets)

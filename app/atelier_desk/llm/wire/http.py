@@ -15,7 +15,7 @@ from urllib.parse import urlencode, urljoin, urlsplit
 
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import ProviderError
-from atelier_desk.llm.errors import Where, provider_error, response_error
+from atelier_desk.llm.errors import ErrorLocation, provider_error, response_error
 from atelier_desk.llm.wire.transport import (
     ProxyUse,
     Suspension,
@@ -70,7 +70,7 @@ class RawBody:
 class StreamedResponse:
     """An answer whose body is read piece by piece."""
 
-    def __init__(self, response: httpx.Response, watchdog: Watchdog, where: Where, timeouts: Timeouts) -> None:
+    def __init__(self, response: httpx.Response, watchdog: Watchdog, where: ErrorLocation, timeouts: Timeouts) -> None:
         self._response = response
         self._watchdog = watchdog
         self._where = where
@@ -183,9 +183,9 @@ class HttpClient:
         self._proxy: ProxyUse | None = None
         self._making = asyncio.Lock()
 
-    def where(self, model: str, path: str = "") -> Where:
+    def where(self, model: str, path: str = "") -> ErrorLocation:
         """What errors of a request to ``path`` are about."""
-        return Where(self._provider, model, path if "://" in path else self.base_url + path)
+        return ErrorLocation(self._provider, model, path if "://" in path else self.base_url + path)
 
     @asynccontextmanager
     async def stream(
@@ -240,14 +240,14 @@ class HttpClient:
         for each in (*retired, *([client] if client is not None else ())):
             await each.aclose()
 
-    async def _renewed(self, where: Where, client: httpx.AsyncClient) -> httpx.AsyncClient:
+    async def _renewed(self, where: ErrorLocation, client: httpx.AsyncClient) -> httpx.AsyncClient:
         """A client without the connections of this one, whose answers under way are left alone."""
         if self._client is client:
             self._retired.append(client)
             self._client = None
         return await self._ready(where)
 
-    async def _ready(self, where: Where) -> httpx.AsyncClient:
+    async def _ready(self, where: ErrorLocation) -> httpx.AsyncClient:
         async with self._making:
             if self._suspension.passed() and self._client is not None:
                 self._retired.append(self._client)
@@ -259,7 +259,7 @@ class HttpClient:
             return self._client
 
     async def _send(
-        self, client: httpx.AsyncClient, watchdog: Watchdog, method: str, payload: Any, where: Where, opened: _Opened
+        self, client: httpx.AsyncClient, watchdog: Watchdog, method: str, payload: Any, where: ErrorLocation, opened: _Opened
     ) -> httpx.Response:
         try:
             body = payload.data if isinstance(payload, RawBody) else None if payload is None else _json(payload)
@@ -287,7 +287,7 @@ class HttpClient:
     def _whole(self, url: str) -> str:
         return f"{url}{'&' if '?' in url else '?'}{self._query}" if self._query else url
 
-    async def _refusal(self, response: httpx.Response, answer: StreamedResponse, where: Where) -> ProviderError:
+    async def _refusal(self, response: httpx.Response, answer: StreamedResponse, where: ErrorLocation) -> ProviderError:
         body = b""
         try:
             async for piece in answer.chunks():

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.chat import LOADING, ChatDelta, RetryDelta
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import ProviderError
+from atelier_desk.domain.model_messages import LOADING, ChatDelta, RetryDelta
 
 T = TypeVar("T")
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.errors import ProviderError
-from atelier_desk.llm.errors import Where
+from atelier_desk.llm.errors import ErrorLocation
 from atelier_desk.llm.wire.transport import ProxyUse, Suspension, find_proxy, proxy_failure, proxy_refusal, unusable_certificates
 
 _PROXY_WANTS_LOGIN = 407
@@ -37,7 +37,7 @@ def routed_transport(library: ModuleType) -> Any:
             self._suspension = Suspension(SystemClock())
 
         async def handle_async_request(self, request: Any) -> Any:
-            where = Where("", url=f"{request.url.scheme}://{request.url.netloc.decode()}")
+            where = ErrorLocation("", url=f"{request.url.scheme}://{request.url.netloc.decode()}")
             proxy = find_proxy(where, where.url)
             transport = await self._transport(where, proxy)
             if proxy is None:
@@ -53,7 +53,7 @@ def routed_transport(library: ModuleType) -> Any:
                 problem = proxy_failure(where, error, proxy)
             raise problem
 
-        async def _transport(self, where: Where, proxy: ProxyUse | None) -> Any:
+        async def _transport(self, where: ErrorLocation, proxy: ProxyUse | None) -> Any:
             url = proxy.url if proxy is not None else ""
             secure = "https:" in (where.url[:6].lower(), url[:6].lower())
             if secure and self._tls is None:
@@ -79,7 +79,7 @@ def routed_transport(library: ModuleType) -> Any:
     return Routes()
 
 
-def _authorities(library: ModuleType, where: Where) -> ssl.SSLContext:
+def _authorities(library: ModuleType, where: ErrorLocation) -> ssl.SSLContext:
     """Whom the library trusts by itself, which the environment can change."""
     try:
         context: ssl.SSLContext = library.create_ssl_context()

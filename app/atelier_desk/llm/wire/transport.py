@@ -19,9 +19,9 @@ from urllib.parse import urlsplit
 
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import ProviderError, UsageError
-from atelier_desk.i18n import N_, _
-from atelier_desk.llm.errors import Where, provider_error
+from atelier_desk.llm.errors import ErrorLocation, provider_error
 from atelier_desk.llm.secrets import remember
+from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
     import httpx
@@ -137,7 +137,7 @@ def _without_proxy(host: str, port: int | None) -> bool:
     return False
 
 
-def find_proxy(where: Where, base_url: str) -> ProxyUse | None:
+def find_proxy(where: ErrorLocation, base_url: str) -> ProxyUse | None:
     """The proxy for a server: ``HTTP_PROXY``, ``HTTPS_PROXY`` or ``ALL_PROXY`` (or the system's), unless ``NO_PROXY`` has its host.
 
     There is none between this machine and itself. ``socks://``, which GNOME sets, means ``socks5://``.
@@ -173,7 +173,7 @@ def find_proxy(where: Where, base_url: str) -> ProxyUse | None:
     return ProxyUse(url, shown.rstrip("/"), variable)
 
 
-def make_client(where: Where, base_url: str, ca_file: str, connect_s: float) -> tuple[httpx.AsyncClient, ProxyUse | None]:
+def make_client(where: ErrorLocation, base_url: str, ca_file: str, connect_s: float) -> tuple[httpx.AsyncClient, ProxyUse | None]:
     """A client for one server and the proxy it uses. No redirects: they could carry the key elsewhere. Blocks while it reads certificates.
 
     Raises:
@@ -206,10 +206,10 @@ def check_ca_file(provider: str, file: str) -> None:
     Raises:
         ProviderError: they cannot (code ``certificate``).
     """
-    _load(_no_tls(), Where(provider), file, "ca_file")
+    _load(_no_tls(), ErrorLocation(provider), file, "ca_file")
 
 
-def transport_error(where: Where, error: Exception, *, answered: bool, proxy: ProxyUse | None = None) -> ProviderError:
+def transport_error(where: ErrorLocation, error: Exception, *, answered: bool, proxy: ProxyUse | None = None) -> ProviderError:
     """The error for a failure below HTTP; anything that is not one is a mistake of ours and passes through."""
     import httpx
     from socksio.exceptions import SOCKSError
@@ -240,29 +240,29 @@ def transport_error(where: Where, error: Exception, *, answered: bool, proxy: Pr
     return provider_error(where, "unreachable", detail)
 
 
-def proxy_failure(where: Where, error: BaseException, proxy: ProxyUse) -> ProviderError:
+def proxy_failure(where: ErrorLocation, error: BaseException, proxy: ProxyUse) -> ProviderError:
     """The error for a proxy that does not answer, does not let a request through, or has an address that cannot be used."""
     return _proxy_error(where, proxy, _reason(error))
 
 
-def no_answer(where: Where, seconds: float, proxy: ProxyUse | None) -> ProviderError:
+def no_answer(where: ErrorLocation, seconds: float, proxy: ProxyUse | None) -> ProviderError:
     """The error for silence before an answer."""
     if proxy is None:
         return provider_error(where, "timeout", f"{seconds:g} s")
     return provider_error(where, "timeout", f"{seconds:g} s", say="proxy_timeout", proxy=proxy.shown, variable=proxy.source)
 
 
-def proxy_refusal(where: Where, proxy: ProxyUse, status: int) -> ProviderError:
+def proxy_refusal(where: ErrorLocation, proxy: ProxyUse, status: int) -> ProviderError:
     """The error for an answer that is the proxy's own: it wants a name and password (407)."""
     return _proxy_error(where, proxy, f"HTTP {status}: user name and password", recoverable=False)
 
 
-def _proxy_error(where: Where, proxy: ProxyUse, detail: str = "", *, recoverable: bool = True, **named: Any) -> ProviderError:
+def _proxy_error(where: ErrorLocation, proxy: ProxyUse, detail: str = "", *, recoverable: bool = True, **named: Any) -> ProviderError:
     known: dict[str, Any] = {"proxy": proxy.shown, "variable": proxy.source, "recoverable": recoverable}
     return provider_error(where, "proxy", detail, **known, **named)
 
 
-def _tls(where: Where, ca_file: str) -> ssl.SSLContext:
+def _tls(where: ErrorLocation, ca_file: str) -> ssl.SSLContext:
     """Who is trusted: the usual authorities and those of a CA file; without one those of ``SSL_CERT_FILE`` or ``SSL_CERT_DIR``, if set."""
     import certifi
 
@@ -287,7 +287,7 @@ def _no_tls() -> ssl.SSLContext:
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
-def _load(context: ssl.SSLContext, where: Where, file: str, say: str, **named: str) -> None:
+def _load(context: ssl.SSLContext, where: ErrorLocation, file: str, say: str, **named: str) -> None:
     try:
         context.load_verify_locations(cafile=Path(file).expanduser())
     except ssl.SSLError:
@@ -299,11 +299,11 @@ def _load(context: ssl.SSLContext, where: Where, file: str, say: str, **named: s
     raise _unreadable(where, file, detail, say, **named)
 
 
-def _unreadable(where: Where, file: str, detail: str, say: str, **named: str) -> ProviderError:
+def _unreadable(where: ErrorLocation, file: str, detail: str, say: str, **named: str) -> ProviderError:
     return provider_error(where, "certificate", detail, say=say, file=file, **named)
 
 
-def unusable_certificates(where: Where, error: Exception) -> ProviderError:
+def unusable_certificates(where: ErrorLocation, error: Exception) -> ProviderError:
     """The error for authorities that a variable names and that cannot be read, for a connection that has no CA file of its own."""
     variable = next((name for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if os.environ.get(name)), _("the system settings"))
     return _unreadable(where, os.environ.get(variable, ""), _reason(error), "ca_variable_alone", variable=variable)

@@ -15,8 +15,8 @@ from functools import cached_property
 from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.approval import ApprovalPolicy
 from atelier_desk.domain.permission import Action, PermissionRule, Verdict
-from atelier_desk.policy.permissions import denying, pattern
-from atelier_desk.policy.permissions.facts import Command, Concern, Facts, Host, Part, Path, Target
+from atelier_desk.policy.permissions import path_denials, pattern
+from atelier_desk.policy.permissions.call_facts import CallFacts, CommandFact, Concern, HostFact, Part, Path, TargetFact
 from atelier_desk.policy.permissions.pattern import Pattern
 from atelier_desk.policy.permissions.rule_set import ReadRule, RuleSet
 
@@ -46,21 +46,21 @@ class Level:
         return hashlib.sha256(json.dumps([rules, said]).encode()).hexdigest()[:_NAME]
 
 
-def decide(levels: Sequence[Level], facts: Facts) -> Verdict:
+def decide(levels: Sequence[Level], facts: CallFacts) -> Verdict:
     """The strictest verdict along a lineage, from the root to the run that makes the call: a child never gets what its parent lacks."""
     if not levels:
         raise ValueError("a call belongs to a run")
     return max((_of_level(level, facts) for level in levels), key=lambda verdict: verdict.action.strictness)
 
 
-def bars(level: Level, facts: Facts) -> bool:
+def bars(level: Level, facts: CallFacts) -> bool:
     """Whether a rule about what a call touches forbids it or asks about it. Rules about a tool as a whole are not looked at: those were
     held against the call that this is a result of."""
     named = (one for action in (Action.DENY, Action.ASK) for one in level.read.about(action, facts) if one.read.argument)
     return _first(named, facts) is not None
 
 
-def _of_level(level: Level, facts: Facts) -> Verdict:
+def _of_level(level: Level, facts: CallFacts) -> Verdict:
     for action in (Action.DENY, Action.ASK):
         found = _first(level.read.about(action, facts), facts)
         if found is not None:
@@ -88,7 +88,7 @@ def _of_level(level: Level, facts: Facts) -> Verdict:
     return verdict
 
 
-def _settings_allowed(level: Level, facts: Facts) -> bool:
+def _settings_allowed(level: Level, facts: CallFacts) -> bool:
     """Whether rules say yes to the settings of every repository of the call, as they are now."""
     return set(facts.settings) <= {rule.text for rule in level.rules if rule.action is Action.ALLOW}
 
@@ -101,20 +101,20 @@ _TOLD_FIRST = (Concern.PROTECTED, Concern.TAINTED)
 """What a person must know of a call, whatever else asks about it."""
 
 
-def _first(rules: Iterable[ReadRule], facts: Facts) -> Verdict | None:
+def _first(rules: Iterable[ReadRule], facts: CallFacts) -> Verdict | None:
     """The first rule that covers any part of the call: for rules that forbid or ask."""
     every = _parts(facts)
     for one in rules:
         rule, read = one.rule, one.read
         parts = every if read.names(facts) else facts.paths if read.argument and read.name in facts.path_tools else ()
-        also = denying.held_for(read, facts) if rule.action is Action.DENY else ()
+        also = path_denials.held_for(read, facts) if rule.action is Action.DENY else ()
         for part in (*parts, *also):
             if _covers(read, part, facts, strictly=False):
                 return _verdict(rule, part)
     return None
 
 
-def _allowed(rules: Iterable[ReadRule], facts: Facts) -> Verdict | None:
+def _allowed(rules: Iterable[ReadRule], facts: CallFacts) -> Verdict | None:
     """Allow when every part is covered by a rule, not all by the same; the last part's rule is named."""
     named = [(one.rule, one.read) for one in rules if one.read.names(facts)]
     verdict: Verdict | None = None
@@ -126,7 +126,7 @@ def _allowed(rules: Iterable[ReadRule], facts: Facts) -> Verdict | None:
     return verdict
 
 
-def _asked_for(facts: Facts) -> tuple[Part | None, ...]:
+def _asked_for(facts: CallFacts) -> tuple[Part | None, ...]:
     """What a yes must cover. A command that is allowed may touch the files it names; what is protected asks all the same.
 
     A ``cd`` below the workspace does nothing but lead the commands behind it, whose rules must name that folder.
@@ -135,22 +135,22 @@ def _asked_for(facts: Facts) -> tuple[Part | None, ...]:
     return (*acting, *facts.redirected) if facts.commands else _parts(facts)
 
 
-def _parts(facts: Facts) -> tuple[Part | None, ...]:
+def _parts(facts: CallFacts) -> tuple[Part | None, ...]:
     """What the call touches; a call that touches nothing is held against the rules as such (None)."""
     return facts.parts or (None,)
 
 
-def _covers(read: Pattern, part: Part | None, facts: Facts, *, strictly: bool) -> bool:
+def _covers(read: Pattern, part: Part | None, facts: CallFacts, *, strictly: bool) -> bool:
     if read.argument is None:
         return True
     match part:
-        case Host():
+        case HostFact():
             return pattern.is_about_hosts(read.argument) and pattern.covers_host(read.argument, part.name)
-        case Command():
+        case CommandFact():
             return pattern.covers_command(read.argument, part, facts.home, strictly=strictly)
         case Path():
             return pattern.covers_path(read.argument, part, facts.home, strictly=strictly)
-        case Target():
+        case TargetFact():
             return part.name == read.argument if strictly else part.name.casefold() == read.argument.casefold()
         case None:
             return False
@@ -163,17 +163,17 @@ def _verdict(rule: PermissionRule, part: Part | None) -> Verdict:
 def said(part: Part | None) -> str:
     """A part of a call in words that can be shown."""
     match part:
-        case Command():
+        case CommandFact():
             return pattern.command_text(part.words)
         case Path():
             return part.spellings[0]
-        case Host() | Target():
+        case HostFact() | TargetFact():
             return part.name
         case None:
             return ""
 
 
-def by_mode(policy: ApprovalPolicy, facts: Facts) -> Verdict:
+def by_mode(policy: ApprovalPolicy, facts: CallFacts) -> Verdict:
     """What the run's mode says where no rule does. See docs/permissions.md, "Profiles"."""
     mode = policy.mode
     if mode is ApprovalMode.PLAN:
@@ -192,7 +192,7 @@ def by_mode(policy: ApprovalPolicy, facts: Facts) -> Verdict:
     return _said(Action.ASK, "selective") if leaves or policy.flags.asks(facts.kind) else _said(Action.ALLOW, "mode")
 
 
-def _undoable(facts: Facts) -> bool:
+def _undoable(facts: CallFacts) -> bool:
     """A change of files inside the workspace, or a line of commands that are all known to be harmless."""
     safe = all(command.safe for command in facts.commands) if facts.commands else facts.writes
     return safe and bool(facts.commands or facts.paths) and all(path.inside for path in facts.paths) and not facts.hosts
@@ -202,21 +202,21 @@ def _said(action: Action, reason: str, about: str = "") -> Verdict:
     return Verdict(action=action, reason=reason, about=about)
 
 
-def narrowest(facts: Facts) -> tuple[str, ...]:
+def narrowest(facts: CallFacts) -> tuple[str, ...]:
     """The rules that together cover this call and as little else as can be written, one for each part; none where no rule can: it
     is not certain in which folder a command runs, or it is fed a file from outside the workspace."""
     texts: list[str] = []
     for part in _asked_for(facts):
         match part:
-            case Command():
+            case CommandFact():
                 if part.folder is None or part.spelled_out > len(part.words):
                     return ()
                 text = f"{facts.tool}({pattern.folder_text(part.folder)}{pattern.command_text(part.words)})"
             case Path():
                 text = f"{facts.tool}({pattern.path_text(part, facts.home)})"
-            case Host():
+            case HostFact():
                 text = f"{facts.tool}(domain:{part.name})"
-            case Target():
+            case TargetFact():
                 text = f"{facts.tool}({part.name})"
             case None:
                 text = facts.tool

@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.paths import within
-from atelier_desk.i18n import N_
-from atelier_desk.policy.permissions import glob, spelling
-from atelier_desk.policy.permissions.facts import Command, Facts, Path
-from atelier_desk.policy.permissions.spelling import folded as _folded
+from atelier_desk.policy.permissions import glob
+from atelier_desk.policy.permissions import normalise as spelling
+from atelier_desk.policy.permissions.call_facts import CallFacts, CommandFact, Path
+from atelier_desk.policy.permissions.normalise import folded as _folded
+from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:
     from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
@@ -43,7 +44,7 @@ class Pattern:
     section: str = ""
     argument: str | None = None
 
-    def names(self, facts: Facts) -> bool:
+    def names(self, facts: CallFacts) -> bool:
         """Whether the call is one of the tools, the section or the server that the rule is about."""
         if self.section:
             return facts.section == self.section
@@ -89,11 +90,11 @@ def _check(rule: str, argument: str) -> None:
         raise UsageError(N_("“{rule}” names nothing between its brackets. Leave them out to cover every call of the tool."), rule=rule)
 
 
-def covers_command(argument: str, command: Command, home: str = "", *, strictly: bool) -> bool:
+def covers_command(argument: str, command: CommandFact, home: str = "", *, strictly: bool) -> bool:
     """Whether an argument covers one simple command.
 
     ``git log:*`` covers the words ``git log`` and any after them, ``git * main`` any words at the star, anything else the whole command.
-    Allowing (``strictly``), a star stands for no word that must be spelled out (``Command.spelled_out``), and the command runs in the
+    Allowing (``strictly``), a star stands for no word that must be spelled out (``CommandFact.spelled_out``), and the command runs in the
     workspace folder, or in the one that the argument begins with: ``cd vendor && make``. A star alone means every command.
     Forbidding, any folder will do when none is named, the program is recognised by its last name too (``/bin/rm`` is ``rm``), and a word
     that is a path by every spelling of it, in any letter case. ``~`` and ``$HOME`` of the argument are ``home``.
@@ -136,7 +137,7 @@ def _tidy(argument: str, home: str) -> tuple[object, ...]:
 
 
 @lru_cache(maxsize=512)
-def _spellings(command: Command, home: str) -> tuple[tuple[str, ...], ...]:
+def _spellings(command: CommandFact, home: str) -> tuple[tuple[str, ...], ...]:
     """For each word of a command the ways to say it; the program goes by its last name too."""
     also = command.also or ((),) * len(command.words)
     found = [(word, *more) for word, more in zip(command.words, also, strict=True)]
@@ -152,7 +153,7 @@ def _is_spelled(piece: object, said: tuple[str, ...]) -> bool:
     return any(glob.word_covers(piece, each) for each in said) or any(glob.word_covers(_folded(piece), _folded(each)) for each in files)
 
 
-def programs(command: Command) -> tuple[str, ...]:
+def programs(command: CommandFact) -> tuple[str, ...]:
     """The names that a command's program goes by: as it is written, and its last name. None for a command without words."""
     return (command.words[0], command.words[0].rpartition("/")[2]) if command.words else ()
 
@@ -163,7 +164,7 @@ def program(argument: str) -> str:
     return _last(first) if isinstance(first, str) and not glob.is_pattern(first) else ""
 
 
-def last_names(command: Command) -> set[str]:
+def last_names(command: CommandFact) -> set[str]:
     """The names of a command's program, links followed, as ``program`` spells them."""
     return {_last(each) for each in (*command.words[:1], *(command.also[0] if command.also else ()))}
 
@@ -320,7 +321,7 @@ def _placed(argument: str) -> tuple[Start, str]:
 Start = Literal["workspace", "home", "top"]
 
 
-class Placed(NamedTuple):
+class PathPattern(NamedTuple):
     """An argument about paths; ``matches`` says of a path below ``start`` whether the line covers it, in any letter case."""
 
     start: Start
@@ -328,14 +329,14 @@ class Placed(NamedTuple):
     matches: Callable[[str], bool]
 
 
-def placed(argument: str) -> Placed | None:
+def placed(argument: str) -> PathPattern | None:
     """An argument about paths in its parts; None for one that names none."""
     start, line = _placed(argument)
     read = _line(_folded(line))
     if read is None or read.regex is None:
         return None
     fits = read.regex.match
-    return Placed(start, line, lambda path: fits(_folded(path)) is not None)
+    return PathPattern(start, line, lambda path: fits(_folded(path)) is not None)
 
 
 def folder(argument: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from atelier_desk.domain.paths import within
 from atelier_desk.domain.protected_names import folded, in_repository, is_named, may_be
-from atelier_desk.policy.permissions.facts import Path
+from atelier_desk.policy.permissions.call_facts import Path
 
 __all__ = ["may_be", "protected"]
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from atelier_desk.domain.permission import Action, PermissionRule
-from atelier_desk.policy.permissions import denying, pattern
-from atelier_desk.policy.permissions.facts import Facts
+from atelier_desk.policy.permissions import path_denials, pattern
+from atelier_desk.policy.permissions.call_facts import CallFacts
 from atelier_desk.policy.permissions.pattern import Pattern
 
 
@@ -46,14 +46,14 @@ class RuleSet:
             prefix, star, _rest = read.name.partition("*")
             argument = read.argument or ""
             one = ReadRule(place, rule, read, prefix, pattern.program(argument), pattern.folder(argument))
-            if rule.action is Action.DENY and (denying.denies_reading(read) or denying.denies_writing(read)):
+            if rule.action is Action.DENY and (path_denials.denies_reading(read) or path_denials.denies_writing(read)):
                 self._bans.append(one)
             if star:
                 self._patterns[rule.action].append(one)
             else:
                 self._named.setdefault((rule.action, f"section:{read.section}" if read.section else read.name), []).append(one)
 
-    def about(self, action: Action, facts: Facts) -> list[ReadRule]:
+    def about(self, action: Action, facts: CallFacts) -> list[ReadRule]:
         """Those of an action that may cover the call, in their order: every one that does is among them."""
         names = {facts.tool, facts.section, f"section:{facts.section}", f"mcp__{facts.server}", *facts.path_tools}
         found = [one for name in names for one in self._named.get((action, name), ())]

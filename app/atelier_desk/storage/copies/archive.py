@@ -19,8 +19,6 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from atelier_desk.domain.errors import AtelierError, StorageError
-from atelier_desk.hashing import sha256_of
-from atelier_desk.i18n import N_
 from atelier_desk.storage import errors
 from atelier_desk.storage.copies import origin
 from atelier_desk.storage.copies.inspect import DamagedAttachment, inspect
@@ -28,7 +26,9 @@ from atelier_desk.storage.damage import Damage
 from atelier_desk.storage.folder import preflight
 from atelier_desk.storage.folder.files import sync_folder
 from atelier_desk.storage.folder.lock import FolderLock, shielded
-from atelier_desk.threads import in_storage_thread
+from atelier_desk.support.hashing import sha256_of
+from atelier_desk.support.i18n import N_
+from atelier_desk.support.threads import in_storage_thread
 
 FORMAT = 1
 MANIFEST = "backup.json"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from atelier_desk.domain.errors import ConflictError, StorageError
-from atelier_desk.i18n import N_
 from atelier_desk.storage.copies.archive import BAD_BACKUP, BackupInfo, manifest_of, pack, verify_fresh
 from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.folder.lock import shielded
 from atelier_desk.storage.store import Store
-from atelier_desk.threads import in_storage_thread
+from atelier_desk.support.i18n import N_
+from atelier_desk.support.threads import in_storage_thread
 
 ATTEMPTS = 3
 """The engine may rearrange its files while they are copied, without a write; then the copy is made again."""

@@ -22,7 +22,7 @@ from atelier_desk.storage.folder import preflight, version
 from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.folder.lock import FolderLock, shielded
 from atelier_desk.storage.store import prepare
-from atelier_desk.storage.writing import commits
+from atelier_desk.storage.writing import commit_log
 
 
 class Compacted(NamedTuple):
@@ -70,7 +70,7 @@ async def _write_anew(directory: Path, new: Path, clock: Clock, progress: Callab
     source = await Engine.open(directory)
     try:
         # Nothing acknowledged may be missing of what is copied.
-        counter = await commits.CommitLog.load(source, directory, fsync=True, accept_loss=False)
+        counter = await commit_log.CommitLog.load(source, directory, fsync=True, accept_loss=False)
         target = await Engine.open(new, fsync=False)
         try:
             await schema.migrate(target, 0, clock)
@@ -80,7 +80,7 @@ async def _write_anew(directory: Path, new: Path, clock: Clock, progress: Callab
     finally:
         await source.close()
     counter.close()
-    await shielded(shutil.copyfile, directory / commits.FILE, new / commits.FILE)
+    await shielded(shutil.copyfile, directory / commit_log.FILE, new / commit_log.FILE)
     await shielded(version.note, new, schema.latest())
     return rows
 

@@ -17,8 +17,6 @@ from typing import Any, NamedTuple
 
 from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.hashing import sha256_of
-from atelier_desk.i18n import N_
 from atelier_desk.storage import errors, schema
 from atelier_desk.storage.damage import Damage
 from atelier_desk.storage.engine import Engine
@@ -26,11 +24,13 @@ from atelier_desk.storage.folder import preflight
 from atelier_desk.storage.folder.files import files_of, plain_name, read_hashed, report_path
 from atelier_desk.storage.folder.lock import FolderLock
 from atelier_desk.storage.schema import Migrator
+from atelier_desk.support.hashing import sha256_of
+from atelier_desk.support.i18n import N_
+from atelier_desk.support.threads import in_storage_thread
 from atelier_desk.support.worker.child import serve
 from atelier_desk.support.worker.environment import environment
 from atelier_desk.support.worker.errors import Failed, WorkerError
 from atelier_desk.support.worker.parent import ask_once
-from atelier_desk.threads import in_storage_thread
 
 Run = Callable[..., Awaitable[list[Any]]]
 """Runs statements with parameters and gives the result of each, as ``Store.query_all`` and ``Migrator.run`` do."""

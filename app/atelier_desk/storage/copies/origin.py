@@ -18,8 +18,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from atelier_desk.i18n import N_
 from atelier_desk.storage.folder.files import sync_folder, write_atomic
+from atelier_desk.support.i18n import N_
 
 KEY = "backup.key"
 KEY_BYTES = 32

@@ -9,14 +9,14 @@ from pathlib import Path
 
 from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.i18n import N_
 from atelier_desk.storage import errors
 from atelier_desk.storage.copies import origin
 from atelier_desk.storage.copies.archive import FOLDERS, BackupInfo, stamp_of, unpack_and_check
 from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.folder.files import sync_folder, sync_tree
 from atelier_desk.storage.folder.lock import FolderLock, shielded
-from atelier_desk.threads import in_storage_thread
+from atelier_desk.support.i18n import N_
+from atelier_desk.support.threads import in_storage_thread
 
 UNPACKING = "unpacking-"
 RESTORING = "restoring-"

@@ -16,17 +16,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from atelier_desk.domain.errors import ConflictError, StorageError
-from atelier_desk.hashing import sha256_of
-from atelier_desk.i18n import N_
 from atelier_desk.storage import integrity, schema
+from atelier_desk.storage.compressed_text import packed, unpacked
 from atelier_desk.storage.copies import origin
 from atelier_desk.storage.damage import Damage
 from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.folder.files import sync_folder, write_atomic
-from atelier_desk.storage.packed import packed, unpacked
 from atelier_desk.storage.rows import plain_time, record
 from atelier_desk.storage.store import Statement, Store
-from atelier_desk.threads import in_storage_thread
+from atelier_desk.support.hashing import sha256_of
+from atelier_desk.support.i18n import N_
+from atelier_desk.support.threads import in_storage_thread
 
 FORMAT = 1
 MANIFEST = "manifest.json"

@@ -12,14 +12,14 @@ from pathlib import Path
 
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import AtelierError, StorageError
-from atelier_desk.i18n import N_
 from atelier_desk.storage import errors, schema
 from atelier_desk.storage.copies import archive, restore
 from atelier_desk.storage.copies.inspect import Inspection, count_by_reading, inspect
 from atelier_desk.storage.engine import Engine
 from atelier_desk.storage.folder import preflight, version
 from atelier_desk.storage.folder.lock import FolderLock, shielded
-from atelier_desk.storage.writing import commits
+from atelier_desk.storage.writing import commit_log
+from atelier_desk.support.i18n import N_
 
 DIFFERENT = N_("its tables are not those of that format ({names})")
 COPIES = 2
@@ -92,12 +92,12 @@ async def _migrate(copy: Path, directory: Path, before: Inspection, clock: Clock
     Raises:
         StorageError: ``cannot_migrate``, or what is wrong with the disk or the files.
     """
-    counter: commits.CommitLog | None = None
+    counter: commit_log.CommitLog | None = None
     try:
         engine = await Engine.open(copy, fsync=False)
         try:
             if not accept_loss:
-                counter = await commits.CommitLog.load(engine, copy, fsync=True, accept_loss=False)
+                counter = await commit_log.CommitLog.load(engine, copy, fsync=True, accept_loss=False)
             await schema.migrate(engine, before.schema, clock)
             wrong = await schema.missing_definitions(engine, clock)
             run = schema.Migrator(engine).run

@@ -10,12 +10,12 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.domain.parts import ArtefactPart
-from atelier_desk.i18n import N_
+from atelier_desk.domain.result_parts import ArtefactPart
 from atelier_desk.storage import errors
 from atelier_desk.storage.folder import files
 from atelier_desk.storage.folder.datadir import DataDir
-from atelier_desk.threads import in_storage_thread
+from atelier_desk.support.i18n import N_
+from atelier_desk.support.threads import in_storage_thread
 
 GONE = N_("The file {name} cannot be opened: it is missing in the data folder, or damaged. Restore a backup.")
 

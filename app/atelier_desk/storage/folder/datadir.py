@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 
 
 @dataclass(frozen=True)

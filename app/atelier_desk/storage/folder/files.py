@@ -14,8 +14,8 @@ import tempfile
 from pathlib import Path
 
 from atelier_desk.domain.errors import UsageError
-from atelier_desk.i18n import N_
 from atelier_desk.storage.folder.lock import verify_held
+from atelier_desk.support.i18n import N_
 
 BAD_NAME = N_("{name} is not a plain file name: use letters, digits, blanks, dots, dashes and underscores, without folders.")
 _RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"com{n}" for n in range(1, 10)), *(f"lpt{n}" for n in range(1, 10))})

@@ -20,7 +20,7 @@ from typing import ParamSpec, TypeVar
 
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import errors
-from atelier_desk.threads import in_storage_thread
+from atelier_desk.support.threads import in_storage_thread
 
 FILE = ".lock"
 WAIT_S = 1.0

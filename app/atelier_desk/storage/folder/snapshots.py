@@ -16,7 +16,7 @@ from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import errors
 from atelier_desk.storage.folder import files
 from atelier_desk.storage.folder.datadir import DataDir
-from atelier_desk.threads import in_storage_thread
+from atelier_desk.support.threads import in_storage_thread
 
 _log = logging.getLogger(__name__)
 KEPT = 2

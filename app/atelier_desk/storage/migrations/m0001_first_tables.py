@@ -3,7 +3,7 @@
 Lists that a screen shows newest first have an index on a negated column (``back``, ``recency``): the engine walks an index backwards in
 time linear in what was written since its last flush (170 ms against 3 ms for 100 rows after 8 000 messages), forwards it does not.
 
-Full text is one index a table over ``search``, the distinct words that ``atelier_desk.storage.text`` makes: it costs 0.8 ms and 7 KB for a
+Full text is one index a table over ``search``, the distinct words that ``storage.search_terms`` makes: it costs 0.8 ms and 7 KB for a
 message of 60 words, the engine's two keys a word. An index over raw text cost 0.7–1.1 ms a message, two languages 1.4 ms. Memories are
 ranked in process from ``terms`` (see ``atelier_desk.knowledge.lexical``).
 """

@@ -27,7 +27,7 @@ from atelier_desk.storage.repositories.questions import QuestionRepository
 from atelier_desk.storage.repositories.reports import ReportRepository
 from atelier_desk.storage.repositories.tasks import TaskRepository
 from atelier_desk.storage.repositories.transcripts import ExecutionRepository, MessageRepository
-from atelier_desk.storage.repositories.used import UsedRepository
+from atelier_desk.storage.repositories.usage_totals import UsedRepository
 from atelier_desk.storage.repositories.workflows import WorkflowRepository
 from atelier_desk.storage.store import Store
 

@@ -9,11 +9,11 @@ from typing import Any, Generic, TypeVar
 from atelier_desk.domain import limits
 from atelier_desk.domain.base import Model
 from atelier_desk.domain.errors import LimitError, NotFoundError, StorageError
-from atelier_desk.i18n import N_
 from atelier_desk.storage import damage, errors
 from atelier_desk.storage.rows import Table, record
 from atelier_desk.storage.search.changes import documents
 from atelier_desk.storage.store import Statement, Store
+from atelier_desk.support.i18n import N_
 
 log = logging.getLogger(__name__)
 M = TypeVar("M", bound=Model)

@@ -12,13 +12,13 @@ from atelier_desk.domain.mcp import McpEntry
 from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig
 from atelier_desk.domain.settings import Settings
-from atelier_desk.i18n import N_
 from atelier_desk.storage import damage, errors, tables
-from atelier_desk.storage.configured import SETTING_HASHED, damaged_configuration, is_whole_setting
+from atelier_desk.storage.damaged_configuration import SETTING_HASHED, damaged_configuration, is_whole_setting
 from atelier_desk.storage.repositories.base import Repository, upsert
 from atelier_desk.storage.row_hash import row_hash
 from atelier_desk.storage.rows import record, to_json
 from atelier_desk.storage.store import Statement, Store
+from atelier_desk.support.i18n import N_
 
 NAME_TAKEN = N_("There is an agent with the name {name} already.")
 

@@ -16,13 +16,11 @@ from datetime import datetime
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
-from atelier_desk import background
 from atelier_desk.domain.call import Presentation
 from atelier_desk.domain.errors import AtelierError, StorageError
-from atelier_desk.i18n import _
 from atelier_desk.storage import tables
+from atelier_desk.storage.compressed_text import readable
 from atelier_desk.storage.folder.datadir import DataDir
-from atelier_desk.storage.packed import readable
 from atelier_desk.storage.repositories.base import page_size
 from atelier_desk.storage.repositories.reports import ReportRepository
 from atelier_desk.storage.rows import Table, plain_time, record
@@ -31,17 +29,19 @@ from atelier_desk.storage.search.changes import (
     TIMES,
     Change,
     Document,
-    Removed,
+    RemovedDocument,
     WorkflowAt,
     WorkflowRemoved,
     document,
     documents,
     micros,
 )
-from atelier_desk.storage.search.index import REMOVED, Found, SearchIndex
+from atelier_desk.storage.search.index import REMOVED, IndexMatch, SearchIndex
+from atelier_desk.storage.search_terms import excerpt, said_in
 from atelier_desk.storage.store import Store
-from atelier_desk.storage.text import excerpt, said_in
-from atelier_desk.threads import in_storage_thread
+from atelier_desk.support import background
+from atelier_desk.support.i18n import _
+from atelier_desk.support.threads import in_storage_thread
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
@@ -211,7 +211,7 @@ class HistoryRepository:
                 before = found[-1].place
         return sorted(hits.values(), key=lambda hit: hit.at, reverse=True)
 
-    async def _shown(self, found: Sequence[Found], wanted: str) -> builtins.list[SearchHit]:
+    async def _shown(self, found: Sequence[IndexMatch], wanted: str) -> builtins.list[SearchHit]:
         """What a person may see of finds, in their order."""
         rows: dict[tuple[str, str], dict[str, Any]] = {}
         for kind, columns in _SHOWN.items():
@@ -329,13 +329,13 @@ class HistoryRepository:
                 break
             start += PAGE
         old = await self._in_turn(lambda index: index.ids(kind, workflow_id))
-        await self._apply([Removed(kind, tuple(old - seen))])
+        await self._apply([RemovedDocument(kind, tuple(old - seen))])
 
     async def _read_by_time(self, kind: str) -> None:
         """Read the rows of a kind that no event tells of, those whose time the index does not have."""
         places = await self._in_turn(lambda index: index.times(kind))
         rows = await self._store.query(f"SELECT id, {TIMES[kind]} AS at FROM {kind}")  # noqa: S608
-        await self._apply([Removed(kind, tuple(places.keys() - {row["id"].id for row in rows}))])
+        await self._apply([RemovedDocument(kind, tuple(places.keys() - {row["id"].id for row in rows}))])
         new = [row["id"] for row in rows if not 0 <= places.get(row["id"].id, -1) - micros(plain_time(row["at"])) < _SAME_TIME]
         for start in range(0, len(new), PAGE):
             found = await self._store.query(
@@ -360,7 +360,7 @@ class HistoryRepository:
 
 
 def _single(change: Change) -> Sequence[Change]:
-    return [Removed(change.kind, (each,)) for each in change.ids] if isinstance(change, Removed) else [change]
+    return [RemovedDocument(change.kind, (each,)) for each in change.ids] if isinstance(change, RemovedDocument) else [change]
 
 
 def _key(change: Change) -> tuple[str, str]:
@@ -368,7 +368,7 @@ def _key(change: Change) -> tuple[str, str]:
     match change:
         case Document():
             return change.kind, change.id
-        case Removed():
+        case RemovedDocument():
             return change.kind, change.ids[0]
         case WorkflowRemoved() | WorkflowAt():
             return "workflow", change.workflow_id

@@ -11,7 +11,7 @@ from atelier_desk.domain.workflow import Report, Workflow
 from atelier_desk.storage import errors, tables
 from atelier_desk.storage.repositories.base import guard, upsert
 from atelier_desk.storage.rows import record
-from atelier_desk.storage.search.changes import KINDS, Removed
+from atelier_desk.storage.search.changes import KINDS, RemovedDocument
 from atelier_desk.storage.store import Statement
 from atelier_desk.storage.writing.commit import Commit
 from atelier_desk.storage.writing.commit_rows import statements
@@ -62,7 +62,7 @@ async def write(repos: Repositories, rows: WorkflowRows, *, replace: bool) -> No
                 continue  # What was decided here happened, whatever the file says; it brings no entries of its own.
             gone = await _left_out(repos, table, rows, home)
             # Runs go last: what is decided for them goes with them, and may be of another run in the file.
-            removed = (Removed(table, tuple(str(each.id) for each in gone)),) if table in KINDS and gone else ()
+            removed = (RemovedDocument(table, tuple(str(each.id) for each in gone)),) if table in KINDS and gone else ()
             (after if table == "run" else before).append(Statement("DELETE $gone RETURN NONE", {"gone": gone}, removed))
         before.append(upsert(tables.WORKFLOWS, workflow))
     else:

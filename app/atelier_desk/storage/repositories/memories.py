@@ -15,13 +15,13 @@ from atelier_desk.domain.branches import branch_of
 from atelier_desk.domain.memory import RETRIEVED_MAX, Memory, MemoryScope, MemoryType, MergedInto
 from atelier_desk.storage import errors, tables
 from atelier_desk.storage.language import language
+from atelier_desk.storage.memory_terms import MemoryTerms, has_tags, pack, with_tags
 from atelier_desk.storage.repositories.base import Repository, guard, page_size, some
 from atelier_desk.storage.repositories.memory_bin import binned, unbinned
 from atelier_desk.storage.rows import plain_time, record, to_json
-from atelier_desk.storage.search.changes import Removed, document
-from atelier_desk.storage.stems import Entry, has_tags, pack, with_tags
+from atelier_desk.storage.search.changes import RemovedDocument, document
+from atelier_desk.storage.search_terms import content_text
 from atelier_desk.storage.store import Statement, Store
-from atelier_desk.storage.text import content_words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,7 +40,7 @@ Stored = tuple[Memory, "np.ndarray | None"]
 class MemoryFollower(Protocol):
     """What follows every change of the memories that this repository makes: an index in process."""
 
-    def saved(self, entry: Entry) -> None: ...
+    def saved(self, entry: MemoryTerms) -> None: ...
 
     def deleted(self, memory_ids: Sequence[str]) -> None: ...
 
@@ -138,18 +138,18 @@ class MemoryRepository(Repository[Memory]):
         async with self._store.quiet():
             yield self.writing == 0
 
-    async def prepared(self, memories: Sequence[Memory]) -> tuple[builtins.list[Statement], builtins.list[Entry]]:
+    async def prepared(self, memories: Sequence[Memory]) -> tuple[builtins.list[Statement], builtins.list[MemoryTerms]]:
         """Statements that write memories without their vectors, for a larger transaction; after it ``tell`` takes the entries."""
         rows, entries = await self._prepared([memory.model_copy(update={"embedder": ""}) for memory in memories])
         return [*rows, stamp()], entries
 
-    def tell(self, entries: Sequence[Entry]) -> None:
+    def tell(self, entries: Sequence[MemoryTerms]) -> None:
         """Tell the followers of memories that were written."""
         for entry in entries:
             for follower in self._followers:
                 follower.saved(entry)
 
-    async def _prepared(self, memories: Sequence[Memory]) -> tuple[builtins.list[Statement], builtins.list[Entry]]:
+    async def _prepared(self, memories: Sequence[Memory]) -> tuple[builtins.list[Statement], builtins.list[MemoryTerms]]:
         texts = [(memory.content, " ".join(memory.tags)) for memory in memories]
         stems = await self.stems_of([text for pair in texts for text in pair])
         rows, entries = [], []
@@ -371,7 +371,7 @@ class MemoryRepository(Repository[Memory]):
 
     async def stems_of(self, texts: Sequence[str]) -> builtins.list[builtins.list[tuple[str, str]]]:
         """The same of many texts, in one question to the database."""
-        found = [content_words(text) for text in texts]
+        found = [content_text(text) for text in texts]
         joined = " ".join(word for each in found for word in each)
         if not joined:
             return [[] for _each in texts]
@@ -381,7 +381,7 @@ class MemoryRepository(Repository[Memory]):
         stems = iter(zip(english, french, strict=True))
         return [builtins.list(itertools.islice(stems, len(each))) for each in found]
 
-    async def entries(self, *, after: str = "", limit: int = LOAD_PAGE) -> builtins.list[Entry]:
+    async def entries(self, *, after: str = "", limit: int = LOAD_PAGE) -> builtins.list[MemoryTerms]:
         """One page of what an index is told of the memories, by id. Read on with ``after`` set to the last id until none come."""
         rows = await self._store.query(
             "SELECT id, workflow, type, tags, expires_at, terms, run_id, created_at, importance, agent_source,"
@@ -404,7 +404,7 @@ class MemoryRepository(Repository[Memory]):
             follower.workflow_deleted(workflow_id)
 
     def _forget(self, memory_ids: Sequence[str]) -> None:
-        self._store.changed([Removed("memory", tuple(memory_ids))])
+        self._store.changed([RemovedDocument("memory", tuple(memory_ids))])
         for follower in self._followers:
             follower.deleted(memory_ids)
 
@@ -462,8 +462,8 @@ def _vector_statement(memory: Memory, vector: np.ndarray) -> Statement:
     return Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": row, "content": content})
 
 
-def _entry(memory: Memory, terms: bytes) -> Entry:
-    return Entry(
+def _entry(memory: Memory, terms: bytes) -> MemoryTerms:
+    return MemoryTerms(
         memory.id,
         terms,
         memory.workflow_id,
@@ -480,10 +480,10 @@ def _entry(memory: Memory, terms: bytes) -> Entry:
     )
 
 
-def _entry_of_row(row: dict[str, Any]) -> Entry:
+def _entry_of_row(row: dict[str, Any]) -> MemoryTerms:
     home, expires = row.get("workflow"), row.get("expires_at")
     turn = row["type"] == MemoryType.CONTEXT.value and bool(row["run_id"] and row["agent_source"])
-    return Entry(
+    return MemoryTerms(
         row["id"].id,
         row["terms"],
         home.id if home is not None else None,

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.errors import ConflictError, NotFoundError, StorageError
 from atelier_desk.domain.project import Entity, EntityKind, FileProblem, Project, ProjectStatistics, RelationKind
-from atelier_desk.i18n import N_
 from atelier_desk.storage import errors, tables
-from atelier_desk.storage.graph import DIGITS, Edge, EntityRow, FileState, FileWrite, Light, file_key, project_key
+from atelier_desk.storage.graph import DIGITS, Edge, EntityRow, FileState, FileWrite, LightRow, file_key, project_key
 from atelier_desk.storage.repositories.base import Repository, page_size
 from atelier_desk.storage.rows import record
 from atelier_desk.storage.store import Statement
+from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:
     import numpy as np
@@ -225,9 +225,9 @@ class ProjectRepository(Repository[Project]):
         rows = await self._store.query("SELECT id, text FROM $rows", rows=[record("entity", each) for each in ids])
         return {row["id"].id: row["text"] for row in rows}
 
-    async def light(self, project_id: str, *, after: str = "", limit: int = PAGE) -> builtins.list[Light]:
+    async def light(self, project_id: str, *, after: str = "", limit: int = PAGE) -> builtins.list[LightRow]:
         """One page of what an index is told of the entities, by id. Read on with ``after`` set to the last id until none come."""
-        columns = ", ".join(Light._fields)
+        columns = ", ".join(LightRow._fields)
         rows = await self._page("entity", columns, project_key(project_id), after, limit)
         return [_light(row) for row in rows]
 
@@ -391,8 +391,8 @@ def _parent(row: Mapping[str, Any]) -> str:
     return parent.id if parent is not None else ""
 
 
-def _light(row: Mapping[str, Any]) -> Light:
-    return Light(
+def _light(row: Mapping[str, Any]) -> LightRow:
+    return LightRow(
         row["id"].id, row["kind"], row["type"], row["name"], row["qualified"], row["path"], row["language"],
         row["start_line"], row["end_line"], _parent(row), row["digest"], row["terms"],
     )  # fmt: skip

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from atelier_desk.domain.errors import ConflictError, StorageError
 from atelier_desk.domain.prompt import Prompt
-from atelier_desk.i18n import N_
 from atelier_desk.storage import tables
 from atelier_desk.storage.repositories.base import Repository, upsert
+from atelier_desk.support.i18n import N_
 
 NAME_TAKEN = N_("There is a prompt with the name {name} already; names are unique.")
 

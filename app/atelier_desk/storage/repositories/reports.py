@@ -13,16 +13,16 @@ from typing import TypeVar
 
 from atelier_desk.domain.errors import NotFoundError, StorageError, UsageError
 from atelier_desk.domain.workflow import Report
-from atelier_desk.i18n import N_
 from atelier_desk.storage import errors, tables
 from atelier_desk.storage.folder import files
 from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.folder.files import report_path
 from atelier_desk.storage.repositories.base import Repository, guard
 from atelier_desk.storage.rows import record
-from atelier_desk.storage.search.changes import Removed, document
+from atelier_desk.storage.search.changes import RemovedDocument, document
 from atelier_desk.storage.store import Statement, Store
-from atelier_desk.threads import in_storage_thread
+from atelier_desk.support.i18n import N_
+from atelier_desk.support.threads import in_storage_thread
 
 UNREADABLE = N_("The report file {path} cannot be read or written: {reason}.")
 CHANGED = N_(
@@ -190,7 +190,7 @@ class ReportRepository(Repository[Report]):
             row = self.table.record(found.id)
             await self._store.write(
                 Statement(errors.throw_not_found(self.what), {"guarded": row}),
-                Statement("DELETE $row RETURN NONE", {"row": row}, (Removed("report", (found.id,)),)),
+                Statement("DELETE $row RETURN NONE", {"row": row}, (RemovedDocument("report", (found.id,)),)),
             )
             path = self.path(workflow_id, name)
             await in_storage_thread(files.remove, path)

@@ -8,18 +8,18 @@ from datetime import datetime
 from typing import Any, NamedTuple, TypeVar
 
 from atelier_desk.domain.branches import RunLink
-from atelier_desk.domain.chat import Usage
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.events.run import RunEvent
 from atelier_desk.domain.limits import LIST_MAX
+from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.workflow import Run, RunStatus
 from atelier_desk.storage import tables
 from atelier_desk.storage.damage import CODE, Damage, damaged
 from atelier_desk.storage.integrity import unreadable_event
 from atelier_desk.storage.repositories.base import Repository, guard, page_size
-from atelier_desk.storage.repositories.used import Spent, keep_spent
+from atelier_desk.storage.repositories.usage_totals import UsageRecord, keep_spent
 from atelier_desk.storage.rows import plain_time, record
-from atelier_desk.storage.search.changes import Removed
+from atelier_desk.storage.search.changes import RemovedDocument
 from atelier_desk.storage.store import Statement, Store
 from atelier_desk.storage.writing.chain import Chain
 from atelier_desk.storage.writing.commit import Commit
@@ -122,7 +122,7 @@ class RunRepository(Repository[Run]):
         """Runs of branches that were deleted at ``moment`` or earlier."""
         return await self._select("WHERE deleted_at != NONE AND deleted_at <= $moment", moment=moment)
 
-    async def purge(self, run_ids: Sequence[str], spent: Sequence[Spent] = ()) -> None:
+    async def purge(self, run_ids: Sequence[str], spent: Sequence[UsageRecord] = ()) -> None:
         """Delete some runs with everything that was said and done in them, in one transaction. Nothing else may follow one of them.
         ``spent`` is what they used, which is kept."""
         if not run_ids:
@@ -131,7 +131,7 @@ class RunRepository(Repository[Run]):
         removed = []
         for kind in ("message", "tool_execution"):
             ids = await self._store.query(f"SELECT VALUE record::id(id) FROM {kind} WHERE run IN $runs", runs=runs)  # noqa: S608
-            removed.append(Removed(kind, tuple(ids)))
+            removed.append(RemovedDocument(kind, tuple(ids)))
         statements = [
             Statement(f"DELETE {name} WHERE run IN $runs RETURN NONE", {"runs": runs})
             for name in ("message", "tool_execution", "user_question", "approval_request")

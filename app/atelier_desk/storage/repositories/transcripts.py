@@ -12,12 +12,12 @@ from atelier_desk.domain.base import Model
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.ids import is_id, made_at
 from atelier_desk.domain.workflow import QUEUED, Message, MessageRole, ToolExecution
-from atelier_desk.i18n import _
 from atelier_desk.storage import tables
 from atelier_desk.storage.damage import CODE
 from atelier_desk.storage.repositories.base import Repository, page_size
 from atelier_desk.storage.rows import Table, plain_time, record
 from atelier_desk.storage.store import Store
+from atelier_desk.support.i18n import _
 
 M = TypeVar("M", bound=Model)
 Row = Mapping[str, Any]

@@ -15,11 +15,11 @@ from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.folder.files import files_of
 from atelier_desk.storage.repositories.base import Repository, guard, some, upsert
 from atelier_desk.storage.repositories.memories import MemoryRepository, stamp
-from atelier_desk.storage.repositories.used import Spent, keep_spent
+from atelier_desk.storage.repositories.usage_totals import UsageRecord, keep_spent
 from atelier_desk.storage.rows import record
 from atelier_desk.storage.search.changes import WorkflowRemoved
 from atelier_desk.storage.store import Statement, Store
-from atelier_desk.threads import in_storage_thread
+from atelier_desk.support.threads import in_storage_thread
 
 
 class WorkflowRepository(Repository[Workflow]):
@@ -132,7 +132,7 @@ class WorkflowRepository(Repository[Workflow]):
         """Write the whole row, new or not."""
         await self._store.write(upsert(self.table, workflow))
 
-    async def purge(self, workflow_id: str, spent: Sequence[Spent] = ()) -> dict[str, int]:
+    async def purge(self, workflow_id: str, spent: Sequence[UsageRecord] = ()) -> dict[str, int]:
         """Delete a workflow and every row of it in one transaction, then its files; ``spent`` is what its runs used, which is kept. Returns
         how many rows each table lost.
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
-from atelier_desk.storage.packed import readable
+from atelier_desk.storage.compressed_text import readable
 from atelier_desk.storage.search.tokens import json_text
 
 KINDS = ("message", "tool_execution", "memory", "report")
@@ -43,7 +43,7 @@ class Document(NamedTuple):
         return "\n".join(map(json_text, self.texts) if self.kind == "tool_execution" else self.texts)
 
 
-class Removed(NamedTuple):
+class RemovedDocument(NamedTuple):
     """Rows that are gone."""
 
     kind: str
@@ -63,7 +63,7 @@ class WorkflowAt(NamedTuple):
     stream_seq: int
 
 
-Change = Document | Removed | WorkflowRemoved | WorkflowAt
+Change = Document | RemovedDocument | WorkflowRemoved | WorkflowAt
 
 
 def document(kind: str, row: Mapping[str, Any], *more: str) -> Document:

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.i18n import N_
-from atelier_desk.storage.search.changes import Change, Document, Removed, WorkflowAt, WorkflowRemoved, micros
+from atelier_desk.storage.search.changes import Change, Document, RemovedDocument, WorkflowAt, WorkflowRemoved, micros
 from atelier_desk.storage.search.tokens import PART_MIN, document_tokens, long_words, query_tokens
+from atelier_desk.support.i18n import N_
 
 _log = logging.getLogger(__name__)
 FORM = 1
@@ -50,7 +50,7 @@ PRAGMA user_version = {FORM};
 UNAVAILABLE = N_("The history cannot be searched: the SQLite of this Python ({version}) has no FTS5. Use a Python whose SQLite has it.")
 
 
-class Found(NamedTuple):
+class IndexMatch(NamedTuple):
     """A row that has the words of a query. ``place`` orders by time: a later row has a higher one."""
 
     place: int
@@ -141,7 +141,7 @@ class SearchIndex:
                 self._take_out("kind = ? AND id = ?", (change.kind, change.id))
                 self._put_in(change)
                 return 0
-            case Removed():
+            case RemovedDocument():
                 return sum(self._take_out("kind = ? AND id = ?", (change.kind, each)) for each in change.ids)
             case WorkflowRemoved():
                 self._db.execute("DELETE FROM workflow WHERE id = ?", (change.workflow_id,))
@@ -150,7 +150,7 @@ class SearchIndex:
                 self._db.execute("INSERT OR REPLACE INTO workflow VALUES (?, ?)", tuple(change))
                 return 0
 
-    def find(self, query: str, limit: int, before: int | None = None, *, parts: bool = False) -> list[Found]:
+    def find(self, query: str, limit: int, before: int | None = None, *, parts: bool = False) -> list[IndexMatch]:
         """The newest rows that have all words of a query, the newest first.
 
         Args:
@@ -170,7 +170,7 @@ class SearchIndex:
                 " LIMIT ?) AS hit JOIN document AS d USING (place) ORDER BY place DESC",
                 (wanted, before if before is not None else 2**63 - 1, limit),
             )
-            return [Found(*row) for row in rows]
+            return [IndexMatch(*row) for row in rows]
         except DAMAGED as error:
             raise _storage_error(error, self._path) from error
 

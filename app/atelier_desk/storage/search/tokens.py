@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 
-from atelier_desk.storage.text import CAMEL, LIGATURES, STOP_WORDS
+from atelier_desk.storage.search_terms import CAMEL, LIGATURES, STOP_WORDS
 
 _MARKS = "".join(chr(code) for code in range(0x0900, 0x1CFF) if unicodedata.category(chr(code)) in ("Mn", "Mc"))
 """Vowel signs of the scripts of South and South-East Asia: parts of a word, though Python's \\w leaves them out."""

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequenc
 from typing import Any
 
 from atelier_desk.domain.workflow import QUEUED
+from atelier_desk.storage.compressed_text import pack
 from atelier_desk.storage.damage import MISSING, Damage, of_row
-from atelier_desk.storage.packed import pack
 from atelier_desk.storage.row_hash import row_hash
 from atelier_desk.storage.writing.event_table import EVENTS, HASHED
 

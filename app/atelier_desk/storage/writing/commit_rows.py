@@ -8,7 +8,7 @@ from typing import Any
 from atelier_desk.domain.base import Model
 from atelier_desk.storage import errors, tables
 from atelier_desk.storage.rows import Table, record
-from atelier_desk.storage.search.changes import Removed, WorkflowAt, documents
+from atelier_desk.storage.search.changes import RemovedDocument, WorkflowAt, documents
 from atelier_desk.storage.writing import chain
 from atelier_desk.storage.writing.commit import Commit
 from atelier_desk.storage.writing.event_table import EVENTS
@@ -49,7 +49,7 @@ def statements(commit: Commit, last: MutableMapping[str, bytes], *, again: bool 
     gone = [record("task", each) for each in commit.deleted_tasks]
     gone += [record("message", each) for each in commit.deleted_messages]
     gone += [record("partial_reply", each) for each in commit.clear_partial]
-    removed = (Removed("message", tuple(commit.deleted_messages)),) if commit.deleted_messages else ()
+    removed = (RemovedDocument("message", tuple(commit.deleted_messages)),) if commit.deleted_messages else ()
     seq = (commit.workflow or {}).get("stream_seq")
     newest = (WorkflowAt(workflow_id, seq),) if workflow_id and seq is not None else ()
     changed_rows = [

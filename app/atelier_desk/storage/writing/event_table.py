@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from atelier_desk.domain.events.run import RunEvent, event_body_adapter
+from atelier_desk.storage.compressed_text import unpack
 from atelier_desk.storage.damage import damaged_row
-from atelier_desk.storage.packed import unpack
 from atelier_desk.storage.rows import Table, has_hash, plain_time, record, to_json
 
 

@@ -61,7 +61,7 @@ OnCommit = Callable[[Sequence[Change] | None], None]
 
 
 class CommitCounter(Protocol):
-    """Numbers the commits in the database and, after each, in a file beside it: see ``atelier_desk.storage.writing.commits``."""
+    """Numbers the commits in the database and, after each, in a file beside it: see ``atelier_desk.storage.writing.commit_log``."""
 
     def statement(self) -> Statement:
         """Goes into the transaction that makes the next commit."""

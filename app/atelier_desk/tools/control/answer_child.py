@@ -10,10 +10,10 @@ from pydantic import Field
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.team import ChildStatus
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import AnswerChild, Effect, Input, Outcome, ToolContext
 from atelier_desk.tools.builtin import builtin
-from atelier_desk.tools.control.base import ControlTool, Offer
+from atelier_desk.tools.control.base import ControlTool, OfferedTool
 from atelier_desk.tools.teams.base import ChildId, NotBlank, listed, team_of
 
 
@@ -35,7 +35,7 @@ class AnswerChildTool(ControlTool):
     input: ClassVar[Any] = AnswerChildInput
     what: ClassVar[str] = "Answer a sub-agent that waits for you; gives its report."
 
-    def offered(self, offer: Offer) -> bool:
+    def offered(self, offer: OfferedTool) -> bool:
         return offer.child_asks
 
     async def run(self, input: Any, context: ToolContext) -> Outcome:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from atelier_desk.domain.agent import ToolMode
-from atelier_desk.domain.chat import ToolSpec
+from atelier_desk.domain.model_messages import ToolSpec
 from atelier_desk.tools.base import ToolCategory
 from atelier_desk.tools.builtin import BuiltinTool
 from atelier_desk.tools.schema import parameters_of, variants_of
@@ -16,7 +16,7 @@ _SENT = ("type", "enum", "items", "properties", "required")
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class OfferedTool:
     """When definitions are sent: ``has_parent`` in a sub-agent's run, ``child_asks`` while a sub-agent of the run waits for an answer,
     ``attached`` when a message has an excerpt of something attached, ``searching`` when there are too many tools to list."""
 
@@ -48,7 +48,7 @@ class ControlTool(BuiltinTool):
     def description(self) -> str:
         return self.what
 
-    def offered(self, offer: Offer) -> bool:
+    def offered(self, offer: OfferedTool) -> bool:
         """Whether the model is told of it now; it can be called all the same."""
         return True
 

@@ -9,10 +9,10 @@ from pydantic import BeforeValidator, Field
 
 from atelier_desk.domain.agent import ToolMode
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Effect, Input, Outcome, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
-from atelier_desk.tools.control.base import ControlTool, Offer
+from atelier_desk.tools.control.base import ControlTool, OfferedTool
 
 
 def _parsed(value: Any) -> Any:
@@ -45,7 +45,7 @@ class InvokeTool(ControlTool):
     input: ClassVar[Any] = InvokeToolInput
     what: ClassVar[str] = "Call a tool of the list by its name."
 
-    def offered(self, offer: Offer) -> bool:
+    def offered(self, offer: OfferedTool) -> bool:
         return offer.mode is ToolMode.INVOKE
 
     def stands_for(self, input: Any) -> tuple[str, dict[str, Any]]:

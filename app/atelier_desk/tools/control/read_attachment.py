@@ -9,10 +9,10 @@ from pydantic import Field
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
-from atelier_desk.tools.control.base import ControlTool, Offer
+from atelier_desk.tools.control.base import ControlTool, OfferedTool
 
 PAGE = 20_000
 """Characters of one answer, so that a page with its JSON stays within what a model is sent."""
@@ -42,7 +42,7 @@ class ReadAttachmentTool(ControlTool):
     )
     rest_hint: ClassVar[str] = "Read on with next_offset."
 
-    def offered(self, offer: Offer) -> bool:
+    def offered(self, offer: OfferedTool) -> bool:
         return offer.attached
 
     async def run(self, input: Any, context: ToolContext) -> ToolResult:

@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from atelier_desk.domain.text import shorten
-from atelier_desk.i18n import N_, in_every_language
+from atelier_desk.support.i18n import N_, in_every_language
+from atelier_desk.support.text import shorten
 from atelier_desk.tools.base import Input, Tool, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
-from atelier_desk.tools.control.base import ControlTool, Offer
+from atelier_desk.tools.control.base import ControlTool, OfferedTool
 from atelier_desk.tools.describe import NOT_WHEN
 from atelier_desk.tools.modes import searched_names
 from atelier_desk.tools.sections import SERVERS
@@ -57,7 +57,7 @@ class SearchTools(ControlTool):
         "Find tools of yours that are not listed, by words of what they do or by name. What is found can be called from your next reply on."
     )
 
-    def offered(self, offer: Offer) -> bool:
+    def offered(self, offer: OfferedTool) -> bool:
         return offer.searching
 
     async def run(self, input: Any, context: ToolContext) -> ToolResult:

@@ -9,10 +9,10 @@ from pydantic import Field
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import AskParent, Effect, Input, Outcome, ToolContext
 from atelier_desk.tools.builtin import builtin
-from atelier_desk.tools.control.base import ControlTool, Offer
+from atelier_desk.tools.control.base import ControlTool, OfferedTool
 from atelier_desk.tools.teams.base import NotBlank
 
 
@@ -33,7 +33,7 @@ class WaitParent(ControlTool):
     input: ClassVar[Any] = WaitParentInput
     what: ClassVar[str] = "Ask the agent that started you and wait."
 
-    def offered(self, offer: Offer) -> bool:
+    def offered(self, offer: OfferedTool) -> bool:
         return offer.has_parent
 
     async def run(self, input: Any, context: ToolContext) -> Outcome:

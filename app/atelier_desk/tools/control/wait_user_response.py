@@ -9,7 +9,7 @@ from pydantic import Field
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.question import QuestionOption, QuestionSpec, QuestionType
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Effect, Input, Outcome, ToolContext
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.control.base import ControlTool

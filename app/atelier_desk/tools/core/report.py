@@ -12,7 +12,7 @@ from pydantic import Field
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ConflictError, NotFoundError, ToolError
 from atelier_desk.domain.workflow import Report
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Call, Effect, Input, ToolCategory, ToolContext, ToolResult, Topic
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.core.report_names import name_from_text, report_name

@@ -7,7 +7,7 @@ import unicodedata
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import UsageError
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 
 _FORBIDDEN = re.compile(r'[/\\:*?"<>|\x00-\x1f\x7f]')
 _RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"com{n}" for n in range(10)), *(f"lpt{n}" for n in range(10))})

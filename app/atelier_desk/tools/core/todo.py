@@ -10,10 +10,10 @@ from pydantic import Field
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.base import new_id
-from atelier_desk.domain.call import Words
+from atelier_desk.domain.call import CallText
 from atelier_desk.domain.errors import NotFoundError, ToolError
 from atelier_desk.domain.task import Task, TaskStatus
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Call, Effect, Input, ToolCategory, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.core import todo_rules
@@ -131,7 +131,7 @@ class TodoTool(DescribedTool):
 
     def describe(self, input: Any) -> Call:
         call = super().describe(input)
-        return replace(call, summary=Words(text=_MOVES[input.status])) if isinstance(input, UpdateStatus) else call
+        return replace(call, summary=CallText(text=_MOVES[input.status])) if isinstance(input, UpdateStatus) else call
 
     async def run(self, input: Any, context: ToolContext) -> ToolResult:
         if context.tasks is None or not context.workflow_id:

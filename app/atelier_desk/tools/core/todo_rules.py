@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.task import Task, TaskStatus
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:
     from atelier_desk.domain.events.run import TaskChanged

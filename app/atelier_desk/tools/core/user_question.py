@@ -9,8 +9,8 @@ from pydantic import AfterValidator, Field
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.question import QuestionOption, QuestionSpec, QuestionStatus, QuestionType, UserQuestion
-from atelier_desk.domain.text import shorten
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
+from atelier_desk.support.text import shorten
 from atelier_desk.tools.base import AskUser, Effect, Input, Outcome, ToolCategory, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.describe import About, DescribedTool

@@ -11,10 +11,10 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.domain.parts import FileChange
-from atelier_desk.domain.text import can_be_kept, readable_name
-from atelier_desk.policy.permissions.facts import Path as RulePath
+from atelier_desk.domain.result_parts import FileChange
+from atelier_desk.policy.permissions.call_facts import Path as RulePath
 from atelier_desk.policy.permissions.protected import protected
+from atelier_desk.support.text import can_be_kept, readable_name
 from atelier_desk.tools.base import Call, Effect, Risk, ToolCategory, ToolContext, ToolResult, Topic
 from atelier_desk.tools.describe import DescribedTool
 from atelier_desk.tools.schema import PathText
@@ -23,9 +23,9 @@ from atelier_desk.tools.validation import closest
 from atelier_desk.workspace.checkpoints.files import FILE, Author, WorkspaceFiles
 from atelier_desk.workspace.diffs import digest
 from atelier_desk.workspace.globs import plain_start
-from atelier_desk.workspace.places import NO_WORKSPACE, Place, first_outside, place
+from atelier_desk.workspace.path_resolution import NO_WORKSPACE, WorkspacePath, first_outside, place
 from atelier_desk.workspace.root import ConfinedRoot
-from atelier_desk.workspace.structured import warning
+from atelier_desk.workspace.structured_files import warning
 from atelier_desk.workspace.text import Text, decode
 
 SEEN = "file_ops.seen"
@@ -49,14 +49,14 @@ class FileTool(DescribedTool):
             raise ToolError("Files cannot be used here.", code="no_workspace")
         return files
 
-    def place(self, text: str, context: ToolContext) -> Place:
+    def place(self, text: str, context: ToolContext) -> WorkspacePath:
         """Where a path leads; relative to the first granted folder. What only reads also reaches the skills that were taken up."""
         roots = context.readable if self.effect is Effect.READ else context.roots
         if not roots:
             raise ToolError(NO_WORKSPACE, code="no_workspace")
         return place(text, roots)
 
-    def below(self, pattern: str, where: Place, context: ToolContext, *, moves: bool = False) -> tuple[Place, str]:
+    def below(self, pattern: str, where: WorkspacePath, context: ToolContext, *, moves: bool = False) -> tuple[WorkspacePath, str]:
         """A pattern as it holds below a folder: an absolute one in the workspace is taken as relative. With ``moves`` the folder may be
         another one, which is given then.
 
@@ -78,10 +78,10 @@ class FileTool(DescribedTool):
         """The error of the first path that leads nowhere in the workspace by its spelling; links are looked at when the call runs."""
         return first_outside(call.subjects.paths, roots)
 
-    def root(self, where: Place, context: ToolContext) -> ConfinedRoot:
+    def root(self, where: WorkspacePath, context: ToolContext) -> ConfinedRoot:
         return self.files(context).root(where.root)
 
-    def missing(self, where: Place, context: ToolContext) -> ToolError:
+    def missing(self, where: WorkspacePath, context: ToolContext) -> ToolError:
         """The error for a file that is not there: the nearest names."""
         near = near_names(self.root(where, context), where)
         hint = f" Closest: {', '.join(near)}." if near else " Use list_directory or glob_files to find it."
@@ -100,7 +100,7 @@ class ChangingTool(FileTool):
         call = super().describe(input)
         return replace(call, risk=self.risk_of(call.subjects.paths))
 
-    def place(self, text: str, context: ToolContext) -> Place:
+    def place(self, text: str, context: ToolContext) -> WorkspacePath:
         """As for reading, but of names that can be stored: a change is recorded by its path."""
         where = super().place(text, context)
         if not can_be_kept(where.path):
@@ -115,7 +115,7 @@ class ChangingTool(FileTool):
         spelled = [RulePath((posixpath.normpath(f"/{path.lstrip('/')}"),)) for path in paths]
         return Risk.HIGH if protected(spelled) else self.risk
 
-    def content(self, where: Place, context: ToolContext) -> tuple[bytes, Text]:
+    def content(self, where: WorkspacePath, context: ToolContext) -> tuple[bytes, Text]:
         """The bytes and text of a file that is to be changed, which must be as this run read it.
 
         Raises:
@@ -132,7 +132,7 @@ class ChangingTool(FileTool):
         return data, text
 
     @staticmethod
-    def refuse_changed(where: Place, data: bytes, context: ToolContext) -> None:
+    def refuse_changed(where: WorkspacePath, data: bytes, context: ToolContext) -> None:
         seen = context.state.get(key_of(where))
         if seen and seen != digest(data):
             raise ToolError(
@@ -145,12 +145,12 @@ def author(context: ToolContext) -> Author:
     return Author(context.workflow_id, context.run_id, context.call_id, who, tainted=context.tainted)
 
 
-def key_of(where: Place) -> str:
+def key_of(where: WorkspacePath) -> str:
     """Under which name a file's hash is kept in the run's state."""
     return f"{where.root.as_posix().rstrip('/')}/{readable_name(where.path)}"
 
 
-def seen(where: Place, data: bytes | None) -> dict[str, str]:
+def seen(where: WorkspacePath, data: bytes | None) -> dict[str, str]:
     """The state after this content of a file was read or written."""
     return {key_of(where): digest(data) if data is not None else ""}
 
@@ -165,7 +165,7 @@ def warned(*files: tuple[str, bytes | None, bytes | None]) -> dict[str, str]:
     return {"warning": told} if told else {}
 
 
-def near_names(root: ConfinedRoot, where: Place) -> list[str]:
+def near_names(root: ConfinedRoot, where: WorkspacePath) -> list[str]:
     """Paths like one that does not exist: names in its folder, or the same name elsewhere near the top."""
     folder, _slash, name = where.path.rpartition("/")
     shown = where.shown.rpartition("/")[0]

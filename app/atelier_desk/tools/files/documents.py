@@ -9,7 +9,7 @@ from atelier_desk.domain.documents import PDF, READER, not_read
 from atelier_desk.domain.errors import AtelierError, ToolError
 from atelier_desk.support.worker.errors import Ended, Failed
 from atelier_desk.support.worker.parent import ask_in_thread
-from atelier_desk.workspace.places import Place
+from atelier_desk.workspace.path_resolution import WorkspacePath
 
 PAGES = 50
 """Pages of one answer."""
@@ -32,7 +32,7 @@ def shown_pages(found: dict[str, Any], first: int = 1) -> list[str]:
 
 
 def pdf_pages(
-    where: Place, data: bytes, first: int, most: int, characters: int, stopped: Callable[[], object] = lambda: False
+    where: WorkspacePath, data: bytes, first: int, most: int, characters: int, stopped: Callable[[], object] = lambda: False
 ) -> dict[str, Any]:
     """What ``read_file`` answers for a PDF, from page ``first`` on. ``stopped`` is looked at all the time: who stops the call ends the
     process with it.
@@ -73,7 +73,7 @@ def pdf_pages(
     }
 
 
-def document_text(where: Place, kind: str, data: bytes, stopped: Callable[[], object] = lambda: False) -> str:
+def document_text(where: WorkspacePath, kind: str, data: bytes, stopped: Callable[[], object] = lambda: False) -> str:
     """The text of a document that has no pages, as Markdown.
 
     Raises:

@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 
 from pydantic import Field, model_validator
 
-from atelier_desk.domain.call import Subjects, Words
-from atelier_desk.domain.chat import ToolSpec
+from atelier_desk.domain.call import CallText, Subjects
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.domain.parts import FileChange
-from atelier_desk.i18n import N_
-from atelier_desk.threads import in_tool_thread
+from atelier_desk.domain.model_messages import ToolSpec
+from atelier_desk.domain.result_parts import FileChange
+from atelier_desk.support.i18n import N_
+from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import Call, Input, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.call import SubjectKind
@@ -23,8 +23,8 @@ from atelier_desk.workspace.checkpoints.undo import all_or_none
 from atelier_desk.workspace.diffs import file_change
 from atelier_desk.workspace.edits import appended, replaced, with_lines
 from atelier_desk.workspace.patch import FilePatch, applied, parse
-from atelier_desk.workspace.places import PATH, Place
-from atelier_desk.workspace.structured import with_cell
+from atelier_desk.workspace.path_resolution import PATH, WorkspacePath
+from atelier_desk.workspace.structured_files import with_cell
 from atelier_desk.workspace.text import Text
 
 TEXT = 200_000
@@ -142,7 +142,7 @@ class EditFileTool(ChangingTool):
             return call
         paths = tuple(path for file in files for path in (file.path, file.moved_to) if path)
         named = replace(
-            call, subjects=Subjects(paths=paths), summary=Words(text=self.summaries[""], params={"path": ", ".join(paths)[:200]})
+            call, subjects=Subjects(paths=paths), summary=CallText(text=self.summaries[""], params={"path": ", ".join(paths)[:200]})
         )
         return replace(named, risk=self.risk_of(paths))
 
@@ -159,7 +159,7 @@ class EditFileTool(ChangingTool):
             for _patch, where, before, after, target in planned
         ]
 
-    def _worked_out(self, input: EditInput, context: ToolContext) -> tuple[Place, bytes, bytes]:
+    def _worked_out(self, input: EditInput, context: ToolContext) -> tuple[WorkspacePath, bytes, bytes]:
         """The file, its content, and the content with the edits."""
         where = self.place(input.path, context)
         data, text = self.content(where, context)
@@ -196,7 +196,9 @@ class EditFileTool(ChangingTool):
         left = warned(*((place.shown, before, after) for _patch, where, before, after, target in planned for place in (target or where,)))
         return changed({"files": rows, **left, "diff": "\n".join(part.diff for part in parts if part.diff)}, parts, state)
 
-    def _planned(self, patch: FilePatch, context: ToolContext) -> tuple[FilePatch, Place, bytes | None, bytes | None, Place | None]:
+    def _planned(
+        self, patch: FilePatch, context: ToolContext
+    ) -> tuple[FilePatch, WorkspacePath, bytes | None, bytes | None, WorkspacePath | None]:
         where = self.place(patch.path, context)
         target = self.place(patch.moved_to, context) if patch.moved_to else None
         if patch.action == "add":

@@ -9,18 +9,18 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from atelier_desk.domain.call import Words
+from atelier_desk.domain.call import CallText
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.i18n import N_
-from atelier_desk.threads import in_tool_thread
+from atelier_desk.support.i18n import N_
+from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import Call, Input, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.call import SubjectKind
 from atelier_desk.tools.describe import About
 from atelier_desk.tools.files.base import FilePath, FileTool
 from atelier_desk.workspace.globs import compiled, plain_start
-from atelier_desk.workspace.places import Place
-from atelier_desk.workspace.search import FILE, Hit, search
+from atelier_desk.workspace.path_resolution import WorkspacePath
+from atelier_desk.workspace.search import FILE, FileHit, search
 from atelier_desk.workspace.walk import DEPTH, Walk
 
 ENTRIES = 1_000
@@ -64,7 +64,7 @@ class ListDirectoryTool(FileTool):
     def describe(self, input: ListInput) -> Call:
         """The folder itself is ``.``, which says nothing to a person."""
         call = super().describe(input)
-        return replace(call, summary=Words(text=N_("List the folder")), done=N_("Listed the folder")) if input.path == "." else call
+        return replace(call, summary=CallText(text=N_("List the folder")), done=N_("Listed the folder")) if input.path == "." else call
 
     async def run(self, input: ListInput, context: ToolContext) -> ToolResult:
         return await in_tool_thread(self._list, input, context)
@@ -242,7 +242,7 @@ class SearchFilesTool(FileTool):
         return replace(found, tainted=tuple(read))
 
 
-def _row(where: Place, hit: Hit) -> dict[str, Any]:
+def _row(where: WorkspacePath, hit: FileHit) -> dict[str, Any]:
     row: dict[str, Any] = {"path": _shown(where, hit.path), "line": hit.line, "text": hit.text}
     if hit.before or hit.after:
         around = [*hit.before, (hit.line, hit.text), *hit.after]
@@ -250,7 +250,7 @@ def _row(where: Place, hit: Hit) -> dict[str, Any]:
     return row
 
 
-def _shown(where: Place, path: str) -> str:
+def _shown(where: WorkspacePath, path: str) -> str:
     """A path of the same granted folder as ``where``, as the model can write it again."""
     below = path[len(where.path) :].lstrip("/")
     return where.below(below).shown if below else where.shown

@@ -14,10 +14,10 @@ from pydantic import Field
 from atelier_desk.domain.documents import PDF
 from atelier_desk.domain.documents import kind_of as kind_of_document
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.i18n import N_
-from atelier_desk.media.heads import kind_of
-from atelier_desk.media.prepare import UnfitPicture
-from atelier_desk.threads import in_tool_thread
+from atelier_desk.media.image_headers import kind_of
+from atelier_desk.media.prepare import UnusablePicture
+from atelier_desk.support.i18n import N_
+from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.call import SubjectKind
@@ -26,7 +26,7 @@ from atelier_desk.tools.files.base import FilePath, FileTool, near_names, seen
 from atelier_desk.tools.files.documents import PAGES, document_text, pdf_pages
 from atelier_desk.tools.pictures import UNFIT, ready_picture
 from atelier_desk.workspace.diffs import digest
-from atelier_desk.workspace.places import Place
+from atelier_desk.workspace.path_resolution import WorkspacePath
 from atelier_desk.workspace.root import ConfinedRoot
 from atelier_desk.workspace.text import Text, decode, is_binary
 
@@ -97,7 +97,7 @@ class ReadFileTool(FileTool):
         return ToolResult({**_page(where, text, input), "size": len(data)}, state=seen(where, data))
 
 
-def _page(where: Place, text: Text, input: ReadInput) -> dict[str, Any]:
+def _page(where: WorkspacePath, text: Text, input: ReadInput) -> dict[str, Any]:
     lines = text.lines
     if input.offset > max(1, len(lines)):
         raise ToolError(
@@ -127,7 +127,7 @@ def _in_lines(text: str) -> str:
     )
 
 
-def _streamed(root: ConfinedRoot, where: Place, input: ReadInput, size: int) -> ToolResult:
+def _streamed(root: ConfinedRoot, where: WorkspacePath, input: ReadInput, size: int) -> ToolResult:
     """A page of a file too large to be read whole: lines are found by going through it."""
     with root.file(where.path) as handle, os.fdopen(os.dup(handle), "rb") as file:
         start = file.read(8_192)
@@ -169,10 +169,10 @@ def _cut(line: str) -> str:
     return line if len(line) <= LINE else f"{line[:LINE]}… [{len(line) - LINE} characters more]"
 
 
-def _picture(where: Place, data: bytes, stopped: Callable[[], object]) -> ToolResult:
+def _picture(where: WorkspacePath, data: bytes, stopped: Callable[[], object]) -> ToolResult:
     try:
         part = ready_picture(where.shown, data, stopped)
-    except UnfitPicture as unfit:
+    except UnusablePicture as unfit:
         code = unfit.code if unfit.code in ("too_large", "timeout") else "too_large" if unfit.code == "bomb" else "broken"
         raise ToolError("{path} {reason}.", code=code, path=where.shown, reason=UNFIT.get(unfit.code, UNFIT["broken"])) from None
     result = ToolResult.ok(path=where.shown, media_type=part.image.media_type, size=len(data), message="The picture is shown.")

@@ -9,9 +9,9 @@ from pydantic import Field
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.domain.parts import FileChange
-from atelier_desk.i18n import N_
-from atelier_desk.threads import in_tool_thread
+from atelier_desk.domain.result_parts import FileChange
+from atelier_desk.support.i18n import N_
+from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.call import SubjectKind
@@ -20,7 +20,7 @@ from atelier_desk.tools.files.base import ChangingTool, FilePath, author, change
 from atelier_desk.workspace.checkpoints.files import FILE
 from atelier_desk.workspace.diffs import file_change
 from atelier_desk.workspace.edits import rewritten
-from atelier_desk.workspace.places import Place
+from atelier_desk.workspace.path_resolution import WorkspacePath
 from atelier_desk.workspace.text import Text, decode
 
 
@@ -57,7 +57,7 @@ class WriteFileTool(ChangingTool):
         where, before, after = self._worked_out(input, context)
         return [file_change(where.shown, before, after)]
 
-    def _worked_out(self, input: WriteInput, context: ToolContext) -> tuple[Place, bytes | None, bytes]:
+    def _worked_out(self, input: WriteInput, context: ToolContext) -> tuple[WorkspacePath, bytes | None, bytes]:
         """The file, its content (None when it is new), and the content it is to have."""
         where = self.place(input.path, context)
         before: bytes | None = None

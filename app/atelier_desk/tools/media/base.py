@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.threads import in_tool_thread
+from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import ToolContext
 from atelier_desk.tools.files.base import ChangingTool, FileTool
 from atelier_desk.tools.sections import MEDIA
-from atelier_desk.workspace.places import Place
+from atelier_desk.workspace.path_resolution import WorkspacePath
 
 PICTURE = 40 * 1024 * 1024
 """Bytes of a picture file that is read."""
@@ -21,11 +21,11 @@ class MediaTool(FileTool):
     section: ClassVar[str] = MEDIA
     icon: ClassVar[str] = "image"
 
-    async def content(self, where: Place, context: ToolContext, most: int) -> bytes:
+    async def content(self, where: WorkspacePath, context: ToolContext, most: int) -> bytes:
         """The bytes of a file; raises ``ToolError`` when it is not there or larger."""
         return await in_tool_thread(self._content, where, context, most)
 
-    def _content(self, where: Place, context: ToolContext, most: int) -> bytes:
+    def _content(self, where: WorkspacePath, context: ToolContext, most: int) -> bytes:
         root = self.root(where, context)
         there = root.look(where.path)
         if there is None:

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.i18n import N_, _
-from atelier_desk.media.heads import kind_of
+from atelier_desk.media.image_headers import kind_of
+from atelier_desk.support.i18n import N_, _
 from atelier_desk.tools.base import Effect, Input, Risk, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.call import SubjectKind

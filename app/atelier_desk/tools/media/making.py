@@ -9,11 +9,11 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from atelier_desk.domain.chat import ImagePart
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.domain.parts import FileChange, PicturePart
-from atelier_desk.i18n import N_, _
-from atelier_desk.threads import in_tool_thread
+from atelier_desk.domain.model_messages import ImagePart
+from atelier_desk.domain.result_parts import FileChange, PicturePart
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import Effect, Input, Risk, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.call import SubjectKind
@@ -21,10 +21,10 @@ from atelier_desk.tools.describe import About
 from atelier_desk.tools.files.base import FilePath, seen
 from atelier_desk.tools.media.base import PICTURE, MakingTool
 from atelier_desk.tools.media.rendering import kept_picture
-from atelier_desk.web.making import WAIT_S, Job, Maker, media_type
+from atelier_desk.web.media_generation import WAIT_S, Job, MediaGenerator, media_type
 from atelier_desk.workspace.checkpoints.files import FILE
 from atelier_desk.workspace.diffs import digest
-from atelier_desk.workspace.places import Place
+from atelier_desk.workspace.path_resolution import WorkspacePath
 
 PROMPT = 4_000
 Ratio = Literal["1:1", "3:2", "4:3", "16:9", "2:3", "3:4", "9:16"]
@@ -40,12 +40,12 @@ class _ByService(MakingTool):
         return max(self.risk, super().risk_of(paths), key=list(Risk).index)
 
     @property
-    def maker(self) -> Maker:
+    def maker(self) -> MediaGenerator:
         if self.services.maker is None:
             raise ToolError("Nothing can be generated here.", code="unsupported")
         return self.services.maker
 
-    def target(self, text: str, context: ToolContext) -> Place:
+    def target(self, text: str, context: ToolContext) -> WorkspacePath:
         """Where a result is to be written, looked at before anything is paid.
 
         Raises:
@@ -55,7 +55,7 @@ class _ByService(MakingTool):
         self.check(target, context)
         return target
 
-    def targets(self, input: Any, context: ToolContext) -> list[Place]:
+    def targets(self, input: Any, context: ToolContext) -> list[WorkspacePath]:
         """The files that a call writes."""
         return [self.place(input.output_path, context)]
 
@@ -67,7 +67,7 @@ class _ByService(MakingTool):
                 found.append(FileChange(action="changed", path=target.shown, before=digest(before), files=1, size=len(before)))
         return found
 
-    def check(self, target: Place, context: ToolContext) -> bytes | None:
+    def check(self, target: WorkspacePath, context: ToolContext) -> bytes | None:
         """What a file to be written holds now, None when it is new: all that is asked of it before anything is paid.
 
         Raises:
@@ -91,7 +91,7 @@ class _ByService(MakingTool):
         self.refuse_changed(target, before, context)
         return before
 
-    def keep(self, target: Place, data: bytes, context: ToolContext) -> list[PicturePart | FileChange]:
+    def keep(self, target: WorkspacePath, data: bytes, context: ToolContext) -> list[PicturePart | FileChange]:
         """Write a result; a picture is shown too."""
         change = kept_picture(self, target, data, context)
         kind = media_type(data)
@@ -167,7 +167,7 @@ class GenerateMultiview(_ByService):
     def lacks(self) -> str:
         return self.services.maker.lacks_images() if self.services.maker is not None else ""
 
-    def targets(self, input: ViewsInput, context: ToolContext) -> list[Place]:
+    def targets(self, input: ViewsInput, context: ToolContext) -> list[WorkspacePath]:
         folder = self.place(input.output_dir, context)
         return [folder.below(f"{side}.png") for side in SIDES]
 
@@ -198,13 +198,13 @@ class _ModelTool(_ByService):
     def lacks(self) -> str:
         return self.services.maker.lacks_models() if self.services.maker is not None else ""
 
-    def check(self, target: Place, context: ToolContext) -> bytes | None:
+    def check(self, target: WorkspacePath, context: ToolContext) -> bytes | None:
         before = super().check(target, context)
         if not target.path.lower().endswith(".glb"):
             raise ToolError("The model comes as GLB: let output_path end with .glb.", code="bad_path")
         return before
 
-    async def made(self, job: Job, target: Place, context: ToolContext) -> ToolResult:
+    async def made(self, job: Job, target: WorkspacePath, context: ToolContext) -> ToolResult:
         def say(percent: int, stops: bool) -> None:
             text = _("Making the model") if stops else _(_GOES_ON, service=self.maker.models_by())
             context.progress(percent, text)

@@ -11,12 +11,12 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.i18n import N_, _
-from atelier_desk.media.heads import size_of
-from atelier_desk.media.reading import PAGES, PIXELS
+from atelier_desk.media.image_headers import size_of
+from atelier_desk.media.ocr import PAGES, PIXELS
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.support.worker.errors import Ended, Failed
 from atelier_desk.support.worker.parent import ask_once
-from atelier_desk.threads import in_tool_thread
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.call import SubjectKind
@@ -24,7 +24,7 @@ from atelier_desk.tools.describe import About
 from atelier_desk.tools.files.base import FilePath
 from atelier_desk.tools.media.base import PICTURE, MediaTool
 from atelier_desk.workspace.globs import compiled
-from atelier_desk.workspace.places import Place
+from atelier_desk.workspace.path_resolution import WorkspacePath
 from atelier_desk.workspace.walk import Walk
 
 OCR_S = 75.0
@@ -78,7 +78,7 @@ class ReadImage(MediaTool):
         data = await self.content(where, context, PICTURE)
         context.progress(10, _("Reading the text"))
         try:
-            found = (await ask_once("atelier_desk.media.reading", (input.language,), data, limit_s=OCR_S)).value
+            found = (await ask_once("atelier_desk.media.ocr", (input.language,), data, limit_s=OCR_S)).value
         except (Ended, Failed) as error:
             raise failure(error.code, where) from error
         notes = [] if found["text"] else ["No text was found in the picture."]
@@ -87,7 +87,7 @@ class ReadImage(MediaTool):
         return ToolResult.ok(path=where.shown, **found, **({"note": " ".join(notes)} if notes else {}))
 
 
-def failure(code: str, where: Place) -> ToolError:
+def failure(code: str, where: WorkspacePath) -> ToolError:
     """The error for what the process said."""
     shown: dict[str, Any] = {"path": where.shown, "most": PIXELS // 1_000_000, "seconds": round(OCR_S)}
     code = code if code in _SAYS else "broken"

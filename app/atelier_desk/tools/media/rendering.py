@@ -8,14 +8,14 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from atelier_desk.domain.chat import ImagePart
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.domain.parts import FileChange, PicturePart
-from atelier_desk.i18n import N_, _
+from atelier_desk.domain.model_messages import ImagePart
+from atelier_desk.domain.result_parts import FileChange, PicturePart
 from atelier_desk.media.scene import FACES, KINDS, VIEWS
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.support.worker.errors import Ended, Failed
 from atelier_desk.support.worker.parent import ask_once
-from atelier_desk.threads import in_tool_thread
 from atelier_desk.tools.base import Effect, Input, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.call import SubjectKind
@@ -23,7 +23,7 @@ from atelier_desk.tools.describe import About
 from atelier_desk.tools.files.base import FilePath, author
 from atelier_desk.tools.media.base import MakingTool
 from atelier_desk.workspace.diffs import file_change
-from atelier_desk.workspace.places import Place
+from atelier_desk.workspace.path_resolution import WorkspacePath
 
 MODEL = 200 * 1024 * 1024
 """Bytes of a model file."""
@@ -94,7 +94,7 @@ class Render3dAsset(MakingTool):
             raise ToolError(_SAYS[code], code={"too_many": "too_large"}.get(code, code), **shown) from error
         return await in_tool_thread(self._keep, found, where, folder, context)
 
-    def _model(self, where: Place, context: ToolContext) -> bytes:
+    def _model(self, where: WorkspacePath, context: ToolContext) -> bytes:
         root = self.root(where, context)
         there = root.look(where.path)
         if there is None:
@@ -104,7 +104,7 @@ class Render3dAsset(MakingTool):
             raise ToolError("{path} has {size} MB; up to {most} MB are drawn.", code="too_large", path=where.shown, size=size, most=most)
         return root.read(where.path, MODEL)
 
-    def _keep(self, found: dict[str, Any], where: Place, folder: Place, context: ToolContext) -> ToolResult:
+    def _keep(self, found: dict[str, Any], where: WorkspacePath, folder: WorkspacePath, context: ToolContext) -> ToolResult:
         stem = where.path.rpartition("/")[2].rpartition(".")[0] or "model"
         parts: list[PicturePart | FileChange] = []
         paths = []
@@ -117,7 +117,7 @@ class Render3dAsset(MakingTool):
         return ToolResult({"success": True, "pictures": paths, **facts, "message": "The pictures are shown."}, parts=tuple(parts))
 
 
-def kept_picture(tool: MakingTool, target: Place, data: bytes, context: ToolContext) -> FileChange:
+def kept_picture(tool: MakingTool, target: WorkspacePath, data: bytes, context: ToolContext) -> FileChange:
     """Write a file as a change that can be undone."""
     root = tool.root(target, context)
     there = root.look(target.path)

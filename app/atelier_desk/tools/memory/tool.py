@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import NotFoundError, ToolError
 from atelier_desk.domain.memory import DEFAULT_IMPORTANCE, DEFAULT_SCOPE, Memory, MemoryFilter, MemoryHit, MemoryScope, MemoryType, expiry
-from atelier_desk.i18n import N_
 from atelier_desk.policy.permissions.taint import merged
+from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Call, Effect, ToolCategory, ToolContext, ToolResult, Topic
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.describe import About, DescribedTool
 from atelier_desk.tools.ids import stable_id
 from atelier_desk.tools.memory import inputs
-from atelier_desk.tools.memory.again import origin_of, same_again
+from atelier_desk.tools.memory.repeated import origin_of, same_again
 from atelier_desk.tools.sections import CORE
 
 if TYPE_CHECKING:

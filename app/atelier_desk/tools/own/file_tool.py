@@ -7,10 +7,10 @@ from typing import Annotated, Any, ClassVar, Literal, Union
 from pydantic import Field, create_model
 from pydantic.fields import FieldInfo
 
-from atelier_desk.domain.chat import ToolSpec
+from atelier_desk.domain.model_messages import ToolSpec
 from atelier_desk.domain.question import QuestionSpec
 from atelier_desk.tools.base import AskUser, Effect, Input, Outcome, Risk, Tool, ToolCategory, ToolContext
-from atelier_desk.tools.own import wire
+from atelier_desk.tools.own import messages
 from atelier_desk.tools.own.files import ToolFile
 from atelier_desk.tools.own.process import ToolProcesses
 
@@ -40,14 +40,14 @@ class FileTool(Tool):
         kind, content = await self.processes.call(self.file, self.name, arguments, context.facts(), context.progress)
         if kind == "ask":
             return AskUser(QuestionSpec.model_validate(content["question"]), content["timeout_s"])
-        return wire.result(content)
+        return messages.result(content)
 
 
 def make(file: ToolFile, described: dict[str, Any], processes: ToolProcesses) -> FileTool:
     """The tool that ``worker.describe`` tells of."""
     spec = ToolSpec.model_validate(described["spec"])
     attributes = {
-        **{name: described[name] for name in wire.PLAIN},
+        **{name: described[name] for name in messages.PLAIN},
         "name": spec.name,
         "category": ToolCategory(described["category"]),
         "effect": Effect(described["effect"]),

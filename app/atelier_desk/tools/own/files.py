@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from atelier_desk.domain.errors import AtelierError, UsageError
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:
     from atelier_desk.tools.custom import FunctionTool

@@ -14,8 +14,8 @@ from typing import Any
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import AtelierError, ToolError, UsageError
 from atelier_desk.domain.limits import TOOL_ENDS_S
-from atelier_desk.i18n import N_
-from atelier_desk.logs import redact
+from atelier_desk.support.i18n import N_
+from atelier_desk.support.logs import redact
 from atelier_desk.support.worker.environment import environment
 from atelier_desk.support.worker.errors import Failed, WorkerError
 from atelier_desk.support.worker.parent import Worker

@@ -18,12 +18,12 @@ from typing import Any
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import AtelierError, UsageError
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 from atelier_desk.support.worker.child import Tell, serve
 from atelier_desk.support.worker.errors import Refused
 from atelier_desk.tools.base import AskUser, ToolContext
 from atelier_desk.tools.custom import outcome_of
-from atelier_desk.tools.own import files, wire
+from atelier_desk.tools.own import files, messages
 from atelier_desk.tools.own.files import FileStatus, ToolFile
 from atelier_desk.tools.results import capped
 from atelier_desk.tools.validation import validate
@@ -68,7 +68,7 @@ def _file(order: dict[str, str]) -> ToolFile:
 
 
 def _describe(file: ToolFile) -> list[dict[str, Any]]:
-    return [wire.described(tool) for tool in files.run(file)]
+    return [messages.described(tool) for tool in files.run(file)]
 
 
 def _call(file: ToolFile, order: dict[str, Any], tell: Tell) -> dict[str, Any]:
@@ -84,7 +84,7 @@ def _call(file: ToolFile, order: dict[str, Any], tell: Tell) -> dict[str, Any]:
         return {"ask": {"question": outcome.question.model_dump(mode="json"), "timeout_s": outcome.timeout_s}}
     # Cut here already: a result of gigabytes must not travel. What the model reads of it is made by the registry.
     result = capped(outcome, tool.rest_hint, to_model=limits.RESULT_STORED)
-    return {"result": wire.content(result)}
+    return {"result": messages.content(result)}
 
 
 async def _awaited(value: Any) -> Any:

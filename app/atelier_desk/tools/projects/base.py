@@ -12,12 +12,12 @@ from urllib.parse import urlsplit
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.project import Entity, EntityKind, Project
-from atelier_desk.domain.text import shorten
-from atelier_desk.threads import in_tool_thread
+from atelier_desk.support.text import shorten
+from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import Risk, ToolContext, Topic
 from atelier_desk.tools.describe import DescribedTool
 from atelier_desk.tools.services import Projects
-from atelier_desk.workspace.places import Place, place
+from atelier_desk.workspace.path_resolution import WorkspacePath, place
 
 STATE = "project_ops.project"
 """Under which a run keeps the project it works with."""
@@ -74,11 +74,11 @@ class ProjectTool(DescribedTool):
             raise ToolError("Say which project. There are: {names}.", code="not_found", names=names)
         raise ToolError("There is no project {name}. There are: {names}.", code="not_found", name=wanted, names=names)
 
-    def place(self, text: str, context: ToolContext) -> Place:
+    def place(self, text: str, context: ToolContext) -> WorkspacePath:
         """A place in the granted folders."""
         return place(text, context.roots)
 
-    async def of_place(self, where: Place, context: ToolContext) -> Project:
+    async def of_place(self, where: WorkspacePath, context: ToolContext) -> Project:
         """The project that a place lies in, the nearest."""
         whole = Path(real(where, context))
         above = [each for each in await self.visible(context) if each.root and whole.is_relative_to(each.root)]
@@ -130,7 +130,7 @@ class ProjectTool(DescribedTool):
         return reads
 
 
-def real(where: Place, context: ToolContext) -> str:
+def real(where: WorkspacePath, context: ToolContext) -> str:
     """A place without links, as a project's root has it.
 
     Raises:

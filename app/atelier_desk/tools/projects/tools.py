@@ -14,10 +14,10 @@ from pydantic import Field
 from atelier_desk.domain.approval import ApprovalKind
 from atelier_desk.domain.call import Subjects
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.domain.parts import FileChange
 from atelier_desk.domain.project import EntityKind, IngestStage, IngestState, Project, free_name
-from atelier_desk.i18n import N_, _
-from atelier_desk.threads import in_tool_thread
+from atelier_desk.domain.result_parts import FileChange
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import Call, Effect, Input, Risk, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.call import SubjectKind
@@ -27,7 +27,7 @@ from atelier_desk.tools.projects.base import KINDS, ProjectTool, kind_of, outsid
 from atelier_desk.tools.projects.templates import LANGUAGES, basic
 from atelier_desk.tools.schema import PathText
 from atelier_desk.workspace.diffs import file_change
-from atelier_desk.workspace.places import first_outside
+from atelier_desk.workspace.path_resolution import first_outside
 
 Name = Field(min_length=1, max_length=128, description="The project's name, as list_projects has it.")
 INGEST_S = 3_600.0

@@ -10,10 +10,10 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.domain.project import FOUND_MAX, Direction, Entity, EntityKind, Found, Project, RelationKind
-from atelier_desk.i18n import N_
+from atelier_desk.domain.project import FOUND_MAX, Direction, Entity, EntityKind, Project, ProjectHit, RelationKind
 from atelier_desk.knowledge.projects.query import FIELDS, OPERATORS
 from atelier_desk.storage.graph import is_entity_id
+from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.describe import About
@@ -51,7 +51,7 @@ class RagTool(ProjectTool):
     ) -> ToolResult:
         kinds = [kind_of(entity)] if entity else []
         ids = [each.id for each in projects]
-        hits: list[Found] = []
+        hits: list[ProjectHit] = []
         for most in (limit, FOUND_MAX):
             found = await self.projects.find(query, project_ids=ids, kinds=kinds, limit=most, threshold=threshold) if ids else []
             shown = {each.id for each in await self.readable([hit.entity for hit in found], context)}
@@ -82,7 +82,7 @@ class RagTool(ProjectTool):
         return {"not_read_yet": names, "hint": "ingest_directory reads a project to its end."} if names else {}
 
 
-def _hit(hit: Found) -> dict[str, Any]:
+def _hit(hit: ProjectHit) -> dict[str, Any]:
     return told(hit.entity, project=hit.project, score=round(hit.score, 3), preview=hit.preview)
 
 

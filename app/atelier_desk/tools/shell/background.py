@@ -9,13 +9,13 @@ from pydantic import Field
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Call, Effect, Input, Risk, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.describe import About, DescribedTool
 from atelier_desk.tools.sections import SHELL
-from atelier_desk.tools.shell import held_results, running
-from atelier_desk.workspace.processes.commands import Kept
+from atelier_desk.tools.shell import command_start, held_file_results
+from atelier_desk.workspace.processes.commands import KeptOutput
 
 PART = limits.COMMAND_PART
 """Bytes of output read at once."""
@@ -31,12 +31,12 @@ class _OfCommands(DescribedTool):
 
     def network(self, command_id: str) -> bool:
         """Whether what is written to the command may leave the machine."""
-        kept = next((each for each in running.commands_of(self.services).of("") if each.id == command_id), None)
+        kept = next((each for each in command_start.commands_of(self.services).of("") if each.id == command_id), None)
         return kept is not None and (kept.process.order.sandbox or {}).get("kind") not in ("reading", "workspace")
 
-    def found(self, command_id: str, context: ToolContext) -> Kept:
+    def found(self, command_id: str, context: ToolContext) -> KeptOutput:
         """The command; raises ``ToolError``."""
-        commands = running.commands_of(self.services)
+        commands = command_start.commands_of(self.services)
         kept = commands.get(context.workflow_id, command_id)
         if kept is None:
             known = ", ".join(each.id for each in commands.of(context.workflow_id)) or "none"
@@ -67,10 +67,10 @@ class ListCommands(_OfCommands):
     )
 
     async def run(self, input: ListInput, context: ToolContext) -> ToolResult:
-        return ToolResult.ok(commands=[_row(each) for each in running.commands_of(self.services).of(context.workflow_id)])
+        return ToolResult.ok(commands=[_row(each) for each in command_start.commands_of(self.services).of(context.workflow_id)])
 
 
-def _row(kept: Kept) -> dict[str, Any]:
+def _row(kept: KeptOutput) -> dict[str, Any]:
     process = kept.process
     return {
         "command_id": kept.id,
@@ -124,7 +124,7 @@ class CommandOutput(_OfCommands):
             running=process.running,
             exit_status=process.status,
             **({"ended_by": process.ended_by} if process.ended_by else {}),
-            **held_results.of_repositories(process.so_far()),
+            **held_file_results.of_repositories(process.so_far()),
         )
 
 
@@ -155,7 +155,7 @@ class CommandInput(_OfCommands):
     def describe(self, input: InputInput) -> Call:
         # That the command may reach the network was allowed for what it was started with, and not for all that is written to it later.
         said = super().describe(input)
-        kept = next((each for each in running.commands_of(self.services).of("") if each.id == input.command_id), None)
+        kept = next((each for each in command_start.commands_of(self.services).of("") if each.id == input.command_id), None)
         if kept is not None and kept.process.order.sandbox is None:
             # To write to a shell without a sandbox is to run a command without one.
             said = replace(said, subjects=said.subjects.model_copy(update={"sandbox": "none"}))
@@ -195,4 +195,4 @@ class CommandStop(_OfCommands):
         kept = self.found(input.command_id, context)
         was_running = kept.process.running
         await kept.process.end()
-        return ToolResult.ok(was_running=was_running, **running.facts(kept))
+        return ToolResult.ok(was_running=was_running, **command_start.facts(kept))

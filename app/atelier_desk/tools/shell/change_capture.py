@@ -9,21 +9,21 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from atelier_desk.domain.held import HeldFile
-from atelier_desk.domain.parts import FileChange, HeldPart
+from atelier_desk.domain.held_file import HeldFile
 from atelier_desk.domain.protected_names import ProtectedTargets
-from atelier_desk.threads import in_tool_thread
+from atelier_desk.domain.result_parts import FileChange, HeldPart
+from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import ToolContext, ToolResult
 from atelier_desk.tools.services import ToolServices
-from atelier_desk.tools.shell import held_results, protected_names
-from atelier_desk.tools.shell.running import Where, commands_of
-from atelier_desk.workspace.checkpoints.around import Around, Changed
+from atelier_desk.tools.shell import held_file_results, protected_names
+from atelier_desk.tools.shell.command_start import CommandPlace, commands_of
+from atelier_desk.workspace.checkpoints.command_changes import ChangedSet, CommandChanges
 from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
 from atelier_desk.workspace.checkpoints.held_repositories import adopt
 from atelier_desk.workspace.checkpoints.protected_files import ProtectedFiles, Settled, settle_all
 from atelier_desk.workspace.commands.judge import Judgement
 from atelier_desk.workspace.processes import sandbox
-from atelier_desk.workspace.processes.commands import Kept
+from atelier_desk.workspace.processes.commands import KeptOutput
 
 _NAMED = 20
 """Files that a result names and a card shows."""
@@ -33,17 +33,17 @@ _NAMED = 20
 class CapturedChanges:
     """What a command changed; empty until it is over."""
 
-    changed: Changed = field(default_factory=Changed)
+    changed: ChangedSet = field(default_factory=ChangedSet)
     settled: Settled = field(default_factory=Settled)
     guarded: tuple[str, ...] = ()
     """Protected files that it must not change."""
-    command: Kept | None = None
+    command: KeptOutput | None = None
     """The command, once it was started."""
 
     def into(self, result: ToolResult) -> ToolResult:
         """The result with the files that were changed."""
         parts, lost = self.changed.parts, self.changed.lost
-        said = held_results.of_protected(self.settled, self.guarded, result)
+        said = held_file_results.of_protected(self.settled, self.guarded, result)
         if parts:
             said |= {"changed_files": [f"{part.action} {part.path}" for part in parts[:_NAMED]], "changed_total": len(parts)}
         if lost:
@@ -58,7 +58,7 @@ class CapturedChanges:
 
 
 async def protecting(
-    services: ToolServices, context: ToolContext, place: Where, judgement: Judgement, cwd: str = "", *, box: str
+    services: ToolServices, context: ToolContext, place: CommandPlace, judgement: Judgement, cwd: str = "", *, box: str
 ) -> ProtectedFiles:
     """The protected files before a command: what it must find read-only.
 
@@ -70,7 +70,7 @@ async def protecting(
 
 
 def _protecting(
-    services: ToolServices, allowed: ProtectedTargets | None, place: Where, judgement: Judgement, cwd: str, box: str
+    services: ToolServices, allowed: ProtectedTargets | None, place: CommandPlace, judgement: Judgement, cwd: str, box: str
 ) -> ProtectedFiles:
     if services.files is not None:
         settle_all(services.files)  # what another program that still runs did is not this one's
@@ -87,14 +87,14 @@ def author_of(context: ToolContext) -> Author:
 
 @asynccontextmanager
 async def capturing(
-    services: ToolServices, context: ToolContext, place: Where, *, writes: bool, protected: ProtectedFiles | None = None
+    services: ToolServices, context: ToolContext, place: CommandPlace, *, writes: bool, protected: ProtectedFiles | None = None
 ) -> AsyncIterator[CapturedChanges]:
     """Around a command: its changes are kept however it ends. ``writes``: whether it may change files at all."""
     made = CapturedChanges()
     if services.files is None or not writes:
         yield made
         return
-    before = await in_tool_thread(Around, services.files, place.roots)
+    before = await in_tool_thread(CommandChanges, services.files, place.roots)
     marks = services.files.marks
     command = await in_tool_thread(marks.begin, place.roots, context.tainted)
     if protected is not None:
@@ -121,7 +121,7 @@ async def capturing(
             services.files.announce_held(context.workflow_id)
 
 
-def take_over(files: WorkspaceFiles, author: Author, command: Kept) -> list[HeldFile]:
+def take_over(files: WorkspaceFiles, author: Author, command: KeptOutput) -> list[HeldFile]:
     """Hold what the launcher of a command that is over took away because git would run it. Blocks."""
     guarded = command.process.guarded
     taken, left = adopt(files, author, guarded.held)
@@ -129,19 +129,19 @@ def take_over(files: WorkspaceFiles, author: Author, command: Kept) -> list[Held
     return taken
 
 
-def _without_denied_text(part: FileChange, context: ToolContext, place: Where) -> FileChange:
+def _without_denied_text(part: FileChange, context: ToolContext, place: CommandPlace) -> FileChange:
     """A change without its text, where the rules do not let a result tell of the file."""
     readable = all(context.tells(str(place.root / path)) for path in (part.path, part.moved_to) if path)
     return part if readable else part.model_copy(update={"diff": ""})
 
 
-def _written(changed: Changed, root: Path) -> list[str]:
+def _written(changed: ChangedSet, root: Path) -> list[str]:
     """The files that a command wrote, absolute; ``root`` is where relative paths of the workspace start."""
     names = [part.path for part in changed.parts if part.after] + list(changed.lost)
     return [str(root / name) for name in names]
 
 
-def watch(services: ToolServices, context: ToolContext, kept: Kept, protected: ProtectedFiles) -> None:
+def watch(services: ToolServices, context: ToolContext, kept: KeptOutput, protected: ProtectedFiles) -> None:
     """While a command runs in the background: its protected files are settled whenever something may obey them, and at its end."""
     files = services.files
     if files is None:
@@ -157,7 +157,7 @@ def watch(services: ToolServices, context: ToolContext, kept: Kept, protected: P
     commands_of(services).afterwards(kept, over)
 
 
-async def in_background(services: ToolServices, context: ToolContext, place: Where, start: Awaitable[Kept]) -> Kept:
+async def in_background(services: ToolServices, context: ToolContext, place: CommandPlace, start: Awaitable[KeptOutput]) -> KeptOutput:
     """Start a command that goes on by itself. Its folders are marked as a whole until it is over, and then what it wrote is."""
     if services.files is None or not context.tainted:
         return await start

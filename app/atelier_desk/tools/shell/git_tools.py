@@ -10,17 +10,17 @@ from typing import Any, ClassVar
 from pydantic import Field, field_validator
 
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.domain.text import can_be_kept, name_on_disk, readable_name
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
+from atelier_desk.support.text import can_be_kept, name_on_disk, readable_name
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.call import SubjectKind
 from atelier_desk.tools.describe import About, DescribedTool
 from atelier_desk.tools.schema import PathText
 from atelier_desk.tools.sections import SHELL
-from atelier_desk.tools.shell import running
+from atelier_desk.tools.shell import command_start
 from atelier_desk.workspace.commands.judge import judge
-from atelier_desk.workspace.processes.commands import Kept
+from atelier_desk.workspace.processes.commands import KeptOutput
 
 _TIMEOUT_S = 30.0
 
@@ -31,15 +31,15 @@ class _Git(DescribedTool):
     idempotent = True
     needs_workspace = True
 
-    async def ask(self, context: ToolContext, *arguments: str) -> Kept:
+    async def ask(self, context: ToolContext, *arguments: str) -> KeptOutput:
         """Run one of git's reading commands; raises ``ToolError``."""
-        place = running.where(context)
+        place = command_start.where(context)
         judgement = judge(shlex.join(("git", *arguments)))
         if not judgement.safe:
             raise ToolError(f"git cannot be asked that: {arguments[-1]!r} is no path below the workspace.", code="outside")
-        order = await running.order_of(judgement, place, data=self.services.hidden, context=context)
-        kept = await running.start(self.services, context, order, judgement.text)
-        await running.until_end(kept, context, _TIMEOUT_S)
+        order = await command_start.order_of(judgement, place, data=self.services.hidden, context=context)
+        kept = await command_start.start(self.services, context, order, judgement.text)
+        await command_start.until_end(kept, context, _TIMEOUT_S)
         return kept
 
 
@@ -66,7 +66,7 @@ class GitStatus(_Git):
     async def run(self, input: StatusInput, context: ToolContext) -> ToolResult:
         kept = await self.ask(context, "status", "--porcelain=v1", "--branch", "-z", "--untracked-files=all")
         if kept.process.status != 0 or kept.process.ended_by:
-            return running.result(kept)
+            return command_start.result(kept)
         return ToolResult.ok(**_status([readable_name(os.fsdecode(each)) for each in kept.process.output.raw(0, _MOST).split(b"\0")]))
 
 
@@ -130,7 +130,7 @@ class GitDiff(_Git):
             raise ToolError(words, code="bad_path", file=input.file)
         staged = ("--cached",) if input.staged else ()
         kept = await self.ask(context, "diff", "--no-color", *staged, "--", *((input.file,) if input.file else ()))
-        given = running.result(kept)
+        given = command_start.result(kept)
         if not input.file or kept.process.status != 0 or kept.process.output.size or (self._there(input.file, context)):
             return given
         known = await self.ask(context, "ls-files", "--", input.file)

@@ -12,16 +12,16 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.approval import ApprovalKind
 from atelier_desk.domain.call import Subjects
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.i18n import N_
-from atelier_desk.threads import in_tool_thread
+from atelier_desk.support.i18n import N_
+from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import Call, Effect, Input, Risk, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.call import summary_of
 from atelier_desk.tools.describe import About
 from atelier_desk.tools.manifests import manifest
 from atelier_desk.tools.sections import FILES
-from atelier_desk.tools.shell import running
-from atelier_desk.tools.shell.fixed import FixedCommand
+from atelier_desk.tools.shell import command_start
+from atelier_desk.tools.shell.fixed_command import FixedCommand
 
 _SCRIPT_S = 600.0
 _INSTALL_S = 600.0
@@ -64,7 +64,7 @@ class RunNpmScript(FixedCommand):
             effect=self.effect,
             risk=self.risk,
             kind=self.kind or ApprovalKind.FILE_OP,
-            subjects=Subjects(command=command, sandbox=running.kind_of("workspace", safe=False)),
+            subjects=Subjects(command=command, sandbox=command_start.kind_of("workspace", safe=False)),
             timeout_s=self.timeout_s,
             details={"command": command, "cwd": "", "commands": [], "writes": [], "reason": "", "about": ""},
             summary=summary_of(dict(input), self.summaries[""]),
@@ -72,7 +72,7 @@ class RunNpmScript(FixedCommand):
         )
 
     async def run(self, input: ScriptInput, context: ToolContext) -> ToolResult:
-        root = running.where(context).root
+        root = command_start.where(context).root
         if not await in_tool_thread((root / "package.json").exists):
             raise ToolError("There is no package.json in the workspace folder.", code="not_found")
         found = await in_tool_thread(manifest, root, "package.json", context.tells)
@@ -128,7 +128,7 @@ class InstallPackage(FixedCommand):
             effect=self.effect,
             risk=self.risk,
             kind=self.kind or ApprovalKind.FILE_OP,
-            subjects=Subjects(command=command, hosts=(_REGISTRY[input.manager],), sandbox=running.kind_of("network", safe=False)),
+            subjects=Subjects(command=command, hosts=(_REGISTRY[input.manager],), sandbox=command_start.kind_of("network", safe=False)),
             timeout_s=self.timeout_s,
             details={"command": command, "cwd": "", "commands": [], "writes": [], "reason": "", "about": ""},
             summary=summary_of(dict(input), self.summaries[""]),

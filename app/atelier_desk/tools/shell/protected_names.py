@@ -18,12 +18,12 @@ from pathlib import Path as File
 
 from atelier_desk.domain.paths import within
 from atelier_desk.domain.protected_names import ProtectedTargets, is_protected
-from atelier_desk.policy.permissions.facts import Path
+from atelier_desk.policy.permissions.call_facts import Path
 from atelier_desk.policy.permissions.protected import protected
-from atelier_desk.workspace.alike import Patterns, TooManyError
 from atelier_desk.workspace.checkpoints.protected_files import protected_in
 from atelier_desk.workspace.commands import git
-from atelier_desk.workspace.commands.judge import Judged, Judgement, Kind
+from atelier_desk.workspace.commands.judge import JudgedCommand, Judgement, Kind
+from atelier_desk.workspace.glob_matching import Patterns, TooManyError
 from atelier_desk.workspace.processes import environment, git_files
 
 _JOINED = re.compile(r"[=:,@]")
@@ -114,7 +114,7 @@ def may_change(
     return may
 
 
-def _words(judged: Judged, folder: str) -> Iterator[str]:
+def _words(judged: JudgedCommand, folder: str) -> Iterator[str]:
     """What each word of a command can name: itself, its parts, and the files that a pattern stands for."""
     for word in judged.command.words[1:]:
         text = word.text
@@ -138,7 +138,7 @@ class _Rewritten:
             lambda: [os.path.join(realpath(root), path) for root, path in protected_in([File(each) for each in folders]).found]
         )
 
-    def of(self, judged: Judged, folder: str) -> tuple[list[str], list[str], str]:
+    def of(self, judged: JudgedCommand, folder: str) -> tuple[list[str], list[str], str]:
         """The protected files, absolute, that a git command rewrites; the folders it fills with others; and the folder it works in."""
         program, *words = judged.command.arguments
         if program.rpartition("/")[2].removesuffix(".exe") != "git":
@@ -169,7 +169,7 @@ class _Rewritten:
         return sorted(path for path in self._there() if tracked is None or path not in tracked), [], folder
 
 
-def _operands(judged: Judged, folder: str, most: int) -> Iterator[str]:
+def _operands(judged: JudgedCommand, folder: str, most: int) -> Iterator[str]:
     """The operands of git's command, which begins ``most`` words before the end, patterns of the shell as what they stand for."""
     ended = False
     for word in judged.command.words[len(judged.command.words) - most + 1 :]:

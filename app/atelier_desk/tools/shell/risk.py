@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from atelier_desk.tools.base import Risk
-from atelier_desk.workspace.commands.judge import Judged, Judgement
+from atelier_desk.workspace.commands.judge import JudgedCommand, Judgement
 from atelier_desk.workspace.commands.packages import installs
 from atelier_desk.workspace.commands.table import DELETES, SHELLS
 from atelier_desk.workspace.processes.sandbox import Kind as Box
@@ -25,7 +25,7 @@ def risk_of(judgement: Judgement, box: Box, *, reads_below: bool) -> Risk:
     return Risk.MEDIUM
 
 
-def _high(command: Judged) -> bool:
+def _high(command: JudgedCommand) -> bool:
     words = command.command.arguments
     if command.wraps:
         return not _script(words)

@@ -10,18 +10,18 @@ from pydantic import Field
 from atelier_desk.domain import limits
 from atelier_desk.domain.approval import ApprovalKind
 from atelier_desk.domain.call import Subjects
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Call, Effect, Input, Risk, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.call import summary_of
 from atelier_desk.tools.describe import About, DescribedTool
 from atelier_desk.tools.schema import PathText
 from atelier_desk.tools.sections import SHELL
-from atelier_desk.tools.shell import change_capture, running
+from atelier_desk.tools.shell import change_capture, command_start
 from atelier_desk.tools.shell.risk import risk_of
 from atelier_desk.workspace.commands.judge import File, Judgement, judge
 from atelier_desk.workspace.commands.judge import Kind as Does
-from atelier_desk.workspace.commands.line import LONGEST
+from atelier_desk.workspace.commands.parsing import LONGEST
 from atelier_desk.workspace.processes.output import MOST_BYTES, MOST_LINES
 from atelier_desk.workspace.processes.sandbox import Kind
 
@@ -57,10 +57,10 @@ def call_of(judgement: Judgement, folder: str = "", *, box: Kind = "workspace", 
         effect = Effect.WRITE
     return Call(
         effect=effect,
-        risk=risk_of(judgement, running.kind_of(box, safe=reads_below), reads_below=reads_below),
+        risk=risk_of(judgement, command_start.kind_of(box, safe=reads_below), reads_below=reads_below),
         subjects=Subjects(
             paths=_from(folder, judgement.files), writes=_from(folder, judgement.writes), command=judgement.text, folder=folder,
-            sandbox=running.kind_of(box, safe=effect is Effect.READ),
+            sandbox=command_start.kind_of(box, safe=effect is Effect.READ),
         ),
         details=_details(judgement, folder),
         **more,
@@ -135,32 +135,32 @@ class RunCommand(DescribedTool):
         )
 
     async def run(self, input: RunCommandInput, context: ToolContext) -> ToolResult:
-        place = running.where(context, input.cwd)
+        place = command_start.where(context, input.cwd)
         judgement = judge(input.command, _home())
-        commands = running.commands_of(self.services)
-        order = await running.order_of(judgement, place, data=self.services.hidden, interactive=input.background, context=context)
-        kept_from, protected = running.NOTHING, None
+        commands = command_start.commands_of(self.services)
+        order = await command_start.order_of(judgement, place, data=self.services.hidden, interactive=input.background, context=context)
+        kept_from, protected = command_start.NOTHING, None
         if not judgement.safe:
-            kept_from = await running.hidden(context, judgement)
+            kept_from = await command_start.hidden(context, judgement)
             protected = await change_capture.protecting(self.services, context, place, judgement, input.cwd, box=input.sandbox)
-            order = running.boxed(
+            order = command_start.boxed(
                 order, input.sandbox, place, commands, context.workflow_id, kept_from,
                 read_only=protected.read_only,
-                only=running.named(judgement, place) if input.sandbox == "workspace" else None,
+                only=command_start.named(judgement, place) if input.sandbox == "workspace" else None,
                 changes_repositories=judgement.changes_repositories,
             )  # fmt: skip
         if not input.background:
             async with change_capture.capturing(self.services, context, place, writes=not judgement.safe, protected=protected) as changes:
-                changes.command = kept = await running.start(self.services, context, order, input.command)
-                await running.until_end(kept, context, input.timeout_ms / 1000)
-            return changes.into(running.explained(running.result(kept), kept_from))
-        begun = running.start(self.services, context, order, input.command, background=True)
+                changes.command = kept = await command_start.start(self.services, context, order, input.command)
+                await command_start.until_end(kept, context, input.timeout_ms / 1000)
+            return changes.into(command_start.explained(command_start.result(kept), kept_from))
+        begun = command_start.start(self.services, context, order, input.command, background=True)
         kept = await (begun if judgement.safe else change_capture.in_background(self.services, context, place, begun))
         if protected is not None:
             change_capture.watch(self.services, context, kept, protected)
         await kept.process.wait(limits.COMMAND_BEGINS_S)
         if not kept.process.running:
-            return running.result(kept)
+            return command_start.result(kept)
         return ToolResult.ok(
             command_id=kept.id,
             running=True,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.describe import About, DescribedTool
 from atelier_desk.tools.sections import SHELL
-from atelier_desk.workspace.commands.listing import Does, safe_commands
+from atelier_desk.workspace.commands.command_list import Does, safe_commands
 
 _LIMITED = {"find": "find (no -exec, -delete)", "sed": "sed -n 1,20p"}
 """Programs of which a part alone is known."""

@@ -13,10 +13,10 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from atelier_desk.domain.chat import ToolSpec
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.i18n import N_
-from atelier_desk.threads import in_tool_thread
+from atelier_desk.domain.model_messages import ToolSpec
+from atelier_desk.support.i18n import N_
+from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.describe import About, DescribedTool

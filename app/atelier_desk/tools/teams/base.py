@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.team import ChildState
-from atelier_desk.domain.text import shorten
+from atelier_desk.support.text import shorten
 from atelier_desk.tools.base import Call, ChildRequest, Effect, Input, JoinChildren, Risk, Team, ToolCategory, ToolContext, ToolResult
 from atelier_desk.tools.describe import DescribedTool
 from atelier_desk.tools.registry import ToolRegistry

@@ -11,7 +11,7 @@ from pydantic import Field
 from atelier_desk.domain import limits
 from atelier_desk.domain.call import Subjects
 from atelier_desk.domain.team import TeamCall
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Call, Input, Outcome, Risk, StartChildren, ToolContext
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.describe import About

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.team import TeamCall
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Call, ChildRequest, Effect, Input, Outcome, Risk, StartChildren, Tool, ToolCategory, ToolContext
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.call import summary_of

@@ -9,14 +9,14 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from atelier_desk.domain.call import Subjects, Words
-from atelier_desk.domain.parts import SourcePart
-from atelier_desk.i18n import N_, _
+from atelier_desk.domain.call import CallText, Subjects
+from atelier_desk.domain.result_parts import SourcePart
+from atelier_desk.support.i18n import N_, _
 from atelier_desk.tools.base import Call, Input, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.describe import About
 from atelier_desk.tools.web.base import OUTSIDE, PageUrl, WebTool, host_of, own_network
-from atelier_desk.web.reader import CRAWL_S, Crawl, Page
+from atelier_desk.web.page_fetcher import CRAWL_S, Crawl, Page
 
 DEPTH = 3
 PAGES = 50
@@ -73,7 +73,7 @@ class FetchWebPage(WebTool):
         described = super().describe(input)
         browser = self.services.web.browser() if self.services.web is not None else None
         if browser is not None:
-            words = Words(text=_WITH_BROWSER, params={**described.summary.params, "browser": browser.name})
+            words = CallText(text=_WITH_BROWSER, params={**described.summary.params, "browser": browser.name})
             described = replace(described, summary=words)
         return replace(described, subjects=Subjects(hosts=(host_of(input.url),)), timeout_s=seconds)
 

@@ -11,7 +11,7 @@ from pydantic import Field
 from atelier_desk.domain.call import Subjects
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.project import Project
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
 from atelier_desk.tools.base import Call, Input, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.describe import About
@@ -19,7 +19,7 @@ from atelier_desk.tools.projects.base import sees
 from atelier_desk.tools.services import Projects
 from atelier_desk.tools.web.base import PageUrl, WebTool, host_of, own_network
 from atelier_desk.tools.web.fetch import DEPTH, source
-from atelier_desk.web.reader import CRAWL_S, Crawl
+from atelier_desk.web.page_fetcher import CRAWL_S, Crawl
 
 PAGES = 30
 """Pages of one call, with depth."""

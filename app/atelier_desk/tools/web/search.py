@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from atelier_desk.domain.parts import SourcePart
-from atelier_desk.i18n import N_
+from atelier_desk.domain.result_parts import SourcePart
+from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.describe import About

@@ -12,11 +12,11 @@ MESSAGE = 32 * 1024 * 1024
 """Bytes of one message; a page is one."""
 
 
-class Gone(Exception):
+class BrowserGone(Exception):
     """The browser has ended, or says something that is none of the protocol."""
 
 
-class Refused(Exception):
+class CommandRefused(Exception):
     """The browser does not do what it was asked for."""
 
 
@@ -55,9 +55,9 @@ class Devtools:
         self._over()
 
     def send(self, method: str, session: str = "", **parameters: Any) -> asyncio.Future[dict[str, Any]]:
-        """Ask for something; the future has the answer. Raises ``Gone``, the future ``Gone`` or ``Refused``."""
+        """Ask for something; the future has the answer. Raises ``BrowserGone``, the future ``BrowserGone`` or ``CommandRefused``."""
         if self._reading is None or self._reading.done() or self._out.is_closing():
-            raise Gone
+            raise BrowserGone
         self._number += 1
         message = {"id": self._number, "method": method, "params": parameters, **({"sessionId": session} if session else {})}
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
@@ -81,7 +81,7 @@ class Devtools:
         answer = self._waiting.pop(said.get("id", 0), None)
         if answer is not None and not answer.done():
             if "error" in said:
-                answer.set_exception(Refused(str(said["error"])[:300]))
+                answer.set_exception(CommandRefused(str(said["error"])[:300]))
             else:
                 result = said.get("result")
                 answer.set_result(result if isinstance(result, dict) else {})
@@ -91,5 +91,5 @@ class Devtools:
     def _over(self) -> None:
         for answer in self._waiting.values():
             if not answer.done():
-                answer.set_exception(Gone())
+                answer.set_exception(BrowserGone())
         self._waiting.clear()

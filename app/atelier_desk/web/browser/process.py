@@ -16,8 +16,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
+from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.support.worker.environment import reader_environment
-from atelier_desk.threads import in_tool_thread
 
 _LAUNCHER = Path(__file__).resolve().parents[2] / "workspace" / "processes" / "launch.py"
 _SUPERVISED = not getattr(sys, "frozen", False)
@@ -89,7 +89,7 @@ def _folder() -> Path:
 
 
 async def _started(words: Sequence[str], orders: int, answers: int, folder: Path) -> asyncio.subprocess.Process:
-    start = (sys.executable, "-P", "-m", "atelier_desk.web.browser.start", str(orders), str(answers), *words)
+    start = (sys.executable, "-P", "-m", "atelier_desk.web.browser.launcher", str(orders), str(answers), *words)
     with (folder / "said").open("wb") as said, tempfile.TemporaryFile() as order, tempfile.TemporaryFile() as report:
         if _SUPERVISED:
             order.write(json.dumps(_order(start, report.fileno())).encode())

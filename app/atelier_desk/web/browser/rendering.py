@@ -10,7 +10,7 @@ from typing import Any
 
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.web.address import Address, read
-from atelier_desk.web.browser.devtools import Devtools, Gone, Refused
+from atelier_desk.web.browser.devtools import BrowserGone, CommandRefused, Devtools
 from atelier_desk.web.browser.gate import Gate
 from atelier_desk.web.browser.installed import Installed, is_root
 from atelier_desk.web.browser.process import running, said_last
@@ -28,7 +28,7 @@ _TAKEN = frozenset(("Document", "Stylesheet", "Script", "XHR", "Fetch", "EventSo
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class RenderedPage:
     """What the browser shows.
 
     Attributes:
@@ -43,7 +43,7 @@ class Shown:
     cut: bool = False
 
 
-async def shown(browser: Installed, address: Address, dialer: Dialer, more: Sequence[str] = ()) -> Shown:
+async def shown(browser: Installed, address: Address, dialer: Dialer, more: Sequence[str] = ()) -> RenderedPage:
     """Open a page in a browser of its own, let its programs run, and take what there is; cancelling ends the browser.
 
     Raises:
@@ -58,7 +58,7 @@ async def shown(browser: Installed, address: Address, dialer: Dialer, more: Sequ
                 try:
                     await page.talk.open(reads, writes)
                     return await page.show()
-                except (Gone, Refused, TimeoutError) as error:
+                except (BrowserGone, CommandRefused, TimeoutError) as error:
                     detail = said_last(said) or str(error) or type(error).__name__
                     raise ToolError(
                         "{browser} did not show the page ({detail}).", code="browser", browser=browser.name, detail=detail
@@ -87,7 +87,7 @@ class _Opened:
         self._failure: ToolError | None = None
         self._elsewhere = ""
 
-    async def show(self) -> Shown:
+    async def show(self) -> RenderedPage:
         async with asyncio.timeout(START_S):
             self._target = (await self.talk.send("Target.createTarget", url="about:blank")).get("targetId", "")
             await self.talk.send("Target.setDiscoverTargets", discover=True)
@@ -103,7 +103,7 @@ class _Opened:
             async with asyncio.timeout(QUIET_S):
                 opened = await self._ask("Page.navigate", url=self._address.url)
                 if opened.get("errorText"):
-                    raise self._failure or Refused(str(opened["errorText"])[:200])
+                    raise self._failure or CommandRefused(str(opened["errorText"])[:200])
                 await self._quiet.wait()
         except TimeoutError:
             late = True
@@ -114,16 +114,16 @@ class _Opened:
         try:
             at = read(str(frame.get("url", "")))
         except ToolError:
-            raise self._failure or Refused("no page") from None
+            raise self._failure or CommandRefused("no page") from None
         if not at.same_place(self._address):  # its document was stopped on the way; what a browser shows then is its own
-            raise self._failure or Refused("no page")
-        return Shown(at, html.encode("utf-8", "replace"), self._elsewhere, late or self._gate.over or self._count > REQUESTS)
+            raise self._failure or CommandRefused("no page")
+        return RenderedPage(at, html.encode("utf-8", "replace"), self._elsewhere, late or self._gate.over or self._count > REQUESTS)
 
     def _ask(self, method: str, **parameters: Any) -> asyncio.Future[dict[str, Any]]:
         return self.talk.send(method, self._session, **parameters)
 
     def _told(self, method: str, said: Mapping[str, Any], session: str) -> None:
-        with suppress(Gone):
+        with suppress(BrowserGone):
             if method == "Target.targetCreated":
                 info = said.get("targetInfo") or {}
                 if self._session and info.get("type") == "page" and info.get("targetId") != self._target:

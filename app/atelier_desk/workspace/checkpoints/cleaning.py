@@ -20,7 +20,7 @@ from atelier_desk.workspace.checkpoints.records import References, Stopped, dele
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptRecord:
     """What checkpoints take: bytes of all files, changes that can be undone, and the time of the oldest of them."""
 
     size: int = 0
@@ -37,10 +37,10 @@ class Cleaned:
     finished: bool = True
 
 
-def kept(files: WorkspaceFiles) -> Kept:
+def kept(files: WorkspaceFiles) -> KeptRecord:
     """Look how much is kept; blocks."""
     undoable = [change for change in files.kept.references().changes.values() if change.undoable]
-    return Kept(files.kept.size(), len(undoable), min((change.at for change in undoable), default=None))
+    return KeptRecord(files.kept.size(), len(undoable), min((change.at for change in undoable), default=None))
 
 
 def clean(

@@ -22,16 +22,16 @@ from typing import Protocol
 
 from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundError, ToolError
-from atelier_desk.domain.held import HeldFile
-from atelier_desk.domain.text import can_be_kept, readable_name
+from atelier_desk.domain.held_file import HeldFile
+from atelier_desk.support.text import can_be_kept, readable_name
 from atelier_desk.workspace import transfer
 from atelier_desk.workspace.checkpoints import trash
-from atelier_desk.workspace.checkpoints.held import HeldFiles
+from atelier_desk.workspace.checkpoints.held_files import HeldFiles
 from atelier_desk.workspace.checkpoints.store import CheckpointFiles
 from atelier_desk.workspace.checkpoints.taint_marks import TaintMarks
 from atelier_desk.workspace.diffs import digest
-from atelier_desk.workspace.places import Place
-from atelier_desk.workspace.root import ConfinedRoot, Found, temporary_name
+from atelier_desk.workspace.path_resolution import WorkspacePath
+from atelier_desk.workspace.root import ConfinedRoot, FoundFile, temporary_name
 
 log = logging.getLogger(__name__)
 
@@ -123,7 +123,7 @@ class WorkspaceFiles:
     def write(
         self,
         author: Author,
-        place: Place,
+        place: WorkspacePath,
         data: bytes,
         *,
         new: bool = False,
@@ -169,7 +169,7 @@ class WorkspaceFiles:
                 root.write(place.path, data, new=before is None, mode=mode, temporary=change.temporary, expected=change.before)
                 return done(made=tuple(made))
 
-    def delete(self, author: Author, place: Place, *, was: str = "") -> Change:
+    def delete(self, author: Author, place: WorkspacePath, *, was: str = "") -> Change:
         """Put a file, a link or a whole folder into the trash.
 
         Args:
@@ -225,7 +225,7 @@ class WorkspaceFiles:
             ) from error
         return done(**facts)
 
-    def movable(self, source: Place, target: Place, *, overwrite: bool = False) -> tuple[Found, Found | None]:
+    def movable(self, source: WorkspacePath, target: WorkspacePath, *, overwrite: bool = False) -> tuple[FoundFile, FoundFile | None]:
         """What ``move`` would move, and what it would put into the trash; raises what it would."""
         root, other = self.root(source.root), self.root(target.root)
         there = other.look(target.path, follow=False)
@@ -241,7 +241,7 @@ class WorkspaceFiles:
         root.refuse_whole(source.path)
         return here, there
 
-    def copyable(self, source: Place, target: Place, *, overwrite: bool = False) -> tuple[Found, Found | None]:
+    def copyable(self, source: WorkspacePath, target: WorkspacePath, *, overwrite: bool = False) -> tuple[FoundFile, FoundFile | None]:
         """What ``copy`` would copy, and what it would put into the trash; raises what it would."""
         there = self.root(target.root).look(target.path, follow=False)
         here = self.root(source.root).look(source.path)
@@ -257,7 +257,7 @@ class WorkspaceFiles:
             raise ToolError("{path} cannot be copied into itself.", code="into_itself", path=source.shown)
         return here, there
 
-    def move(self, author: Author, source: Place, target: Place, *, overwrite: bool = False) -> list[Change]:
+    def move(self, author: Author, source: WorkspacePath, target: WorkspacePath, *, overwrite: bool = False) -> list[Change]:
         """Give a file or folder another place; what was there goes to the trash first, with ``overwrite``."""
         root, other = self.root(source.root), self.root(target.root)
         with self.lock:
@@ -283,7 +283,7 @@ class WorkspaceFiles:
                 changes.append(done(made=tuple(made)))
             return changes
 
-    def copy(self, author: Author, source: Place, target: Place, *, overwrite: bool = False) -> list[Change]:
+    def copy(self, author: Author, source: WorkspacePath, target: WorkspacePath, *, overwrite: bool = False) -> list[Change]:
         """Copy a file or folder: first under a temporary name beside the target, then renamed."""
         root, other = self.root(source.root), self.root(target.root)
         with self.lock:
@@ -317,11 +317,11 @@ class WorkspaceFiles:
                     changes.append(done(made=tuple(made), after=copied))
             return changes
 
-    def _carry(self, author: Author, source: Place, target: Place) -> None:
+    def _carry(self, author: Author, source: WorkspacePath, target: WorkspacePath) -> None:
         brought = author.tainted if source.root != target.root else ()
         self.marks.carry(str(source.root / source.path), str(target.root / target.path), target.root, brought)
 
-    def make_folder(self, author: Author, place: Place) -> Change | None:
+    def make_folder(self, author: Author, place: WorkspacePath) -> Change | None:
         """Make a folder and those above it; None when it is there."""
         root = self.root(place.root)
         with self.lock:
@@ -339,7 +339,7 @@ class WorkspaceFiles:
     def note(
         self,
         author: Author,
-        place: Place,
+        place: WorkspacePath,
         before: bytes | None,
         after: bytes | None,
         *,
@@ -474,7 +474,7 @@ class WorkspaceFiles:
             ToolError: ``exists``; ``not_found``, it is no longer kept; what ``ConfinedRoot`` raises.
         """
         root = self.root(change.root)
-        place = Place(Path(change.root), change.path, change.path)
+        place = WorkspacePath(Path(change.root), change.path, change.path)
         above = change.path.rpartition("/")[0]
         with self.lock, self.kept.trash_folder(change.id) as kept:
             found = change.before
@@ -508,7 +508,7 @@ class WorkspaceFiles:
                     raise
                 return done(made=tuple(made))
 
-    def _content(self, root: ConfinedRoot, place: Place) -> bytes | None:
+    def _content(self, root: ConfinedRoot, place: WorkspacePath) -> bytes | None:
         try:
             return root.read(place.path, FILE)
         except ToolError as error:
@@ -516,7 +516,7 @@ class WorkspaceFiles:
                 return None
             raise
 
-    def _change(self, author: Author, place: Place, **facts: object) -> Change:
+    def _change(self, author: Author, place: WorkspacePath, **facts: object) -> Change:
         # Two changes of one nanosecond, or a clock that was set back, must not change places.
         self._last = max(time.time_ns(), self._last + 1)
         return Change.model_validate(
@@ -568,7 +568,7 @@ def _missing(root: ConfinedRoot, folder: str) -> tuple[str, ...]:
     return tuple(path for path in paths if root.look(path) is None)
 
 
-def _taken(target: Place, there: Found) -> ToolError:
+def _taken(target: WorkspacePath, there: FoundFile) -> ToolError:
     """The error for a destination that is taken."""
     if there.kind == "folder":
         return ToolError("{path} exists already, and is a folder: choose another name.", code="exists", path=target.shown)

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from atelier_desk.domain.errors import AtelierError
-from atelier_desk.domain.held import HeldFile
+from atelier_desk.domain.held_file import HeldFile
 from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
-from atelier_desk.workspace.checkpoints.held import LAUNCHER
+from atelier_desk.workspace.checkpoints.held_files import LAUNCHER
 
 log = logging.getLogger(__name__)
 Entry = Mapping[str, str]

@@ -16,10 +16,10 @@ from typing import Literal
 
 from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import NotFoundError, StorageError, UsageError
-from atelier_desk.i18n import N_
 from atelier_desk.storage.folder.files import plain_name
+from atelier_desk.support.i18n import N_
 from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
-from atelier_desk.workspace.checkpoints.records import ENDING, References, Unread, delete_tree, size_below
+from atelier_desk.workspace.checkpoints.records import ENDING, References, UnreadRecord, delete_tree, size_below
 
 DAYS = 30
 """For so long what is unknown stays."""
@@ -168,7 +168,7 @@ def _delete_records(files: WorkspaceFiles, folder: Path) -> None:
             delete_tree(each)
 
 
-def _unread(files: WorkspaceFiles, unread: Unread) -> Leftover:
+def _unread(files: WorkspaceFiles, unread: UnreadRecord) -> Leftover:
     size = size_below(unread.path)
     if not unread.folder:
         held = unread.path.is_relative_to(files.held.folder)

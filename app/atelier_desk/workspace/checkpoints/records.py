@@ -18,8 +18,8 @@ from typing import TypeVar
 
 from atelier_desk.domain.base import Model
 from atelier_desk.domain.change import Change
-from atelier_desk.i18n import N_
 from atelier_desk.storage.folder.files import sha256, write_atomic
+from atelier_desk.support.i18n import N_
 
 M = TypeVar("M", bound=Model)
 DAMAGED = N_("it is damaged, incomplete, or written by a newer Atelier")
@@ -27,7 +27,7 @@ ENDING = ".json"
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
+class UnreadRecord:
     """A record, or a folder of records, that could not be read. ``reason``: the system's words, or a text to be translated."""
 
     path: Path
@@ -70,14 +70,14 @@ def read_record(path: Path, kind: type[M]) -> M:
     return record
 
 
-def read_folder(folder: Path, kind: type[M], stop: Callable[[], bool] = lambda: False) -> tuple[list[M], list[Unread]]:
+def read_folder(folder: Path, kind: type[M], stop: Callable[[], bool] = lambda: False) -> tuple[list[M], list[UnreadRecord]]:
     """The records of a folder by their names, and what of it could not be read.
 
     Raises:
         Stopped: ``stop`` said so.
     """
     found: list[M] = []
-    unread: list[Unread] = []
+    unread: list[UnreadRecord] = []
     names, problem = listed(folder)
     unread += problem
     for name in names:
@@ -91,18 +91,18 @@ def read_folder(folder: Path, kind: type[M], stop: Callable[[], bool] = lambda: 
         except FileNotFoundError:
             continue
         except UnreadableRecord as error:
-            unread.append(Unread(path, error.args[0]))
+            unread.append(UnreadRecord(path, error.args[0]))
     return found, unread
 
 
-def listed(folder: Path) -> tuple[list[str], list[Unread]]:
+def listed(folder: Path) -> tuple[list[str], list[UnreadRecord]]:
     """The names in a folder; none where there is no folder. The second list has it when it cannot be listed."""
     try:
         return sorted(os.listdir(folder)), []  # noqa: PTH208 - iterdir may fail in its middle
     except (FileNotFoundError, NotADirectoryError):
         return [], []
     except OSError as error:
-        return [], [Unread(folder, error.strerror or str(error), folder=True)]
+        return [], [UnreadRecord(folder, error.strerror or str(error), folder=True)]
 
 
 class Stopped(Exception):
@@ -120,7 +120,7 @@ class References:
 
     changes: dict[str, Change] = field(default_factory=dict)
     pending: dict[str, Change] = field(default_factory=dict)
-    unread: tuple[Unread, ...] = ()
+    unread: tuple[UnreadRecord, ...] = ()
 
     def contents(self, changes: Iterable[Change] | None = None) -> set[str]:
         """The hashes that these changes (None: all) need."""

@@ -16,12 +16,12 @@ from pathlib import Path
 
 from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import NotFoundError, ToolError
-from atelier_desk.i18n import N_
 from atelier_desk.storage.folder.files import holds, plain_name, private_folder, sync_folder, write_atomic
+from atelier_desk.support.i18n import N_
 from atelier_desk.workspace.checkpoints.records import (
     ENDING,
     References,
-    Unread,
+    UnreadRecord,
     delete_tree,
     listed,
     read_folder,
@@ -103,7 +103,7 @@ class CheckpointFiles:
         """The changes of a workflow that can be read, the oldest first."""
         return self.read(workflow_id)[0]
 
-    def read(self, workflow_id: str) -> tuple[list[Change], list[Unread]]:
+    def read(self, workflow_id: str) -> tuple[list[Change], list[UnreadRecord]]:
         """The changes of a workflow, the oldest first, and the records that cannot be read."""
         changes, unread = read_folder(self.folder / "changes" / plain_name(workflow_id), Change)
         return sorted(changes, key=lambda each: each.id), unread
@@ -116,7 +116,7 @@ class CheckpointFiles:
         """
         workflows, unread = listed(self.folder / "changes")
         if not unread and not os.path.isdir(self.folder / "changes") and (self.stored() or self.trashed()):  # noqa: PTH112
-            unread.append(Unread(self.folder / "changes", MISSING, folder=True))
+            unread.append(UnreadRecord(self.folder / "changes", MISSING, folder=True))
         changes: dict[str, Change] = {}
         for workflow in workflows:
             found, problems = read_folder(self.folder / "changes" / workflow, Change, stop)
@@ -134,14 +134,14 @@ class CheckpointFiles:
         return found, not problems and folder.is_dir()
 
     @staticmethod
-    def _ids(folder: Path, problems: list[Unread]) -> set[str]:
+    def _ids(folder: Path, problems: list[UnreadRecord]) -> set[str]:
         names, problem = listed(folder)
         problems += problem
         return {name.removesuffix(ENDING) for name in names if name.endswith(ENDING) and not name.startswith(".")}
 
     def with_records(self, workflow_id: str = "") -> set[str] | None:
         """The ids of the workflows that have records (this one alone, if one is named); None when that cannot be told."""
-        problems: list[Unread] = []
+        problems: list[UnreadRecord] = []
         if workflow_id:
             found = {workflow_id} if self._ids(self.folder / "changes" / plain_name(workflow_id), problems) else set()
         else:

@@ -26,7 +26,7 @@ from pathlib import Path
 
 from atelier_desk.domain.paths import within
 from atelier_desk.storage.folder.files import private_folder, write_atomic
-from atelier_desk.workspace.checkpoints.touched import SLACK_NS, touched
+from atelier_desk.workspace.checkpoints.touched_files import SLACK_NS, touched
 
 WHOLE = "*"
 """In place of a content: all that lies in the folder."""
@@ -42,7 +42,7 @@ _SPARE_LINES = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class TaintMark:
     """One marked file, or a folder marked as a whole.
 
     Attributes:
@@ -80,8 +80,8 @@ class TaintMarks:
     def __init__(self, file: Path) -> None:
         self._file = file
         self._lock = threading.RLock()
-        self._marks: dict[str, dict[str, Mark]] = {}
-        self._folders: dict[str, Mark] = {}
+        self._marks: dict[str, dict[str, TaintMark]] = {}
+        self._folders: dict[str, TaintMark] = {}
         self._running: Counter[str] = Counter()
         self._known: dict[str, tuple[tuple[int, ...], str]] = {}
         self._lines = 0
@@ -118,11 +118,11 @@ class TaintMarks:
                 return mark.sources
         return ()
 
-    def list(self, folders: Sequence[str] | None = None) -> builtins.list[Mark]:
+    def list(self, folders: Sequence[str] | None = None) -> builtins.list[TaintMark]:
         """The marked files in some folders (None: everywhere) by path, the folders marked as a whole among them."""
         return sorted({mark.path: mark for mark in self._in(folders)}.values(), key=lambda mark: mark.path)
 
-    def _in(self, folders: Sequence[str] | None) -> Iterator[Mark]:
+    def _in(self, folders: Sequence[str] | None) -> Iterator[TaintMark]:
         keys = tuple(_key(os.path.realpath(folder)) for folder in folders or ())
 
         def wanted(key: str) -> bool:
@@ -141,7 +141,7 @@ class TaintMarks:
         """A file of a granted folder is about to hold this (a SHA-256), written by a run that had read from
         ``sources``."""
         if kept := outside_of(root, sources):
-            self._add(Mark(os.path.realpath(os.path.join(root, path)), content, kept))
+            self._add(TaintMark(os.path.realpath(os.path.join(root, path)), content, kept))
 
     def carry(self, source: str, target: str, root: Path | str, sources: Sequence[str] = ()) -> None:
         """A file or folder goes to another place in ``root``, or a copy of it: its marks go along. With ``sources``,
@@ -150,7 +150,7 @@ class TaintMarks:
         source, target = os.path.realpath(source), os.path.realpath(target)
         if brought or self.below(source):
             found = ((path, self.of(path) or brought) for path in _files(source))
-            self._add(*(Mark(target + path[len(source) :], self._content_of(path), said) for path, said in found if said))
+            self._add(*(TaintMark(target + path[len(source) :], self._content_of(path), said) for path, said in found if said))
 
     def begin(self, roots: Sequence[Path], sources: Sequence[str], *, whole: bool = True) -> Command:
         """A command of a run that had read from ``sources`` is about to run. Its granted folders are marked as a
@@ -162,7 +162,7 @@ class TaintMarks:
             for root, kept in marked.items() if whole else ():
                 key = _key(root)
                 if key not in self._folders:
-                    self._add(Mark(root, WHOLE, kept))
+                    self._add(TaintMark(root, WHOLE, kept))
                 elif key not in self._running:
                     continue  # it was marked before, for another reason, and stays so
                 self._running[key] += 1
@@ -176,7 +176,7 @@ class TaintMarks:
         for root, kept in command.marked.items():
             found, all_seen = touched(root, command.since_ns, *(() if command.counted else (BRIEF_S,)))
             paths = dict.fromkeys([*found, *(path for path in named if within(_key(root), _key(path)))])
-            self._add(*(Mark(path, content, kept) for path, content in self._contents(root, paths)))
+            self._add(*(TaintMark(path, content, kept) for path, content in self._contents(root, paths)))
             key = _key(root)
             with self._lock:
                 if key not in command.counted or key not in self._running:
@@ -216,19 +216,19 @@ class TaintMarks:
                 whole = os.path.realpath(path)
                 if self.of(whole) and (content := self._content_of(whole)):
                     # In a folder that is marked as a whole: this file is read, the others are not.
-                    self._add(Mark(whole, content))
-                    here = here or [Mark(whole, content)]
+                    self._add(TaintMark(whole, content))
+                    here = here or [TaintMark(whole, content)]
                 gone += [mark.path for mark in here]
         return gone
 
     # -- keeping -----------------------------------------------------------------------------------------------------------------
 
-    def _add(self, *marks: Mark) -> None:
+    def _add(self, *marks: TaintMark) -> None:
         with self._lock:
             new = [mark for mark in marks if mark.content and self._learn(mark)]
             self._append([_line(mark) for mark in new])
 
-    def _learn(self, mark: Mark) -> bool:
+    def _learn(self, mark: TaintMark) -> bool:
         key = _key(mark.path)
         if mark.folder:
             before, self._folders[key] = self._folders.get(key), mark
@@ -237,11 +237,11 @@ class TaintMarks:
             before, held[mark.content] = held.get(mark.content), mark
         return before != mark
 
-    def _remove(self, mark: Mark) -> None:
+    def _remove(self, mark: TaintMark) -> None:
         self._forget(mark)
         self._append([json.dumps({"path": mark.path, "content": mark.content, "sources": None})])
 
-    def _forget(self, mark: Mark) -> None:
+    def _forget(self, mark: TaintMark) -> None:
         key = _key(mark.path)
         if mark.folder:
             self._folders.pop(key, None)
@@ -270,7 +270,7 @@ class TaintMarks:
         for line in data.split(b"\n"):
             try:
                 said = json.loads(line)
-                mark = Mark(str(said["path"]), str(said["content"]), tuple(map(str, said["sources"] or ())))
+                mark = TaintMark(str(said["path"]), str(said["content"]), tuple(map(str, said["sources"] or ())))
                 self._forget(mark) if said["sources"] is None else self._learn(mark)
                 self._lines += 1
             except (ValueError, KeyError, TypeError):
@@ -326,7 +326,7 @@ def _files(path: str) -> Iterator[str]:
         yield from (os.path.join(folder, name) for name in names)
 
 
-def _line(mark: Mark) -> str:
+def _line(mark: TaintMark) -> str:
     return json.dumps({"path": mark.path, "content": mark.content, "sources": list(mark.sources)})
 
 

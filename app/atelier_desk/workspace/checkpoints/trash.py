@@ -13,11 +13,11 @@ from pathlib import Path
 
 from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import ConflictError, ToolError
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 from atelier_desk.workspace import transfer
+from atelier_desk.workspace.atomic_rename import rename_new
 from atelier_desk.workspace.checkpoints.store import CheckpointFiles
 from atelier_desk.workspace.root import ConfinedRoot
-from atelier_desk.workspace.swapping import rename_new
 
 CONTENT = "content"
 """Name of what a change deleted, in the change's own folder."""

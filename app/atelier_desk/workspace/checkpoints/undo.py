@@ -9,13 +9,13 @@ from pathlib import Path
 
 from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundError, ToolError
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
-from atelier_desk.workspace.places import Place
+from atelier_desk.workspace.path_resolution import WorkspacePath
 
 
 @dataclass(frozen=True, slots=True)
-class Undone:
+class UndoResult:
     """What came of one change: ``problem`` is why it was left, None when it was taken back."""
 
     change: Change
@@ -39,7 +39,7 @@ def all_or_none(files: WorkspaceFiles) -> Iterator[list[Change]]:
             raise
 
 
-def undo(files: WorkspaceFiles, changes: Iterable[Change], *, force: bool = False) -> list[Undone]:
+def undo(files: WorkspaceFiles, changes: Iterable[Change], *, force: bool = False) -> list[UndoResult]:
     """Take changes back, the newest first. ``force``: also over what somebody else changed meanwhile, which is kept as a change itself."""
     done = []
     with files.lock:
@@ -48,9 +48,9 @@ def undo(files: WorkspaceFiles, changes: Iterable[Change], *, force: bool = Fals
                 continue
             try:
                 take_back(files, change, force=force)
-                done.append(Undone(change))
+                done.append(UndoResult(change))
             except AtelierError as error:
-                done.append(Undone(change, _gone(change) if error.code == "workspace_gone" else error))
+                done.append(UndoResult(change, _gone(change) if error.code == "workspace_gone" else error))
     return done
 
 
@@ -76,7 +76,7 @@ def _taken_back(files: WorkspaceFiles, change: Change, force: bool) -> str:
     author = Author(change.workflow_id, undoes=change.id)
     other = Author(change.workflow_id)
     """What somebody else wrote is given up by a change that is listed, and can be undone."""
-    here = Place(Path(change.root), change.path, change.path)
+    here = WorkspacePath(Path(change.root), change.path, change.path)
     by: Change | None = None
     match change.action:
         case _ if _is_as_before(files, change):
@@ -93,7 +93,7 @@ def _taken_back(files: WorkspaceFiles, change: Change, force: bool) -> str:
             _make_room(files, here, force, change)
             by = files.bring_back(author, change, force=force)
         case "moved":
-            there = Place(Path(change.moved_root), change.moved_to, change.moved_to)
+            there = WorkspacePath(Path(change.moved_root), change.moved_to, change.moved_to)
             _expect(files, change.moved_root, change.moved_to, change.after, force)
             _make_room(files, here, force, change)
             by = files.move(author, there, here)[-1]
@@ -118,7 +118,7 @@ def _expect(files: WorkspaceFiles, root: str, path: str, wanted: str, force: boo
     return own
 
 
-def _make_room(files: WorkspaceFiles, place: Place, force: bool, change: Change) -> None:
+def _make_room(files: WorkspaceFiles, place: WorkspacePath, force: bool, change: Change) -> None:
     """Make sure that nothing stands where something comes back to; with ``force`` what is there goes to the trash."""
     if files.digest_at(files.root(place.root), place.path, follow=False):
         if not force:

@@ -13,7 +13,7 @@ from atelier_desk.workspace.commands.indirect import program_name
 
 
 @dataclass(frozen=True, slots=True)
-class Following:
+class LinkFollower:
     """What of one program says whether links are followed.
 
     Attributes:
@@ -31,12 +31,12 @@ class Following:
 
 
 FOLLOWING = {
-    "tar": Following("https://www.gnu.org/software/tar/manual/html_section/dereference.html", "hL", "dereference", bundled=True),
-    "zip": Following("https://linux.die.net/man/1/zip", unless="-[rqvX0-9]*y[rqvX0-9]*|--symlinks"),
-    "7z": Following("https://documentation.help/7-Zip-18.0/switches.htm", unless="-snl"),
-    "ag": Following("https://github.com/ggreer/the_silver_searcher/blob/master/doc/ag.1.md", "f", "follow"),
-    "ack": Following("https://beyondgrep.com/documentation/", long="follow"),
-    "fd": Following("https://github.com/sharkdp/fd", "L", "follow"),
+    "tar": LinkFollower("https://www.gnu.org/software/tar/manual/html_section/dereference.html", "hL", "dereference", bundled=True),
+    "zip": LinkFollower("https://linux.die.net/man/1/zip", unless="-[rqvX0-9]*y[rqvX0-9]*|--symlinks"),
+    "7z": LinkFollower("https://documentation.help/7-Zip-18.0/switches.htm", unless="-snl"),
+    "ag": LinkFollower("https://github.com/ggreer/the_silver_searcher/blob/master/doc/ag.1.md", "f", "follow"),
+    "ack": LinkFollower("https://beyondgrep.com/documentation/", long="follow"),
+    "fd": LinkFollower("https://github.com/sharkdp/fd", "L", "follow"),
 }
 FOLLOWING |= {"7za": FOLLOWING["7z"], "7zz": FOLLOWING["7z"], "fdfind": FOLLOWING["fd"]}
 
@@ -51,7 +51,7 @@ def follows_links(words: tuple[str, ...]) -> bool:
     return any(_says(row, word, first=place == 0) for place, word in enumerate(words[1:]))
 
 
-def _says(row: Following, word: str, *, first: bool) -> bool:
+def _says(row: LinkFollower, word: str, *, first: bool) -> bool:
     if word.startswith("--"):
         return bool(row.long) and len(word) > 2 and row.long.startswith(word[2:])
     return (word.startswith("-") or (first and row.bundled)) and any(letter in word for letter in row.letters)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 from atelier_desk.workspace.commands.git_settings import ASKS_GPG, is_switched_off
 from atelier_desk.workspace.commands.options import Operands, Rules, UnknownOptionError, take
 

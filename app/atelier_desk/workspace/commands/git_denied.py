@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from atelier_desk.domain.denial import Ban
+from atelier_desk.domain.denied_paths import DeniedPattern
 from atelier_desk.workspace.commands import git
 from atelier_desk.workspace.commands.options import UnknownOptionError
-from atelier_desk.workspace.denied import real, slashed
+from atelier_desk.workspace.denied_files import real, slashed
 from atelier_desk.workspace.processes import environment, git_files
 
 EXCLUDES = frozenset({"diff", "log", "show", "status"})
@@ -25,7 +25,7 @@ _REFS = 2_000
 """Files of a repository's references that are looked at to know whether something changed."""
 
 
-def patterns(bans: Iterable[Ban], top: str, roots: Sequence[str], home: str) -> tuple[str, ...]:
+def patterns(bans: Iterable[DeniedPattern], top: str, roots: Sequence[str], home: str) -> tuple[str, ...]:
     """The denied paths as globs below a folder ``top``, which may lie above or below where a rule begins; everything is ``**``."""
     found: dict[str, None] = {}
     for ban in bans:
@@ -35,7 +35,7 @@ def patterns(bans: Iterable[Ban], top: str, roots: Sequence[str], home: str) -> 
     return tuple(found)
 
 
-def _below(ban: Ban, start: str, top: str) -> list[str]:
+def _below(ban: DeniedPattern, start: str, top: str) -> list[str]:
     line = ban.line.strip("/")
     if top == start or top.startswith(start.rstrip("/") + "/"):
         rest = [part for part in top[len(start.rstrip("/")) :].split("/") if part]
@@ -199,7 +199,7 @@ def content(repository: str) -> tuple[str, ...]:
     return (*found, *(each for each in more if os.path.isdir(each)))  # noqa: PTH112
 
 
-def holds(repository: str, bans: Sequence[Ban], roots: Sequence[str], home: str) -> bool:
+def holds(repository: str, bans: Sequence[DeniedPattern], roots: Sequence[str], home: str) -> bool:
     """Whether a denied path occurs in a repository: in what a reference or a log of one leads to, or in its index. Blocks, for some seconds
     at most; true as well when git cannot say."""
     if not objects(repository):

@@ -10,10 +10,10 @@ from enum import StrEnum
 from functools import lru_cache
 from posixpath import join, normpath
 
-from atelier_desk.i18n import N_
-from atelier_desk.workspace.commands import git, repository_changes, special
-from atelier_desk.workspace.commands.line import Line, Simple, UnreadableError, read
+from atelier_desk.support.i18n import N_
+from atelier_desk.workspace.commands import git, repository_changes, sublanguages
 from atelier_desk.workspace.commands.options import Operands, Rules, UnknownOptionError, take
+from atelier_desk.workspace.commands.parsing import Line, Simple, UnreadableError, read
 from atelier_desk.workspace.commands.table import DELETES, READS, WRAPPERS, WRITES
 
 MOST_COMMANDS = 50
@@ -48,7 +48,7 @@ class File:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedCommand:
     """One command of a line.
 
     Attributes:
@@ -91,11 +91,11 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A whole line. ``line`` is None for one that cannot be read, and ``reason`` says why; ``wraps``: see ``Judged``."""
+    """A whole line. ``line`` is None for one that cannot be read, and ``reason`` says why; ``wraps``: see ``JudgedCommand``."""
 
     text: str
     line: Line | None = None
-    commands: tuple[Judged, ...] = ()
+    commands: tuple[JudgedCommand, ...] = ()
     reason: str = ""
     about: str = ""
 
@@ -135,7 +135,7 @@ class Judgement:
             return False
         return others and bool(git) and all(map(repository_changes.changes_settings, git))
 
-    def folders(self, command: Judged) -> tuple[str, ...]:
+    def folders(self, command: JudgedCommand) -> tuple[str, ...]:
         """Where one of the commands may run: its folder, or where that is not certain, each that the line goes to."""
         if command.folder is not None:
             return (command.folder,)
@@ -159,7 +159,7 @@ def judge(text: str, home: str = "") -> Judgement:
         return Judgement(text, reason=error.reason, about=error.part)
     if len(line.commands) > MOST_COMMANDS:
         return Judgement(text, reason=N_("it holds too many commands"))
-    judged: list[Judged] = []
+    judged: list[JudgedCommand] = []
     folder: str | None = ""
     folders = [""]
     followed = ""
@@ -178,7 +178,7 @@ def judge(text: str, home: str = "") -> Judgement:
     return Judgement(text, line, tuple(judged))
 
 
-def _anywhere(command: Simple, folders: list[str]) -> Judged:
+def _anywhere(command: Simple, folders: list[str]) -> JudgedCommand:
     """A command that runs in one of these folders: it may touch the files it names in any of them."""
     each = [_judged(command, folder) for folder in dict.fromkeys(folders)]
     return replace(
@@ -194,7 +194,7 @@ def _anywhere(command: Simple, folders: list[str]) -> Judged:
     )
 
 
-def _judged(command: Simple, folder: str) -> Judged:
+def _judged(command: Simple, folder: str) -> JudgedCommand:
     kind, reads, writes, reason, about, wraps = program(command)
     redirected = [redirect for redirect in command.redirects if redirect.file is not None and redirect.file.text != DISCARDED]
     read_from = [redirect.file.text for redirect in redirected if redirect.file is not None and not redirect.writes]
@@ -203,7 +203,7 @@ def _judged(command: Simple, folder: str) -> Judged:
         kind, reason, about = Kind.WRITES, N_("it writes a file"), written[0]
     redirects = tuple(_file(word, command, folder) for word in written)
     fed = tuple(_file(word, command, folder) for word in read_from)
-    return Judged(
+    return JudgedCommand(
         command,
         kind,
         (*(_file(word, command, folder) for word in reads if word not in ("-", DISCARDED)), *fed),
@@ -233,9 +233,9 @@ def program(command: Simple) -> tuple[Kind, list[str], list[str], str, str, bool
                     raise UnknownOptionError(N_("it does not name one folder"), name)
                 return Kind.READS, [arguments[0]], [], "", "", False
             case "find":
-                return Kind.READS, special.find(arguments), [], "", "", False
+                return Kind.READS, sublanguages.find(arguments), [], "", "", False
             case "sed":
-                return Kind.READS, special.sed(arguments), [], "", "", False
+                return Kind.READS, sublanguages.sed(arguments), [], "", "", False
             case "git":
                 return Kind.READS, git.reads(arguments), [], "", "", False
         rules = READS.get(name) or WRITES.get(name)
@@ -252,10 +252,10 @@ def program(command: Simple) -> tuple[Kind, list[str], list[str], str, str, bool
 
 def _files(name: str, rules: Rules, arguments: tuple[str, ...]) -> list[str]:
     taken = take(rules, arguments)
-    if name in special.ARGUMENTS:
-        special.ARGUMENTS[name](arguments)
-    if name in special.OPERANDS:
-        special.OPERANDS[name](taken.operands)
+    if name in sublanguages.ARGUMENTS:
+        sublanguages.ARGUMENTS[name](arguments)
+    if name in sublanguages.OPERANDS:
+        sublanguages.OPERANDS[name](taken.operands)
     operands = list(taken.operands)
     match rules.operands:
         case Operands.WORDS | Operands.NONE:

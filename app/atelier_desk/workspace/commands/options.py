@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 
 
 class Operands(StrEnum):
@@ -61,7 +61,7 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class ParsedOptions:
     """Arguments sorted by rules: the option names that are there, the files that options name, and the operands."""
 
     options: tuple[str, ...]
@@ -69,7 +69,7 @@ class Taken:
     operands: tuple[str, ...]
 
 
-def take(rules: Rules, arguments: tuple[str, ...]) -> Taken:
+def take(rules: Rules, arguments: tuple[str, ...]) -> ParsedOptions:
     """The arguments, sorted; raises ``UnknownOptionError``."""
     options: list[str] = []
     files: list[str] = []
@@ -88,7 +88,7 @@ def take(rules: Rules, arguments: tuple[str, ...]) -> Taken:
             _short(rules, word, waiting, options, files)
     if rules.most is not None and len(operands) > rules.most:
         raise UnknownOptionError(N_("it has more arguments than are known to be harmless"), operands[rules.most])
-    return Taken(tuple(options), tuple(files), tuple(operands))
+    return ParsedOptions(tuple(options), tuple(files), tuple(operands))
 
 
 def _long(rules: Rules, word: str, waiting: list[str], options: list[str], files: list[str]) -> None:

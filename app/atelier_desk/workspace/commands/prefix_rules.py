@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from atelier_desk.workspace.commands import git, indirect
 from atelier_desk.workspace.commands.judge import Kind, program
-from atelier_desk.workspace.commands.line import Simple, Word
 from atelier_desk.workspace.commands.options import Operands
+from atelier_desk.workspace.commands.parsing import ShellWord, Simple
 from atelier_desk.workspace.commands.table import READS, WRAPPERS, WRITES
 
 
@@ -31,7 +31,7 @@ def spelled_out(command: Simple) -> int:
         # A file may be called ``SHELL=.`` or ``xIf``: what the pattern stands for is a word of another kind.
         special = row is not None and (row.assigns or row.bundled) and names_files
         return len(words) if special else indirect.spelled_out(words)
-    plain = replace(command, words=(Word(((name, False),)), *command.words[1:]))
+    plain = replace(command, words=(ShellWord(((name, False),)), *command.words[1:]))
     return len(words) if program(plain)[0] is Kind.RUNS else 0
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atelier_desk.workspace.commands.options import Operands, Rules, Taken, UnknownOptionError, take
+from atelier_desk.workspace.commands.options import Operands, ParsedOptions, Rules, UnknownOptionError, take
 
 _DOCS = "https://git-scm.com/docs/git-{}"
 SETTINGS = ".git/config"
@@ -64,7 +64,7 @@ def changes_settings(arguments: tuple[str, ...]) -> bool:
     return arguments[0] != "config" or not _only_reads(taken)
 
 
-def _only_reads(taken: Taken) -> bool:
+def _only_reads(taken: ParsedOptions) -> bool:
     """Whether ``git config`` prints settings: by its option, its first word, or because it names no value."""
     if set(taken.options) & {"--get", "--get-all", "--get-regexp", "--list", "-l"} or taken.operands[:1] in (("get",), ("list",)):
         return True

@@ -12,7 +12,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from atelier_desk import background
+from atelier_desk.support import background
 from atelier_desk.workspace.processes.output import Output
 from atelier_desk.workspace.processes.process import Order, Process
 from atelier_desk.workspace.processes.sandbox import FOLDERS
@@ -24,7 +24,7 @@ MOST_KEPT = 64
 
 
 @dataclass(slots=True)
-class Kept:
+class KeptOutput:
     """A command that was started: its line as it was written, the call that did it, and how far its output was read."""
 
     id: str
@@ -53,7 +53,7 @@ class Commands:
     def __init__(self, hidden: Iterable[Path] = (), told: Callable[[str], None] = lambda _workflow_id: None) -> None:
         self.hidden = tuple(hidden)
         self._told = told
-        self._kept: dict[str, Kept] = {}
+        self._kept: dict[str, KeptOutput] = {}
         self._folder: Path | None = None
         self._endings: set[asyncio.Task[None]] = set()
         self._starting: list[str] = []
@@ -71,7 +71,9 @@ class Commands:
         made.mkdir(parents=True, exist_ok=True, mode=0o700)
         return made
 
-    async def start(self, order: Order, *, line: str, workflow_id: str, run_id: str, call_id: str = "", background: bool = False) -> Kept:
+    async def start(
+        self, order: Order, *, line: str, workflow_id: str, run_id: str, call_id: str = "", background: bool = False
+    ) -> KeptOutput:
         """Start a command. Raises ``OSError``, or ``TooManyError`` for one too many in the background."""
         running = sum(each.background and each.process.running for each in self.of(workflow_id))
         if background and running + self._starting.count(workflow_id) >= MOST_AT_ONCE:
@@ -83,14 +85,14 @@ class Commands:
         finally:
             if background:
                 self._starting.remove(workflow_id)
-        kept = self._kept[command_id] = Kept(command_id, workflow_id, run_id, call_id, line, process, background)
+        kept = self._kept[command_id] = KeptOutput(command_id, workflow_id, run_id, call_id, line, process, background)
         self._forget()
         if background:
             self._told(workflow_id)
             process.when_over(lambda: self._told(workflow_id))
         return kept
 
-    def afterwards(self, kept: Kept, call: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    def afterwards(self, kept: KeptOutput, call: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Do this when a command is over, also when that is because the program ends."""
 
         def over() -> None:
@@ -100,11 +102,11 @@ class Commands:
 
         kept.process.when_over(over)
 
-    def of(self, workflow_id: str) -> list[Kept]:
+    def of(self, workflow_id: str) -> list[KeptOutput]:
         """The commands of a workflow, the oldest first; an empty id: of all."""
         return [each for each in self._kept.values() if workflow_id in ("", each.workflow_id)]
 
-    def get(self, workflow_id: str, command_id: str) -> Kept | None:
+    def get(self, workflow_id: str, command_id: str) -> KeptOutput | None:
         found = self._kept.get(command_id)
         return found if found is not None and found.workflow_id == workflow_id else None
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from shutil import which
 
-from atelier_desk.workspace.commands.places import inside
+from atelier_desk.workspace.commands.link_resolution import inside
 
 ALLOWED = (
     "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "LC_NUMERIC", "LC_TIME", "LC_COLLATE", "TZ", "TMPDIR",

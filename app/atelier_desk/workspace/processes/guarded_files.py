@@ -24,18 +24,18 @@ from functools import partial
 from typing import Any
 
 if __package__:
-    from atelier_desk.workspace.processes import (
+    from atelier_desk.workspace.processes import (  # fmt: skip
         baselines,
         file_trees,
         git_files,
         git_settings,
         granted_folders,
-        harmless,
-        holding,
         repository_links,
         repository_scan,
         repository_state,
-    )  # fmt: skip
+    )
+    from atelier_desk.workspace.processes import git_locks as holding
+    from atelier_desk.workspace.processes import harmless_git_keys as harmless
     from atelier_desk.workspace.processes.file_trees import Budget, Identity, Tree
     from atelier_desk.workspace.processes.repository_state import MOST_BYTES, SETTINGS, Repository
 else:

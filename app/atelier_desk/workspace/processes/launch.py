@@ -216,7 +216,7 @@ def tell(report: int, said: dict[str, Any]) -> None:
     os.ftruncate(report, len(text))
 
 
-class Watch:
+class LaunchWatch:
     """Looks at what the command uses from time to time.
 
     Attributes:
@@ -276,7 +276,7 @@ def main() -> int:
         libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
         if os.getppid() != order["parent"]:
             return 1
-    watch = Watch(order)
+    watch = LaunchWatch(order)
     child, forked = fork(order, woken)
     if child == 0:
         signal.set_wakeup_fd(-1)

@@ -23,7 +23,7 @@ lines."""
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class CapturedOutput:
     """Output as it is handed on: ``text`` whole, or head and tail with a line between that says what is missing; ``coloured`` is the same
     with the sequences of its colours."""
 
@@ -79,11 +79,11 @@ class Output:
         if self._file is not None:
             self._file.close()
 
-    def shown(self) -> Shown:
+    def shown(self) -> CapturedOutput:
         """The text, or its head and tail."""
         if not self.long:
             whole = coloured(bytes(self._head))
-            return Shown(_plain(whole), True, self.lines, whole)
+            return CapturedOutput(_plain(whole), True, self.lines, whole)
         head, tail = bytes(self._head[:SHOWN_EACH]), bytes(self._tail[-SHOWN_EACH:])
         head, tail = head[: head.rfind(b"\n") + 1] or head, tail[tail.find(b"\n") + 1 :] or tail
         # Of many short lines the two would meet: each has half of the lines that are shown, too.
@@ -91,7 +91,7 @@ class Output:
         missing = self.size - len(head) - len(tail)
         # What stands between may have ended the colours of the head.
         cut = f"{coloured(head)}\x1b[m[… {missing} bytes are missing here …]\n{coloured(tail)}"
-        return Shown(_plain(cut), False, self.lines, cut)
+        return CapturedOutput(_plain(cut), False, self.lines, cut)
 
     def part(self, offset: int, most: int) -> tuple[str, int]:
         """Text from a byte on, and the byte after it."""

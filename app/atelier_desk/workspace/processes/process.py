@@ -102,7 +102,7 @@ class Process:
         said = tempfile.TemporaryFile()  # noqa: SIM115 (closed below)
         try:
             self._process = await asyncio.create_subprocess_exec(
-                *order_words(order, report.fileno(), said),
+                *sandbox_text(order, report.fileno(), said),
                 executable=None if SUPERVISED else order.program,
                 stdin=subprocess.PIPE if order.interactive else subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -254,7 +254,7 @@ def guarded(report: Mapping[str, Any], order: Order) -> Guarded:
     return Guarded(put_back, gone, held, failed, unchecked=not report.get("over") and bool((order.sandbox or {}).get("roots")))
 
 
-def order_words(order: Order, report: int, file: IO[bytes]) -> Sequence[str]:
+def sandbox_text(order: Order, report: int, file: IO[bytes]) -> Sequence[str]:
     """The command line that starts an order: that of the launcher, which reads it from ``file`` and writes to the descriptor ``report``."""
     if not SUPERVISED:
         return order.arguments

@@ -16,7 +16,7 @@ from typing import Literal
 
 from atelier_desk.domain.errors import AtelierError, ToolError, UsageError
 from atelier_desk.domain.skill import Scope, SkillUse
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 from atelier_desk.workspace.root import ConfinedRoot
 from atelier_desk.workspace.skills import skill
 from atelier_desk.workspace.skills.skill import Text
@@ -58,7 +58,7 @@ _LEFT_OUT = frozenset({"node_modules", ".git", "__pycache__", ".venv"})
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundSkill:
     """A skill or command that was found.
 
     Attributes:
@@ -101,12 +101,12 @@ def home() -> Path:
     return Path(os.environ.get("ATELIER_HOME") or Path.home())
 
 
-def in_project(root: ConfinedRoot) -> list[Found]:
+def in_project(root: ConfinedRoot) -> list[FoundSkill]:
     """Those of a granted folder, in the order of their places and paths."""
     return [*_skills(root, "project", PROJECT), *_commands(root, "project", PROJECT_COMMANDS)]
 
 
-def of_user(root: ConfinedRoot) -> list[Found]:
+def of_user(root: ConfinedRoot) -> list[FoundSkill]:
     """Those of the user, whose home ``root`` is."""
     return [*_skills(root, "user", USER), *_commands(root, "user", USER_COMMANDS)]
 
@@ -117,12 +117,12 @@ def folders_of(uses: Iterable[SkillUse]) -> tuple[Path, ...]:
     return tuple(Path(each.folder) for each in uses if each.folder and os.path.realpath(each.folder) == each.folder)
 
 
-def again(root: ConfinedRoot, found: Found) -> Found:
+def again(root: ConfinedRoot, found: FoundSkill) -> FoundSkill:
     """The same, read anew."""
     return _read(root, replace(found, text=None, problem=None))
 
 
-def files(root: ConfinedRoot, found: Found, most: int = 200) -> list[str]:
+def files(root: ConfinedRoot, found: FoundSkill, most: int = 200) -> list[str]:
     """The other files of a skill, relative to its folder; at most ``most``. Links are left out."""
     here = posixpath.dirname(found.path)
     if found.kind != "skill":
@@ -149,8 +149,8 @@ def _walked(root: ConfinedRoot, start: str, most: int) -> list[str]:
     return sorted(out)[:most]
 
 
-def _skills(root: ConfinedRoot, scope: Scope, places: Sequence[str]) -> list[Found]:
-    out: list[Found] = []
+def _skills(root: ConfinedRoot, scope: Scope, places: Sequence[str]) -> list[FoundSkill]:
+    out: list[FoundSkill] = []
     seen: set[str] = set()
     until = time.monotonic() + READ_S
     for place in places:
@@ -159,7 +159,7 @@ def _skills(root: ConfinedRoot, scope: Scope, places: Sequence[str]) -> list[Fou
             if real in seen and not problem:
                 continue  # one place is a link to another
             seen.add(real)
-            found = Found("skill", scope, str(root.folder), place, f"{path}/{skill.FILE}", problem=problem)
+            found = FoundSkill("skill", scope, str(root.folder), place, f"{path}/{skill.FILE}", problem=problem)
             out.append(found if problem else _read(root, found))
             if len(out) >= FILES or time.monotonic() > until:
                 return out
@@ -205,15 +205,15 @@ def _linked(root: ConfinedRoot, path: str, scope: Scope) -> str | None:
     return path
 
 
-def _commands(root: ConfinedRoot, scope: Scope, places: dict[str, str]) -> list[Found]:
-    out: list[Found] = []
+def _commands(root: ConfinedRoot, scope: Scope, places: dict[str, str]) -> list[FoundSkill]:
+    out: list[FoundSkill] = []
     until = time.monotonic() + READ_S
     for place, end in places.items():
         for name in _walked(root, place, FILES):
             if time.monotonic() > until:
                 return out
             if name.endswith(end) and not posixpath.basename(name).startswith("."):
-                out.append(_read(root, Found("command", scope, str(root.folder), place, f"{place}/{name}")))
+                out.append(_read(root, FoundSkill("command", scope, str(root.folder), place, f"{place}/{name}")))
     return out
 
 
@@ -225,7 +225,7 @@ def command_name(path: str) -> str:
 _OUTSIDE = UsageError(N_("It leads out of its folder through a link."), code="outside")
 
 
-def _read(root: ConfinedRoot, found: Found) -> Found:
+def _read(root: ConfinedRoot, found: FoundSkill) -> FoundSkill:
     try:
         data = root.read(found.path, BYTES)
     except ToolError as error:

@@ -16,7 +16,7 @@ from typing import Any
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.prompt import Prompt, PromptDraft
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 from atelier_desk.workspace.skills import arguments, header
 
 OWN = "variables"

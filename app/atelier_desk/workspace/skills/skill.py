@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from atelier_desk.domain.errors import AtelierError, UsageError
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 from atelier_desk.workspace.skills import arguments, header
 
 FILE = "SKILL.md"

@@ -11,7 +11,6 @@ from PySide6.QtGui import QEnterEvent, QGuiApplication
 from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from atelier_desk import i18n
 from atelier_desk.desktop.chat.cards import tool_card
 from atelier_desk.desktop.chat.cards.cards import QuestionCard
 from atelier_desk.desktop.chat.cards.code_card import CodeCard
@@ -20,16 +19,17 @@ from atelier_desk.desktop.chat.cards.notice import NoticeCard, notice_words
 from atelier_desk.desktop.chat.cards.tool_card import ToolCard
 from atelier_desk.desktop.chat.transcript.actions_row import ActionsRow, BranchSwitch
 from atelier_desk.desktop.chat.transcript.blocks import ProseBlock
-from atelier_desk.desktop.chat.transcript.call_texts import call_words, telling
-from atelier_desk.desktop.chat.transcript.entries import Asked, Call, Entry
+from atelier_desk.desktop.chat.transcript.call_texts import call_text, telling
+from atelier_desk.desktop.chat.transcript.entries import Call, Entry, QuestionRow
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.messages import AssistantMessage, UserBubble, make_widget
 from atelier_desk.desktop.chat.transcript.view import ChatView
-from atelier_desk.desktop.replay.words import mark_title, span_title
+from atelier_desk.desktop.replay.labels import mark_title, span_title
 from atelier_desk.desktop.settings.language import switch_language
-from atelier_desk.domain.call import Presentation, Words
-from atelier_desk.engine.services.team.views import Mark, Span
+from atelier_desk.domain.call import CallText, Presentation
+from atelier_desk.engine.services.team.views import Span, TimelineMark
 from atelier_desk.engine.services.workflow.transcript import Branch
+from atelier_desk.support import i18n
 from atelier_desk.tools.sections import SHELL
 
 
@@ -158,7 +158,7 @@ def test_a_command_that_runs_can_be_stopped_on_its_card(qtbot: QtBot, host: Tran
 def test_how_a_command_ended_stands_in_its_line(qtbot: QtBot, host: TranscriptHost, result: dict[str, Any], said: str, kind: str) -> None:
     call = Call("c1", "run_command", {"command": "make"}, "error", result, error="Tell the user.", section=SHELL)
     card = show(qtbot, Entry("a", "assistant", run_id="r", calls=[call]), host).findChild(ToolCard, "tool-card")
-    assert card.state_words() == (said, kind)
+    assert card.state_text() == (said, kind)
     card.toggle()
     own = "Stopped by you." in [each.code for each in card._cards]
     assert own == (kind == ""), "the model's own sentence is not for a person who knows"
@@ -182,12 +182,12 @@ def test_tool_card_follows_its_call(qtbot: QtBot, host: TranscriptHost) -> None:
     call = Call("c1", "TodoTool")
     entry = Entry("a", "assistant", run_id="r", calls=[call])
     card = show(qtbot, entry, host).findChild(ToolCard, "tool-card")
-    assert card.state_words() == ("running", "accent")
+    assert card.state_text() == ("running", "accent")
     call.progress = 40
-    assert "40" in card.state_words()[0]
+    assert "40" in card.state_text()[0]
     call.status, call.error = "error", "no such task"
     card.refresh()
-    assert card.state_words() == ("failed", "err")
+    assert card.state_text() == ("failed", "err")
     card.toggle()
     assert "no such task" in [each.code for each in card._cards]
 
@@ -195,7 +195,7 @@ def test_tool_card_follows_its_call(qtbot: QtBot, host: TranscriptHost) -> None:
 def test_a_refused_call_is_no_failure(qtbot: QtBot, host: TranscriptHost) -> None:
     call = Call("c1", "ShellTool", {}, "rejected")
     card = show(qtbot, Entry("a", "assistant", run_id="r", calls=[call]), host).findChild(ToolCard, "tool-card")
-    assert card.state_words() == ("rejected", "")
+    assert card.state_text() == ("rejected", "")
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ def test_a_call_that_a_rule_denies_is_no_failure(qtbot: QtBot, host: TranscriptH
     result = {"success": False, "error": "Refused by the permission rule", "code": "denied", "rule": "read_file(.env)"}
     call = Call("c1", "read_file", {}, "error", result, error="Refused by the permission rule")
     card = show(qtbot, Entry("a", "assistant", run_id="r", calls=[call]), host).findChild(ToolCard, "tool-card")
-    assert card.state_words() == ("denied by your rule", "")
+    assert card.state_text() == ("denied by your rule", "")
     card.toggle()
     assert "Your rule “read_file(.env)” forbids it." in [each.code for each in card._cards]
 
@@ -233,7 +233,7 @@ def test_a_call_over_its_time_is_told_in_the_readers_language(qtbot: QtBot, host
     call = Call("c1", "slow", {}, "timeout", result, error="for the model")
     i18n.set_language("fr")
     card = show(qtbot, Entry("a", "assistant", run_id="r", calls=[call]), host).findChild(ToolCard, "tool-card")
-    assert card.state_words() == (i18n._("timed out"), "err")
+    assert card.state_text() == (i18n._("timed out"), "err")
     card.toggle()
     assert "slow a dépassé 60 s et a été arrêté." in [each.code for each in card._cards]
 
@@ -312,8 +312,8 @@ def test_who_said_it_with_which_model_and_when_stands_beside_the_buttons_and_is_
 
 
 def test_a_question_stands_once_in_the_card_of_its_call(qtbot: QtBot, host: TranscriptHost) -> None:
-    call = Call("c", "UserQuestionTool", presentation=Presentation(summary=Words(text="Question to you: {q}", params={"q": "Which?"})))
-    entry = Entry("a", "assistant", run_id="r", calls=[call], asked=(Asked("q1", "Which?", call_id="c"),))
+    call = Call("c", "UserQuestionTool", presentation=Presentation(summary=CallText(text="Question to you: {q}", params={"q": "Which?"})))
+    entry = Entry("a", "assistant", run_id="r", calls=[call], asked=(QuestionRow("q1", "Which?", call_id="c"),))
     widget = show(qtbot, entry, host)
     assert [label.text() for label in widget.findChildren(QLabel)].count("Which?") == 1
     assert widget.findChild(QuestionCard) is None
@@ -327,7 +327,7 @@ def test_a_question_stands_once_in_the_card_of_its_call(qtbot: QtBot, host: Tran
     widget.refresh()
     card = widget.findChild(ToolCard)
     assert card is not None
-    assert card.state_words() == ("skipped", "")
+    assert card.state_text() == ("skipped", "")
     assert button.isHidden()
 
 
@@ -341,13 +341,13 @@ def test_a_call_of_a_tool_that_cannot_be_used_shows_no_name_of_ours(qtbot: QtBot
     assert not [text for text in texts if "mcp__" in text]
     now = datetime(2026, 1, 1, tzinfo=UTC)
     assert span_title(Span(run_id="r", kind="tool", label=tool, start=now, end=now, seq=1)) == shown
-    assert mark_title(Mark(1, now, "r", "tool_call_started", tool, "")) == f"{shown} started"
+    assert mark_title(TimelineMark(1, now, "r", "tool_call_started", tool, "")) == f"{shown} started"
 
 
 def test_a_servers_call_shows_what_waits_and_then_how_it_ended(qtbot: QtBot, host: TranscriptHost) -> None:
     call = Call("c", "mcp__asks__book", status="running", server="asks", presentation=Presentation(title="asks: Book"))
-    first = Asked("q1", "Who travels?", "answered", "Accepted", call_id="c")
-    entry = Entry("a", "assistant", run_id="r", calls=[call], asked=(first, Asked("q2", "Which seat?", call_id="c")))
+    first = QuestionRow("q1", "Who travels?", "answered", "Accepted", call_id="c")
+    entry = Entry("a", "assistant", run_id="r", calls=[call], asked=(first, QuestionRow("q2", "Which seat?", call_id="c")))
     widget = show(qtbot, entry, host)
     texts = [label.text() for label in widget.findChildren(QLabel)]
     assert ("asks · Book" in texts, "Which seat?" in texts, "Who travels?" in texts) == (True, True, False)
@@ -360,12 +360,12 @@ def test_a_servers_call_shows_what_waits_and_then_how_it_ended(qtbot: QtBot, hos
     assert card is not None
     entry.asked[1].status, call.status = "answered", "error"
     widget.refresh()
-    assert card.state_words()[0] == "failed"
+    assert card.state_text()[0] == "failed"
 
 
 def test_a_question_that_is_over_is_as_high_when_its_workflow_is_opened_again(qtbot: QtBot, host: TranscriptHost) -> None:
-    call = Call("c", "UserQuestionTool", presentation=Presentation(summary=Words(text="Question to you: {q}", params={"q": "Which?"})))
-    entry = Entry("a", "assistant", run_id="r", calls=[call], asked=(Asked("q1", "Which?", call_id="c"),))
+    call = Call("c", "UserQuestionTool", presentation=Presentation(summary=CallText(text="Question to you: {q}", params={"q": "Which?"})))
+    entry = Entry("a", "assistant", run_id="r", calls=[call], asked=(QuestionRow("q1", "Which?", call_id="c"),))
     lived = show(qtbot, entry, host)
     call.status, entry.asked[0].status = "error", "skipped"
     lived.refresh()
@@ -385,13 +385,13 @@ def test_reasoning_is_folded_until_asked_for(qtbot: QtBot, host: TranscriptHost)
 
 
 def test_pending_question_opens_its_dialog(qtbot: QtBot, host: TranscriptHost) -> None:
-    entry = Entry("a", "assistant", run_id="r", asked=(Asked("q1", "Which?"),))
+    entry = Entry("a", "assistant", run_id="r", asked=(QuestionRow("q1", "Which?"),))
     widget = show(qtbot, entry, host)
     button = widget.findChild(QPushButton, "question-card-answer")
     with qtbot.waitSignal(host.question_requested) as told:
         qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
     assert told.args == ["q1"]
-    entry.asked = (Asked("q1", "Which?", "answered", "Left"),)
+    entry.asked = (QuestionRow("q1", "Which?", "answered", "Left"),)
     widget.refresh()
     assert button.isHidden()
 
@@ -486,7 +486,7 @@ def test_a_sent_file_stands_under_its_name_and_opens(qtbot: QtBot, host: Transcr
 
 
 def test_a_question_says_to_a_screen_reader_what_is_asked(qtbot: QtBot, host: TranscriptHost) -> None:
-    entry = Entry("a", "assistant", run_id="r", asked=(Asked("q", "Which way?"),))
+    entry = Entry("a", "assistant", run_id="r", asked=(QuestionRow("q", "Which way?"),))
     card = show(qtbot, entry, host).findChild(QWidget, "question-card")
     assert card.accessibleName() == "Which way?, waiting for you"
     assert card.findChild(QPushButton, "question-card-answer").accessibleName() == "Answer: Which way?"
@@ -534,14 +534,14 @@ def test_tools_are_named_in_words_where_only_their_name_is_known() -> None:
         entry = Entry("n", "notice", run_id="r", topic="loop_detected", details={"tool": tool, "count": 3})
         assert notice_words(entry)[-1] == f"{said} with the same arguments and result."
     failed = Call("c", "SpawnAgentTool", {"operation": "spawn", "name": "Eve", "prompt": "Count"}, "error")
-    assert "Eve · Count" in call_words(failed)
-    assert "spawn" not in "".join(call_words(failed))
+    assert "Eve · Count" in call_text(failed)
+    assert "spawn" not in "".join(call_text(failed))
 
 
 def test_a_failed_call_shows_no_word_of_the_tool_alone() -> None:
     arguments = {"operation": "add", "type": "user_pref", "scope": "general", "content": "The user likes tea"}
     failed = Call("c", "MemoryTool", arguments, "error")
-    assert "The user likes tea" in call_words(failed)
+    assert "The user likes tea" in call_text(failed)
     assert telling({"type": "The type of wood", "pattern": "user_pref"}) == {"type": "The type of wood", "pattern": "user_pref"}
 
 

@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.cards.picture_view import PictureDialog, PictureLabel, file_name
 from atelier_desk.desktop.chat.compose.attachments import encoded
-from atelier_desk.domain.chat import ImagePart
+from atelier_desk.domain.model_messages import ImagePart
 
 
 @pytest.fixture

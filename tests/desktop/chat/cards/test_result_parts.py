@@ -12,27 +12,27 @@ from PySide6.QtGui import QColor, QFont, QImage, QTextCursor, QTextDocument
 from PySide6.QtWidgets import QFileDialog, QLabel, QPlainTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
-from atelier_desk import i18n
 from atelier_desk.desktop.chat.cards.code_card import CodeCard
-from atelier_desk.desktop.chat.cards.held_view import HeldView
+from atelier_desk.desktop.chat.cards.held_file_view import HeldView
 from atelier_desk.desktop.chat.cards.result_parts import PartView, ResultParts, shown
 from atelier_desk.desktop.chat.cards.team_card import TeamCard
 from atelier_desk.desktop.chat.cards.tool_card import ToolCard
 from atelier_desk.desktop.chat.compose.attachments import encoded
-from atelier_desk.desktop.chat.transcript.entries import Asked, Call, Entry
+from atelier_desk.desktop.chat.transcript.entries import Call, Entry, QuestionRow
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.messages import make_widget
-from atelier_desk.desktop.folders.held_row import HeldRow
+from atelier_desk.desktop.folders.held_file_row import HeldRow
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets.words import say_again
-from atelier_desk.domain.call import Presentation, Words
-from atelier_desk.domain.chat import ImagePart
-from atelier_desk.domain.held import HeldFile
-from atelier_desk.domain.parts import ArtefactPart, FileChange, HeldPart, PicturePart, ResultPart, TextPart
+from atelier_desk.desktop.widgets.bindings import say_again
+from atelier_desk.domain.call import CallText, Presentation
+from atelier_desk.domain.held_file import HeldFile
+from atelier_desk.domain.model_messages import ImagePart
+from atelier_desk.domain.result_parts import ArtefactPart, FileChange, HeldPart, PicturePart, ResultPart, TextPart
+from atelier_desk.support import i18n
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 
-def card_of(qtbot: QtBot, call: Call, asked: tuple[Asked, ...] = ()) -> ToolCard:
+def card_of(qtbot: QtBot, call: Call, asked: tuple[QuestionRow, ...] = ()) -> ToolCard:
     frame = QWidget()
     qtbot.addWidget(frame)
     entry = Entry("a", "assistant", run_id="r", calls=[call], asked=list(asked))
@@ -117,11 +117,11 @@ def test_parts_come_with_the_result(qtbot: QtBot) -> None:
 
 
 def test_the_card_says_how_far_the_call_is_and_then_what_it_was(qtbot: QtBot) -> None:
-    presentation = Presentation(icon="no-such-icon", title="Tasks", summary=Words(text="New task: {name}", params={"name": "x"}))
+    presentation = Presentation(icon="no-such-icon", title="Tasks", summary=CallText(text="New task: {name}", params={"name": "x"}))
     call = Call("c", "TodoTool", presentation=presentation, progress=40, progress_text="40 of 100 files")
     card = card_of(qtbot, call)
     assert (card._name.text(), card._summary.text()) == ("New task", "40 of 100 files")
-    assert "40" in card.state_words()[0]
+    assert "40" in card.state_text()[0]
     call.status = "ok"
     card.refresh()
     assert (card._name.text(), card._summary.text()) == ("New task", "x")
@@ -131,9 +131,9 @@ def test_the_card_says_how_far_the_call_is_and_then_what_it_was(qtbot: QtBot) ->
 
 
 def test_only_the_call_that_asked_waits_for_the_person(qtbot: QtBot) -> None:
-    asked = (Asked("q", "Which?", call_id="c1"),)
-    assert card_of(qtbot, Call("c1", "anything"), asked).state_words()[0] == "waiting for you"
-    assert card_of(qtbot, Call("c2", "anything"), asked).state_words()[0] == "running"
+    asked = (QuestionRow("q", "Which?", call_id="c1"),)
+    assert card_of(qtbot, Call("c1", "anything"), asked).state_text()[0] == "waiting for you"
+    assert card_of(qtbot, Call("c2", "anything"), asked).state_text()[0] == "running"
 
 
 def test_a_call_that_starts_agents_has_their_card(qtbot: QtBot) -> None:
@@ -170,7 +170,7 @@ def test_what_a_call_prints_has_its_colours_while_it_runs(qtbot: QtBot) -> None:
 
 
 def test_what_a_call_prints_is_in_its_card_while_it_runs(qtbot: QtBot) -> None:
-    presentation = Presentation(title="Run a command", summary=Words(text="Run “{command}”", params={"command": "make"}))
+    presentation = Presentation(title="Run a command", summary=CallText(text="Run “{command}”", params={"command": "make"}))
     call = Call("c", "run", status="running", presentation=presentation)
     card = card_of(qtbot, call)
     folded = card.fit(600)

@@ -11,7 +11,7 @@ from atelier_desk.desktop.chat.cards.sources_card import SourcesCard
 from atelier_desk.desktop.chat.transcript.entries import Entry
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.messages import make_widget
-from atelier_desk.domain.parts import SourcePart
+from atelier_desk.domain.result_parts import SourcePart
 
 
 def test_each_source_is_a_button_that_opens_it(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QApplication, QProgressBar, QPushButton, QToolButton
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.chat.cards.lane import HEIGHT, Lane
+from atelier_desk.desktop.chat.cards.agent_lane import HEIGHT, Lane
 from atelier_desk.desktop.chat.cards.limit_card import LimitCard, RaiseField
 from atelier_desk.desktop.chat.cards.team_card import AT_ONCE, TeamCard
 from atelier_desk.desktop.chat.cards.tool_card import ToolCard
@@ -21,7 +21,7 @@ from tests.desktop.team.scenario import child, event, tree
 async def test_a_batch_has_a_lane_for_each_sub_agent_and_shows_how_far_it_is(team: Team) -> None:
     card: TeamCard = team.find(TeamCard, "team-card")
     assert [lane.member.name for lane in card.lanes] == ["Bea", "Cid"]
-    assert card.state_words() == ("0 of 2 done", "accent")
+    assert card.state_text() == ("0 of 2 done", "accent")
     assert not card.bar.isHidden()
     assert (card.bar.value(), card.bar.maximum()) == (0, 2)
     bea, cid = card.lanes
@@ -30,7 +30,7 @@ async def test_a_batch_has_a_lane_for_each_sub_agent_and_shows_how_far_it_is(tea
     assert cid._title.text() == "Write the tests"
     team.changes["cid"] = {"status": "completed"}
     await team.feed(child(20, "cid", what="sub_agent_complete", report="All **green**"))
-    assert card.state_words() == ("1 of 2 done", "accent")
+    assert card.state_text() == ("1 of 2 done", "accent")
     assert card._head.accessibleName().endswith(", 1 of 2 done")
     assert card.bar.value() == 1
     card.fit(700)
@@ -45,7 +45,7 @@ async def test_a_batch_that_is_paused_says_so(team: Team) -> None:
     for number, run_id in enumerate(("bea", "cid"), 20):
         team.changes[run_id] = {"status": "paused"}
         await team.feed(event(number, "run_status", run_id, status="paused"))
-        assert card.state_words() == (("0 of 2 done", "accent") if run_id == "bea" else ("paused", "warn"))
+        assert card.state_text() == (("0 of 2 done", "accent") if run_id == "bea" else ("paused", "warn"))
 
 
 async def test_only_the_turns_own_messages_are_in_the_conversation(team: Team) -> None:
@@ -145,7 +145,7 @@ async def test_a_sub_agent_at_its_limit_says_which_and_can_be_raised(team: Team,
         event(20, "run_status", "dot", status="paused"),
     )
     card: TeamCard = team.find(TeamCard, "team-card")
-    assert card.state_words() == ("waiting for you", "warn")
+    assert card.state_text() == ("waiting for you", "warn")
     limit: LimitCard = team.find(LimitCard, "limit-card")
     assert limit.accessibleName().startswith("Dot: Limit of tokens reached. 42 of 40 used")
     amount: RaiseField = limit.findChild(RaiseField, "limit-amount")

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QPlainTextEdit
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.compose.composer import Composer
-from atelier_desk.desktop.chat.compose.queue_desk import QueueDesk
+from atelier_desk.desktop.chat.compose.queue_controller import QueueController
 from atelier_desk.desktop.chat.compose.queue_strip import QueueStrip
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.events.run import UserMessage
@@ -24,7 +24,7 @@ class Bench:
         self.engine = FakeAtelier(runs={"waiting.list": (UserMessage(message_id="a", content="first"),)})
         self.bridge = FakeBridge(self.engine)
         self.strip, self.composer = QueueStrip(), Composer()
-        self.desk = QueueDesk(self.bridge, self.strip, self.composer)
+        self.desk = QueueController(self.bridge, self.strip, self.composer)
         for widget in (self.strip, self.composer):
             qtbot.addWidget(widget)
         self.composer.show()

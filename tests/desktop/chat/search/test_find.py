@@ -7,15 +7,15 @@ from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
-from atelier_desk import i18n
 from atelier_desk.desktop.chat.cards.tool_card import ToolCard
 from atelier_desk.desktop.chat.search.hits import hits
 from atelier_desk.desktop.chat.transcript.blocks import ProseBlock
-from atelier_desk.desktop.chat.transcript.entries import Asked, Call, Entry
+from atelier_desk.desktop.chat.transcript.entries import Call, Entry, QuestionRow
+from atelier_desk.desktop.widgets.bindings import say_again
 from atelier_desk.desktop.widgets.format import short_moment
-from atelier_desk.desktop.widgets.words import say_again
 from atelier_desk.domain.workflow import Message, MessageRole, ToolExecution
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
+from atelier_desk.support import i18n
 from tests.desktop.chat.test_panel import Desk
 from tests.support.fake_bridge import settle
 
@@ -135,7 +135,7 @@ def test_nothing(needle: str) -> None:
 
 
 def test_questions_and_answers_are_searched() -> None:
-    entry = Entry("a", "assistant", asked=(Asked("q", "Which colour?", "answered", "green"),))
+    entry = Entry("a", "assistant", asked=(QuestionRow("q", "Which colour?", "answered", "green"),))
     entry.calls.append(Call("c", "Tool", {"x": "green"}, "ok", result={"y": "Green"}))
     assert [hit.place[:2] for hit in hits([entry], "green")] == [("head", "c"), ("call", "c\n0"), ("call", "c\n1"), ("question", "q")]
 

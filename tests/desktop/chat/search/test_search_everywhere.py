@@ -15,14 +15,16 @@ from atelier_desk.desktop.chat.search.hit_rows import who
 from atelier_desk.desktop.chat.search.search_everywhere import SearchEverywhere
 from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.theme import theme
-from atelier_desk.domain.call import Presentation, Words
+from atelier_desk.domain.call import CallText, Presentation
 from atelier_desk.storage.repositories import SearchHit
-from atelier_desk.storage.text import word_places
+from atelier_desk.storage.search_terms import word_places
 from tests.desktop.chat.test_panel import Desk
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
-CALL = Presentation(icon="calculator", title="Calculator", summary=Words(text="Calculate {x}", params={"x": "12*7"}), done="Calculated {x}")
+CALL = Presentation(
+    icon="calculator", title="Calculator", summary=CallText(text="Calculate {x}", params={"x": "12*7"}), done="Calculated {x}"
+)
 HITS = [
     SearchHit(
         "message", "w1", "Budget", "m1", 4, "…## The **budget** of\n- the `year` is **ti…", NOW, run_id="r1", message_id="m1", who="Ada"

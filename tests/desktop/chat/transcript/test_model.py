@@ -8,7 +8,7 @@ import pytest
 
 from atelier_desk.desktop.chat.transcript.entries import Change, Entry
 from atelier_desk.desktop.chat.transcript.model import Transcript
-from atelier_desk.domain.parts import SourcePart
+from atelier_desk.domain.result_parts import SourcePart
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.workflow import Message, MessageRole, ToolExecution, Workflow
 from atelier_desk.engine.services.workflow.file import to_markdown

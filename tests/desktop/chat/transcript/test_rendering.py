@@ -15,7 +15,6 @@ from PySide6.QtGui import QColor, QDesktopServices, QGuiApplication, QTextCursor
 from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit, QPushButton, QToolButton, QToolTip
 from pytestqt.qtbot import QtBot
 
-from atelier_desk import i18n
 from atelier_desk.desktop.chat.cards import browser_page
 from atelier_desk.desktop.chat.cards.code_card import CodeCard
 from atelier_desk.desktop.chat.cards.diagram import DiagramPicture
@@ -28,8 +27,9 @@ from atelier_desk.desktop.chat.transcript.blocks import ProseBlock, TableBlock, 
 from atelier_desk.desktop.chat.transcript.image_gate import ImageGate
 from atelier_desk.desktop.chat.transcript.reply_body import ReplyBody
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets.words import say_again
+from atelier_desk.desktop.widgets.bindings import say_again
 from atelier_desk.markdown.parser import parse
+from atelier_desk.support import i18n
 from atelier_desk.support.worker.errors import Ended
 from atelier_desk.support.worker.parent import ask_once
 
@@ -261,9 +261,11 @@ def test_a_process_that_dies_is_started_again_and_the_source_stays(qtbot: QtBot,
 
 
 @pytest.mark.skipif(os.name != "posix", reason="the system has no such limits")
-@pytest.mark.parametrize(("deed", "code"), [("any(0 for _ in iter(int, 1))", "timeout"), ("bytearray(2 << 30)", "memory")])
-async def test_a_drawing_without_end_is_ended_by_the_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deed: str, code: str) -> None:
-    served = f"from atelier_desk.desktop.chat.markdown import draw_process as it\nit.CPU_S = 0\nit.draw = lambda *_: {deed}\nit.main()"
+@pytest.mark.parametrize(("action", "code"), [("any(0 for _ in iter(int, 1))", "timeout"), ("bytearray(2 << 30)", "memory")])
+async def test_a_drawing_without_end_is_ended_by_the_system(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, action: str, code: str
+) -> None:
+    served = f"from atelier_desk.desktop.chat.markdown import draw_process as it\nit.CPU_S = 0\nit.draw = lambda *_: {action}\nit.main()"
     (tmp_path / "served.py").write_text(served)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     with pytest.raises(Ended) as caught:

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.panes.activity.pane import ActivityPane
-from atelier_desk.desktop.widgets.words import say_again
+from atelier_desk.desktop.widgets.bindings import say_again
 from atelier_desk.domain.command import RunningCommand
 from atelier_desk.domain.errors import NotFoundError
 from tests.desktop.panes.activity.test_log import one_run

@@ -13,7 +13,6 @@ from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QApplication, QFileDialog, QMenu, QPushButton, QSplitter, QWidget
 from pytestqt.qtbot import QtBot
 
-from atelier_desk import i18n
 from atelier_desk.desktop import start_folder
 from atelier_desk.desktop.panes.activity.agent_tree import ALWAYS
 from atelier_desk.desktop.panes.activity.list import EntryRole, entry_icon
@@ -21,6 +20,7 @@ from atelier_desk.desktop.panes.activity.pane import LEAST_LOG, ActivityPane
 from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.workflow import Workflow
+from atelier_desk.support import i18n
 from tests.desktop.panes.activity.test_log import event, one_run
 from tests.desktop.team.scenario import START, child, started, tree
 from tests.desktop.team.scenario import event as team_event

@@ -13,13 +13,13 @@ from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QComboBox, QListWidget, QPlainTextEdit, QPushButton, QWidget
 
-from atelier_desk import i18n
 from atelier_desk.desktop.panes.context.pane import ContextPane
 from atelier_desk.desktop.panes.context.parts import PartsBar
 from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine.services.request.views import PartSize
 from atelier_desk.engine.services.team.views import AgentNode
+from atelier_desk.support import i18n
 from tests.support import past
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 
-from atelier_desk import i18n
 from atelier_desk.desktop.panes.context import text as words
 from atelier_desk.domain.attachment import Attachment
-from atelier_desk.domain.chat import ChatMessage, ImagePart, Role, ToolCall
+from atelier_desk.domain.model_messages import ChatMessage, ImagePart, Role, ToolCall
 from atelier_desk.domain.provider_data import ProviderData
 from atelier_desk.engine.services.request.views import RequestSummary, SentItem, SentRequest
+from atelier_desk.support import i18n
 
 SIGNED = ProviderData.pack("server", "m", {"extra_content": {"google": {"thought_signature": "Zm9v" * 600}}})
 CALLED = ChatMessage(role=Role.ASSISTANT, content="Let me see.", tool_calls=(ToolCall(id="c", name="read", provider_data=SIGNED),))

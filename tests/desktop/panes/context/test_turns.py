@@ -9,10 +9,10 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.panes.context import turns as module
 from atelier_desk.desktop.panes.context.turns import TurnPicker
-from atelier_desk.desktop.panes.wording import clock_time
-from atelier_desk.desktop.widgets.words import say_again
+from atelier_desk.desktop.panes.times import clock_time
+from atelier_desk.desktop.widgets.bindings import say_again
 from atelier_desk.engine.services.team.views import Turn
-from atelier_desk.i18n import set_language
+from atelier_desk.support.i18n import set_language
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 

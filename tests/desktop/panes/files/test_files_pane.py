@@ -11,18 +11,18 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QMessageBox, QPushButton, QTreeWidgetItem, QWidget
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.folders.held_row import HeldRow
+from atelier_desk.desktop.folders.held_file_row import HeldRow
 from atelier_desk.desktop.panes.files.pane import FilesPane
 from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.widgets.rows import RowRole
 from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import ConflictError, ToolError
-from atelier_desk.domain.held import HeldFile
-from atelier_desk.domain.parts import FileChange
+from atelier_desk.domain.held_file import HeldFile
+from atelier_desk.domain.result_parts import FileChange
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.services.files import UndoneChange
 from atelier_desk.workspace.checkpoints.leftovers import Leftover
-from atelier_desk.workspace.checkpoints.taint_marks import WHOLE, Mark
+from atelier_desk.workspace.checkpoints.taint_marks import WHOLE, TaintMark
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 Show = Callable[[QWidget], Any]
@@ -257,7 +257,9 @@ async def test_files_written_after_reading_from_outside_are_shown_and_marked_as_
     assert pane.marked.isHidden()
     outside = ("example.org", "other.example")
     atelier.set(
-        "files", "marked", [Mark("/p/a.py", "0", outside), Mark("/p/build", WHOLE, outside[:1]), Mark("/p/by/command.md", "1", outside)]
+        "files",
+        "marked",
+        [TaintMark("/p/a.py", "0", outside), TaintMark("/p/build", WHOLE, outside[:1]), TaintMark("/p/by/command.md", "1", outside)],
     )
     atelier.set("files", "mark_read", [])
     pane.reload()

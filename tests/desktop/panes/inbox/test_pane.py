@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from atelier_desk import i18n
-from atelier_desk.desktop.panes import wording
+from atelier_desk.desktop.panes import times
 from atelier_desk.desktop.panes.inbox.news import news_of
 from atelier_desk.desktop.panes.inbox.pane import InboxPane
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
-from atelier_desk.desktop.widgets.words import say_again
+from atelier_desk.desktop.widgets.bindings import say_again
 from atelier_desk.domain.approval import ApprovalStatus
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import Workflow, WorkflowStatus
 from atelier_desk.engine.services.team.views import AgentNode
+from atelier_desk.support import i18n
 from tests.desktop.questions.approvals import LINEAGE, ApprovalEngine, asks, tell
 from tests.desktop.questions.conftest import START, ask
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
@@ -200,7 +200,7 @@ async def test_cards_say_how_long_they_wait(shown: Callable[[QWidget], Any], mon
     inbox = Inbox(shown)
     await inbox.begin()
     asked = inbox.presenter.pending()[0].created_at
-    monkeypatch.setattr(wording, "utc_now", lambda: asked + timedelta(minutes=3))
+    monkeypatch.setattr(times, "utc_now", lambda: asked + timedelta(minutes=3))
     assert inbox.pane._clock.isActive()
     inbox.pane._clock.timeout.emit()
     assert inbox.find("inbox-where-q4").text() == "One · 3 minutes ago"

@@ -12,11 +12,11 @@ from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QApplication, QMenu, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from atelier_desk.desktop.panes.memory.cleanup import TidyDialog
 from atelier_desk.desktop.panes.memory.dialog import MemoryDialog, provenance, split_tags
 from atelier_desk.desktop.panes.memory.pane import PAGE, MemoryPane
-from atelier_desk.desktop.panes.memory.tidy import TidyDialog
 from atelier_desk.domain.memory import Memory, MemoryHit, MemoryScope, MemoryType
-from atelier_desk.engine.services.common.memory_care import MemoryPair
+from atelier_desk.engine.services.common.memory_maintenance import MemoryPair
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 Show = Callable[[QWidget], Any]

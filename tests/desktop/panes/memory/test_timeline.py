@@ -67,9 +67,9 @@ async def test_a_yes_and_the_way_to_where_it_was_written(pane: MemoryPane, ateli
     pane._menu(pane.mapToGlobal(pane.rect().center()))
     menu = pane.findChild(QMenu, "memory-menu")
     assert menu is not None
-    deeds = {action.text(): action for action in menu.actions()}
+    workflow_actions = {action.text(): action for action in menu.actions()}
     assert "for all workflows?" in facts(pane.list.memories.rows[0])
-    deeds["Keep for all workflows"].trigger()
+    workflow_actions["Keep for all workflows"].trigger()
     await settle()
     assert [args for args, _ in atelier.calls("memories.keep")] == [("new",)]
     pane.window().toasts.undo.undo()
@@ -78,7 +78,7 @@ async def test_a_yes_and_the_way_to_where_it_was_written(pane: MemoryPane, ateli
     seen: list[tuple[str, str]] = []
     pane.message_wanted.connect(lambda workflow, message: seen.append((workflow, message)))
     atelier.set("memories", "written_in", ("w", "m9"))
-    deeds["Show where it was written"].trigger()
+    workflow_actions["Show where it was written"].trigger()
     await settle()
     assert seen == [("w", "m9")]
     menu.close()

@@ -12,16 +12,16 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from atelier_desk import i18n
 from atelier_desk.desktop.panes.timeline.list import TimelineList
 from atelier_desk.desktop.panes.timeline.paint import names_width, tick_time
 from atelier_desk.desktop.panes.timeline.pane import REFRESH_MS, TimelinePane
 from atelier_desk.desktop.panes.timeline.view import TimelineView, describe_span
-from atelier_desk.desktop.replay.words import mark_title, span_title
+from atelier_desk.desktop.replay.labels import mark_title, span_title
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets.words import say_again
+from atelier_desk.desktop.widgets.bindings import say_again
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
-from atelier_desk.engine.services.team.views import Mark
+from atelier_desk.engine.services.team.views import TimelineMark
+from atelier_desk.support import i18n
 from tests.desktop.team.scenario import START
 from tests.support import past
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
@@ -283,4 +283,4 @@ async def test_a_call_has_its_words_and_in_its_details_its_name(pane: TimelinePa
     span = replace(bar.span, label="TodoTool", title="Tasks")
     assert span_title(span) == "Tasks"
     assert describe_span(bar.run, span, None, START)[1] == "Tasks (TodoTool)"
-    assert mark_title(Mark(1, START, "root", "tool_call_started", "TodoTool", "Tasks")) == "Tasks started"
+    assert mark_title(TimelineMark(1, START, "root", "tool_call_started", "TodoTool", "Tasks")) == "Tasks started"

@@ -7,11 +7,11 @@ import json
 from typing import Any
 
 from atelier_desk.domain.agent import AgentConfig
-from atelier_desk.domain.chat import FinishReason
 from atelier_desk.domain.events.run import Injected, ModelReplied, RunEvent, RunPaused, RunResumed, UserMessage
 from atelier_desk.domain.events.run import PauseReason as Pause
+from atelier_desk.domain.model_messages import FinishReason
 from atelier_desk.domain.workflow import RunStatus
-from atelier_desk.engine.notice_words import FIX_ANSWER
+from atelier_desk.engine.notice_text import FIX_ANSWER
 from atelier_desk.engine.run.reducer.reduce import FINISH_NOW, fold
 from atelier_desk.engine.run.reducer.steps import Append, BeginCalls, CallModel, Finish, next_step
 from atelier_desk.engine.run.request.prompt import system_prompt

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from atelier_desk.domain.agent import Budget, SearchScope
 from atelier_desk.domain.approval import ApprovalKind, ApprovalRequest
 from atelier_desk.domain.attachment import Attachment
-from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.events.run import (
     ApprovalRequested,
     CallStatus,
     ContextCompacted,
     Dispatch,
+    ImagesRejected,
     Injected,
     LimitKind,
     LimitReached,
@@ -24,7 +24,6 @@ from atelier_desk.domain.events.run import (
     ModelReplied,
     ModelRetried,
     PauseReason,
-    PicturesRefused,
     QuestionAnswered,
     QuestionAsked,
     QueueChanged,
@@ -41,12 +40,13 @@ from atelier_desk.domain.events.run import (
     WindowLearned,
     event_body_adapter,
 )
+from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.question import QuestionSpec, QuestionStatus, QuestionType, UserQuestion
 from atelier_desk.domain.skill import SkillUse
 from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.domain.workflow import RunMode, RunStatus
 from atelier_desk.engine.run.reducer.reduce import ARE_YOU_DONE, FINISH_NOW, FIX_ANSWER, fold, reduce
-from atelier_desk.engine.run.reducer.state import Ending, Entry, EntryKind, carried
+from atelier_desk.engine.run.reducer.state import ContextEntry, Ending, EntryKind, carried
 from atelier_desk.engine.run.request.compaction import shortened
 from tests.support.runs import Script, advance, agent, call, finished, interpret, reply, started
 
@@ -301,7 +301,7 @@ def test_every_run_ends_or_waits_and_nothing_is_left_open(script_replies: list[M
 def test_carried_conversation_leaves_engine_notes_out() -> None:
     script = Script().add(Injected(reason="loop_warning", content="stop it"), reply("fine"))
     assert [entry.kind for entry in carried(script.state)] == [EntryKind.USER, EntryKind.REPLY]
-    assert isinstance(carried(script.state)[0], Entry)
+    assert isinstance(carried(script.state)[0], ContextEntry)
 
 
 def test_finished_run_keeps_its_result() -> None:
@@ -345,7 +345,7 @@ def test_attempts_in_a_row_are_told_from_the_first() -> None:
     for body in (
         ModelRetried(attempt=2, delay_s=1, reason="busy", again=True),
         ToolsRefused(reason="none here"),
-        PicturesRefused(reason="none here"),
+        ImagesRejected(reason="none here"),
     ):
         script.add(body)
         assert script.state.retried_since == 2

@@ -9,7 +9,6 @@ import pytest
 
 from atelier_desk.domain.agent import ApprovalMode, Budget
 from atelier_desk.domain.approval import ApprovalFlags, ApprovalPolicy, ApprovalRequest, ApprovalScope, ApprovalSettings, ApprovalStatus
-from atelier_desk.domain.chat import Usage
 from atelier_desk.domain.events.run import (
     ApprovalAskedAgain,
     ApprovalDecided,
@@ -26,13 +25,14 @@ from atelier_desk.domain.events.run import (
     EventBody,
     LimitKind,
     LimitsRaised,
-    MemoriesSought,
+    MemoryExtractionDone,
     ParentAnswered,
     ParentAsked,
     PictureDescribed,
     RightsNarrowed,
-    TitleWritten,
+    TitleGenerated,
 )
+from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.permission import Action, PermissionRule, snapshot
 from atelier_desk.domain.team import ChildPlan, ChildStatus, TeamCall
 from atelier_desk.engine.run.reducer.state import RunState
@@ -61,7 +61,7 @@ def calls(state: RunState) -> list[tuple[str, bool, bool, dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("body", [
-    TitleWritten(title="t", usage=USED), PictureDescribed(call_id="a", usage=USED), MemoriesSought(usage=USED),
+    TitleGenerated(title="t", usage=USED), PictureDescribed(call_id="a", usage=USED), MemoryExtractionDone(usage=USED),
     ContextCompacted(method="cut_results", usage=USED),
 ])  # fmt: skip
 def test_what_is_done_beside_the_conversation_costs_too(body: EventBody) -> None:

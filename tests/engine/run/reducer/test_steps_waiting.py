@@ -15,9 +15,9 @@ from typing import Literal
 from atelier_desk.domain.events.run import (
     ChildAsked,
     ChildStarted,
+    ImagesRejected,
     Injected,
     InputSent,
-    PicturesRefused,
     QuestionAnswered,
     TaskChanged,
     ToolCallFinished,
@@ -109,7 +109,7 @@ def test_a_last_answer_is_given_with_all_reports_at_hand() -> None:
 
 
 def test_pictures_that_a_request_went_through_without_are_not_sent_to_that_model_again() -> None:
-    script = Script().add(PicturesRefused(reason="no", entries=(1,)))
+    script = Script().add(ImagesRejected(reason="no", entries=(1,)))
     before = script.state
     assert before.left_out == (1,)
     after_reply = script.add(reply("I see")).state

@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 
 from atelier_desk.domain.events.run import CompactionUndone, ContextCompacted, EntryPinned, EventBody, Injected, UserMessage
 from atelier_desk.engine.run.reducer.reduce import fold
-from atelier_desk.engine.run.reducer.state import Entry, EntryKind, RunState, carried
+from atelier_desk.engine.run.reducer.state import ContextEntry, EntryKind, RunState, carried
 from atelier_desk.engine.run.request import compaction, context
 from tests.support.runs import Script, advance, call, finished, reply, started
 
 LONG = "a long result, word after word; " * 60
 
 
-def words(entries: tuple[Entry, ...]) -> list[tuple[EntryKind, str, str]]:
+def words(entries: tuple[ContextEntry, ...]) -> list[tuple[EntryKind, str, str]]:
     """What matters of a conversation: kinds, texts and names, in order."""
     return [(entry.kind, entry.text, entry.origin) for entry in entries]
 
@@ -174,7 +174,7 @@ def test_what_is_pinned_is_sent_whole_however_little_room_there_is(turns: int, p
             step = context.plan(state, system="s", tools=(), window=window)
         except context.ContextOverflowError:
             break
-        if isinstance(step, context.Ready):
+        if isinstance(step, context.ReadyRequest):
             break
         if isinstance(step, context.CutResults):
             body = ContextCompacted(method="cut_results", dropped=step.seqs)

@@ -6,24 +6,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atelier_desk.domain.chat import Role, ToolSpec
 from atelier_desk.domain.errors import ContextOverflowError
 from atelier_desk.domain.events.run import ContextCompacted, ModelReplied
+from atelier_desk.domain.model_messages import Role, ToolSpec
 from atelier_desk.domain.provider_data import ProviderData
 from atelier_desk.domain.skill import SkillUse
 from atelier_desk.engine.run.reducer.evolve import evolve
 from atelier_desk.engine.run.reducer.state import EntryKind, carried
 from atelier_desk.engine.run.request import context, prompt
-from atelier_desk.engine.run.request.context import CutResults, Ready, Shorten, Summarise, messages, plan
+from atelier_desk.engine.run.request.context import CutResults, ReadyRequest, Shorten, Summarise, messages, plan
 from atelier_desk.llm.tokens import BYTES_PER_TOKEN, estimate_request
 from tests.support.runs import Script, agent, call, finished, reply, started
 
 
-def fitted(script: Script, window: int, *, system: str = "You help.") -> Ready:
+def fitted(script: Script, window: int, *, system: str = "You help.") -> ReadyRequest:
     """Compact with digests until a request fits, as the driver does when the model cannot summarise."""
     for _ in range(50):
         step = plan(script.state, system=system, tools=(), window=window)
-        if isinstance(step, Ready):
+        if isinstance(step, ReadyRequest):
             return step
         if isinstance(step, CutResults):
             script.add(ContextCompacted(method="cut_results", dropped=step.seqs))
@@ -45,7 +45,7 @@ def long_run(turns: int, size: int) -> Script:
 def test_everything_is_sent_when_it_fits() -> None:
     script = Script().add(reply("", call("a")), started("a"), finished("a"))
     ready = plan(script.state, system="You help.", tools=(), window=8000)
-    assert isinstance(ready, Ready)
+    assert isinstance(ready, ReadyRequest)
     assert [message.role for message in ready.request.messages] == [Role.SYSTEM, Role.USER, Role.ASSISTANT, Role.TOOL]
 
 
@@ -97,7 +97,7 @@ def test_earlier_runs_are_part_of_the_conversation() -> None:
     state = fold(later.events, carried(earlier.state))
     assert state is not None
     ready = plan(state, system="You help.", tools=(), window=8000)
-    assert isinstance(ready, Ready)
+    assert isinstance(ready, ReadyRequest)
     assert [m.content for m in ready.request.messages[1:]] == ["my name is Ada", "hello Ada", "what is my name?"]
 
 
@@ -108,12 +108,12 @@ def test_instructions_that_fill_the_window_are_a_clear_error() -> None:
 
 def test_learned_factor_counts() -> None:
     script = Script(message="x" * 6000)
-    assert isinstance(plan(script.state, system="s", tools=(), window=4096), Ready)
+    assert isinstance(plan(script.state, system="s", tools=(), window=4096), ReadyRequest)
     step = plan(script.state, system="s", tools=(), window=4096, factor=3.0)
     assert isinstance(step, Shorten)
     script.add(ContextCompacted(method="cut_message", dropped=(step.seq,), kept=step.kept))
     shortened = plan(script.state, system="s", tools=(), window=4096, factor=3.0)
-    assert isinstance(shortened, Ready)
+    assert isinstance(shortened, ReadyRequest)
     assert "characters were cut" in shortened.request.messages[-1].content
 
 
@@ -144,7 +144,7 @@ def test_digest_is_bounded_and_keeps_the_newest(turns: int, limit: int) -> None:
 def test_tools_are_sent_as_given() -> None:
     tool = ToolSpec(name="CalculatorTool", description="Calculates.", parameters={"type": "object", "properties": {}})
     ready = plan(Script(config=agent()).state, system="s", tools=(tool,), window=4096, tool_tokens=40)
-    assert isinstance(ready, Ready)
+    assert isinstance(ready, ReadyRequest)
     assert ready.request.tools == (tool,)
 
 
@@ -169,19 +169,19 @@ def test_what_goes_back_to_the_server_is_counted_and_leaves_with_its_reply() -> 
     for number in range(6):
         script.add(signed(number), started(f"c{number}"), finished(f"c{number}"))
     wide = plan(script.state, system="You help.", tools=(), window=40_000)
-    assert isinstance(wide, Ready)
+    assert isinstance(wide, ReadyRequest)
     assert wide.tokens > 6 * 4_000 / BYTES_PER_TOKEN
     summarised = plan(script.state, system="You help.", tools=(), window=6_000)
     assert isinstance(summarised, Summarise)
     script.add(ContextCompacted(method="digest", dropped=tuple(entry.seq for entry in summarised.entries), summary="Earlier."))
     ready = plan(script.state, system="You help.", tools=(), window=6_000)
-    assert isinstance(ready, Ready)
+    assert isinstance(ready, ReadyRequest)
     replies = [message for message in ready.request.messages if message.role is Role.ASSISTANT]
     assert replies
     assert all(message.provider_data is not None for message in replies)
     other = script.state.agent.model_copy(update={"model": "other"})
     switched = plan(evolve(script.state, agent=other), system="You help.", tools=(), window=6_000)
-    assert isinstance(switched, Ready)
+    assert isinstance(switched, ReadyRequest)
     assert all(message.provider_data is None for message in switched.request.messages)
     assert switched.tokens < ready.tokens
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from atelier_desk.domain.chat import ChatMessage, ChatRequest, ImagePart, Role
+from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, ImagePart, Role
 from atelier_desk.domain.pictures import PictureLimits
 from atelier_desk.engine.run.request import pictures
 from atelier_desk.engine.run.request.pictures import fitted, with_pictures
@@ -20,7 +20,7 @@ from atelier_desk.llm.registry import provider_type
 from atelier_desk.media import prepare
 from atelier_desk.storage.folder.artefacts import Artefacts
 from atelier_desk.storage.folder.datadir import DataDir
-from atelier_desk.threads import in_tool_thread
+from atelier_desk.support.threads import in_tool_thread
 from tests.support.pictures import broken_inside, picture, png
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atelier_desk.domain.chat import ChatDelta, ReasoningDelta, TextDelta, ToolCallDelta
+from atelier_desk.domain.model_messages import ChatDelta, ReasoningDelta, TextDelta, ToolCallDelta
 from atelier_desk.engine.run.request import repetition
 from atelier_desk.engine.run.request.repetition import Loop, Repetition
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from atelier_desk.domain.chat import ChatReply, FinishReason, ReasoningDelta, TextDelta, ToolCall, ToolCallDelta, Usage
+from atelier_desk.domain.model_messages import ChatReply, FinishReason, ReasoningDelta, TextDelta, ToolCall, ToolCallDelta, Usage
 from atelier_desk.engine.run.request.replies import Length, counted, judged, unique_calls
 
 CALL = ToolCall(id="c", name="x")

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode, SearchScope, ToolDialect, ToolMode
-from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.errors import ContextOverflowError
 from atelier_desk.domain.events.run import ModelReplied, RunFailed, WindowLearned
+from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.gateways.gateway import FactoryGateway
 from atelier_desk.engine.run.reducer.reduce import fold
 from atelier_desk.engine.run.reducer.state import RunState
-from atelier_desk.engine.run.request import searching
+from atelier_desk.engine.run.request import tool_search
 from atelier_desk.engine.services.agent_gallery import builtin_agents
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.tools.default import create_default_tool_registry
@@ -62,7 +62,7 @@ def tools_of(config: AgentConfig = ASSISTANT, *, depth: int = 0, workspace: bool
 def scope(window: int, config: AgentConfig = ASSISTANT, *, workspace: bool = True, **state: Any) -> SearchScope | None:
     """What the next request with a window of so many tokens searches for."""
     asked = RunState(run_id="r", workflow_id="w", agent=config, max_depth=3, **state)
-    found = searching.searched(tools_of(config, depth=asked.depth, workspace=workspace), asked, window)
+    found = tool_search.searched(tools_of(config, depth=asked.depth, workspace=workspace), asked, window)
     return found.search.scope if found is not None else None
 
 
@@ -218,7 +218,7 @@ def test_what_was_called_while_all_was_listed_can_be_called_on() -> None:
     script.add(WindowLearned(context_window=SMALL))
     state = fold(script.events)
     assert state is not None
-    found = searching.searched(tools_of(), state, state.window or 0)
+    found = tool_search.searched(tools_of(), state, state.window or 0)
     assert found is not None
     assert found.search == (SearchScope.ALL, ("read_file",))
 

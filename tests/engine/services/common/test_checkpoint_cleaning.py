@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.domain.change import Change
-from atelier_desk.domain.chat import ToolCall
+from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.housekeeping import once_a_day
 from atelier_desk.engine.services.data import restore_backup
 from atelier_desk.workspace.checkpoints.files import Author
-from atelier_desk.workspace.places import place
+from atelier_desk.workspace.path_resolution import place
 from tests.engine.conftest import Opener
 from tests.support.clock import ManualClock
 

@@ -16,10 +16,10 @@ import pytest
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode, Budget, Choices
 from atelier_desk.domain.approval import ApprovalPolicy, ApprovalSettings
-from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.errors import ConflictError, UsageError
-from atelier_desk.domain.parts import ArtefactPart
+from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.permission import snapshot
+from atelier_desk.domain.result_parts import ArtefactPart
 from atelier_desk.domain.usage import summed
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.services.workflow import importing

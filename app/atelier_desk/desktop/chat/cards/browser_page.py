@@ -17,7 +17,7 @@ from pathlib import Path
 from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices
 
-from atelier_desk.i18n import _, language
+from atelier_desk.support.i18n import _, language
 
 PREFIX = "atelier-pages-"
 DAY_S = 86_400

@@ -9,15 +9,15 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.cards.headed_card import HeadedCard
 from atelier_desk.desktop.chat.transcript.blocks import ProseBlock
-from atelier_desk.desktop.chat.transcript.entries import Asked, Entry
+from atelier_desk.desktop.chat.transcript.entries import Entry, QuestionRow
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
-from atelier_desk.desktop.soon import Soon
+from atelier_desk.desktop.debouncer import Debouncer
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Pill, Spinner, bind, control, fill, label, say
-from atelier_desk.desktop.widgets.basic import PillKind
-from atelier_desk.domain.text import visible
-from atelier_desk.figures import duration
-from atelier_desk.i18n import N_, _
+from atelier_desk.desktop.widgets.controls import PillKind
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.number_format import duration
+from atelier_desk.support.text import visible
 
 GROW_MS = 100
 """Between two drawings of thoughts that grow: each draws all of them."""
@@ -39,7 +39,7 @@ class ReasoningFold(QWidget):
         self._spinner = Spinner(self, 12)
         self._text: ProseBlock | None = None
         self._needle = ""
-        self._growing = Soon(self, GROW_MS, self._grow)
+        self._growing = Debouncer(self, GROW_MS, self._grow)
         bind(self.refresh)
 
     @property
@@ -106,7 +106,7 @@ class ReasoningFold(QWidget):
         return head.height() + 4 + height
 
 
-def asked_state(asked: Asked) -> tuple[str, PillKind]:
+def asked_state(asked: QuestionRow) -> tuple[str, PillKind]:
     """The pill of a question, by its status. One that was skipped is no failure."""
     words: dict[str, tuple[str, PillKind]] = {
         "pending": (_("waiting for you"), "warn"),
@@ -117,7 +117,7 @@ def asked_state(asked: Asked) -> tuple[str, PillKind]:
     return words.get(asked.status, (asked.status, ""))
 
 
-def _answer_button(asked: Callable[[], Asked], host: TranscriptHost, parent: QWidget) -> QPushButton:
+def _answer_button(asked: Callable[[], QuestionRow], host: TranscriptHost, parent: QWidget) -> QPushButton:
     return control(
         QPushButton(parent),
         "question-card-answer",
@@ -128,7 +128,7 @@ def _answer_button(asked: Callable[[], Asked], host: TranscriptHost, parent: QWi
     )
 
 
-def _show_button(button: QPushButton, asked: Asked) -> None:
+def _show_button(button: QPushButton, asked: QuestionRow) -> None:
     button.setVisible(asked.status == "pending")
     say(button)
 
@@ -136,7 +136,7 @@ def _show_button(button: QPushButton, asked: Asked) -> None:
 class QuestionPart(QWidget):
     """``question-part``: in the card of a call, what it asks and what was answered; while it waits a button opens the dialog."""
 
-    def __init__(self, asked: Asked, host: TranscriptHost, parent: QWidget | None = None) -> None:
+    def __init__(self, asked: QuestionRow, host: TranscriptHost, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("question-part")
         self._asked = asked
@@ -146,7 +146,7 @@ class QuestionPart(QWidget):
         self._words = fill(QVBoxLayout(), self._text, self._answer, spacing=4)
         self._row = fill(QHBoxLayout(self), (self._words, 1), (self._button, 0, Qt.AlignmentFlag.AlignTop), spacing=12)
 
-    def show_asked(self, asked: Asked) -> None:
+    def show_asked(self, asked: QuestionRow) -> None:
         self._asked = asked
         self._row.setContentsMargins(13 + theme().px(15) + 10, 0, 13, 12)  # under the words of the head, which follow its icon
         self._text.setText(asked.question)
@@ -164,7 +164,7 @@ class QuestionPart(QWidget):
 class QuestionCard(HeadedCard):
     """``question-card``: a question that belongs to no call in view, such as a sub-agent's."""
 
-    def __init__(self, asked: Asked, host: TranscriptHost, parent: QWidget | None = None) -> None:
+    def __init__(self, asked: QuestionRow, host: TranscriptHost, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("question-card")
         self._asked, self._host = asked, host
@@ -174,7 +174,7 @@ class QuestionCard(HeadedCard):
         self.head.addWidget(self._button, 0, Qt.AlignmentFlag.AlignTop)
         bind(self._show)
 
-    def show_asked(self, asked: Asked) -> None:
+    def show_asked(self, asked: QuestionRow) -> None:
         self._asked = asked
         self._show()
 

@@ -17,8 +17,8 @@ from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import IconButton, Pill, bind, control, fill, label, say
 from atelier_desk.desktop.widgets.code_text import CodeText
 from atelier_desk.desktop.widgets.wrapping import LONG_RUN
-from atelier_desk.domain.text import hidden_codes, visible
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.text import hidden_codes, visible
 
 _COPIED_MS = 1600
 _CODES = 8

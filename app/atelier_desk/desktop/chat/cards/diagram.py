@@ -14,8 +14,8 @@ from atelier_desk.desktop.chat.markdown.drawings import drawings
 from atelier_desk.desktop.chat.markdown.mermaid import SCALE
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import say
-from atelier_desk.domain.chat import ImagePart
-from atelier_desk.i18n import N_, _
+from atelier_desk.domain.model_messages import ImagePart
+from atelier_desk.support.i18n import N_, _
 
 _LETTERS = 16
 """Pixels of the letters in a drawing; they are shown as large as the text around it."""

@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from atelier_desk.desktop.chat.cards.headed_card import HeadedCard
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.widgets import FlowLayout, bind, control
-from atelier_desk.file_words import changed_words, path_words
-from atelier_desk.i18n import N_, ngettext
+from atelier_desk.presentation.file_changes import changed_text, path_text
+from atelier_desk.support.i18n import N_, ngettext
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,15 +40,15 @@ class FilesCard(HeadedCard):
 
     def _show(self) -> None:
         alive = [change for change in self._changes if change.undoable]
-        files = list(dict.fromkeys(path_words(change) for change in reversed(self._changes)))
+        files = list(dict.fromkeys(path_text(change) for change in reversed(self._changes)))
         undone = len(self._changes) - len(alive)
         text = ngettext("{n} change undone", "{n} changes undone", undone) if undone else ""
-        self.show_head("folder", "accent" if alive else "muted", changed_words(files), text)
-        self.setAccessibleName(". ".join(filter(None, (changed_words(files), text))))
+        self.show_head("folder", "accent" if alive else "muted", changed_text(files), text)
+        self.setAccessibleName(". ".join(filter(None, (changed_text(files), text))))
         self.undo.setVisible(bool(alive) and self._host.bridge is not None)
 
     def _undo(self) -> None:
-        from atelier_desk.desktop.folders.undoing import ask_undo
+        from atelier_desk.desktop.folders.undo import ask_undo
 
         if self._host.bridge is not None:
             ask_undo(self._host.bridge, self, self._changes, self._host.told.emit)

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QLabel, QWidget
 
 from atelier_desk.desktop.chat.markdown import ansi
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.i18n import _
+from atelier_desk.support.i18n import _
 
 LIVE_LINES = 8
 """Lines that are shown."""

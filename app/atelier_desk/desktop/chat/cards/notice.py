@@ -15,13 +15,13 @@ from atelier_desk.desktop.chat.transcript.entries import Entry
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.spacing import INSIDE
 from atelier_desk.desktop.chat.transcript.view import EntryWidget
-from atelier_desk.desktop.questions.approval_wording import tool_title
+from atelier_desk.desktop.questions.approval_text import tool_title
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets import FlowLayout, bind, control, label
-from atelier_desk.engine.notice_words import LIMITS, misfit_words, narrowed_words, nudge_words, retry_words, servers_words, too_little
-from atelier_desk.figures import duration, tokens
-from atelier_desk.i18n import N_, _, ngettext
+from atelier_desk.engine.notice_text import LIMITS, misfit_text, narrowed_text, nudge_text, retry_text, servers_text, too_little
+from atelier_desk.support.i18n import N_, _, ngettext
+from atelier_desk.support.number_format import duration, tokens
 
 
 class NoticeCard(EntryWidget):
@@ -166,20 +166,20 @@ def notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
             text = _("It had {before} tokens; older parts are sent shortened.", before=tokens(before))
         return "archive", "muted", "card", _("Older messages were shortened for the model"), text
     if entry.topic == "nudge":
-        title = nudge_words(str(details.get("reason", "")), int(details.get("tasks") or 0))
+        title = nudge_text(str(details.get("reason", "")), int(details.get("tasks") or 0))
         return "list-todo", "muted", "card", title, _("The agent had already answered and is answering again.")
     if entry.topic == "rights_narrowed":
-        return "shield", "muted", "card", narrowed_words(details), ""
+        return "shield", "muted", "card", narrowed_text(details), ""
     if entry.topic == "servers_lacking":
-        return "plug", "warn", "card-warn", *servers_words(details)
+        return "plug", "warn", "card-warn", *servers_text(details)
     if entry.topic == "misfit":
-        return "triangle-alert", "warn", "card-warn", *misfit_words(str(details.get("problem", "")))
+        return "triangle-alert", "warn", "card-warn", *misfit_text(str(details.get("problem", "")))
     if entry.topic == "run_interrupted":
         return "power", "warn", "card-warn", _("Interrupted"), _(_ENDED.get(str(details.get("ended", "")), _ENDED["program"]))
     if entry.topic == "retry":
         delay_ms = float(details.get("delay_s") or 0) * 1000
         delay = duration(delay_ms) if delay_ms >= 50 else ""
-        title, text = retry_words(str(details.get("reason", "")), details, delay)
+        title, text = retry_text(str(details.get("reason", "")), details, delay)
         return "refresh-cw", "muted", "card", title, text
     if entry.topic == "run_finished":
         titles = {

@@ -10,17 +10,17 @@ from PySide6.QtGui import QPixmap
 from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.cards.code_card import CodeCard
-from atelier_desk.desktop.chat.cards.held_view import HeldView
+from atelier_desk.desktop.chat.cards.held_file_view import HeldView
 from atelier_desk.desktop.chat.cards.picture_view import PictureLabel
 from atelier_desk.desktop.chat.markdown import ansi
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.settings.files import ask_save
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import bind
-from atelier_desk.domain.parts import ArtefactPart, FileChange, HeldPart, PicturePart, ResultPart, ShownPart, SourcePart, TextPart
-from atelier_desk.domain.text import visible
-from atelier_desk.figures import number, size
-from atelier_desk.i18n import N_, _
+from atelier_desk.domain.result_parts import ArtefactPart, FileChange, HeldPart, PicturePart, ResultPart, ShownPart, SourcePart, TextPart
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.number_format import number, size
+from atelier_desk.support.text import visible
 
 SHOWN = 20_000
 """Characters of a text or diff that are shown when it is opened."""

@@ -12,10 +12,10 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from atelier_desk.desktop.chat.cards.headed_card import HeadedCard
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import FlowLayout, bind, control
-from atelier_desk.domain.parts import SourcePart
-from atelier_desk.domain.text import visible
-from atelier_desk.i18n import _, ngettext
-from atelier_desk.source_words import words
+from atelier_desk.domain.result_parts import SourcePart
+from atelier_desk.presentation.sources import words
+from atelier_desk.support.i18n import _, ngettext
+from atelier_desk.support.text import visible
 
 SHOWN = 320
 """Width of a button's text, in logical pixels at 100 %."""

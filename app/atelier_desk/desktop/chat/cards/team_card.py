@@ -7,18 +7,18 @@ from collections.abc import Collection
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QLabel, QProgressBar, QWidget
 
-from atelier_desk.desktop.chat.cards.lane import HEIGHT, Lane
+from atelier_desk.desktop.chat.cards.agent_lane import HEIGHT, Lane
 from atelier_desk.desktop.chat.cards.tool_card import ToolCard
 from atelier_desk.desktop.chat.transcript.entries import Call, Entry
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.team.state import Member
-from atelier_desk.desktop.team.words import state_look
-from atelier_desk.desktop.team.words import state_words as agent_state
+from atelier_desk.desktop.team.state_labels import state_look
+from atelier_desk.desktop.team.state_labels import state_text as agent_state
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Line, control, label
-from atelier_desk.desktop.widgets.basic import PillKind
-from atelier_desk.figures import duration
-from atelier_desk.i18n import N_, _, ngettext
+from atelier_desk.desktop.widgets.controls import PillKind
+from atelier_desk.support.i18n import N_, _, ngettext
+from atelier_desk.support.number_format import duration
 from atelier_desk.tools.call import Effect
 
 AT_ONCE, A_FRAME, FRAME_MS = 1, 1, 16
@@ -137,7 +137,7 @@ class TeamCard(ToolCard):
         named = self.call.arguments.get("agent_id")
         return first, members[0].name if members and named and rest == named else rest
 
-    def state_words(self) -> tuple[str, PillKind]:
+    def state_text(self) -> tuple[str, PillKind]:
         members, call = self.members, self.call
         if not members or (call.status not in {"running", "waiting"} and all(member.over for member in members)):
             return self._end_words(members)
@@ -161,7 +161,7 @@ class TeamCard(ToolCard):
             return _("{done} of {count} done", done=completed, count=len(members)), "warn"
         if members and all(member.status == "cancelled" for member in members):
             return _("stopped"), ""
-        return super().state_words()
+        return super().state_text()
 
     # -- events ---------------------------------------------------------------------------------------------------------------
     def _on_changed(self, runs: frozenset[str]) -> None:

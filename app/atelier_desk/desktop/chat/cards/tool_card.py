@@ -11,19 +11,19 @@ from atelier_desk.desktop.chat.cards.code_card import CodeCard
 from atelier_desk.desktop.chat.cards.live_output import LiveOutput
 from atelier_desk.desktop.chat.cards.result_parts import ResultParts, shown
 from atelier_desk.desktop.chat.markdown import ansi
-from atelier_desk.desktop.chat.transcript.call_texts import WORDS, call_words, command_end, details_of
-from atelier_desk.desktop.chat.transcript.entries import UNDER_WAY, Asked, Call, Entry
+from atelier_desk.desktop.chat.transcript.call_texts import WORDS, call_text, command_end, details_of
+from atelier_desk.desktop.chat.transcript.entries import UNDER_WAY, Call, Entry, QuestionRow
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
-from atelier_desk.desktop.chat.transcript.place import HEAD, Place
-from atelier_desk.desktop.questions.approval_wording import rejection
+from atelier_desk.desktop.chat.transcript.position import HEAD, TranscriptPosition
+from atelier_desk.desktop.questions.approval_text import rejection
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.icons import known
 from atelier_desk.desktop.widgets import ElidedLabel, Pill, bind, control, label, say
-from atelier_desk.desktop.widgets.basic import PillKind
-from atelier_desk.domain.text import visible
-from atelier_desk.figures import duration
-from atelier_desk.i18n import N_, _
-from atelier_desk.tools import failure_words
+from atelier_desk.desktop.widgets.controls import PillKind
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.number_format import duration
+from atelier_desk.support.text import visible
+from atelier_desk.tools import failure_text
 from atelier_desk.tools.sections import SHELL
 
 STOP_AFTER_MS = 1000
@@ -118,7 +118,7 @@ class ToolCard(QFrame):
 
     def _show_state(self) -> None:
         """The pill, and the same words for a screen reader."""
-        text, kind = self.state_words()
+        text, kind = self.state_text()
         self._pill.show_state(text, kind)
         self._head.setAccessibleName(visible(", ".join(filter(None, (*self.words(), text)))))
         self._show_stop()
@@ -164,16 +164,16 @@ class ToolCard(QFrame):
         self._host.stop_call_requested.emit(self._entry.run_id, self.call.call_id)
 
     @property
-    def asked(self) -> Asked | None:
+    def asked(self) -> QuestionRow | None:
         """What the call asks the person: a server may ask several things one after another, of which what waits is shown, else the last."""
         of_call = [asked for asked in self._entry.asked if asked.call_id == self.call.call_id]
         return next((asked for asked in of_call if asked.status == "pending"), of_call[-1] if of_call else None)
 
     def words(self) -> tuple[str, str]:
         """What the head says."""
-        return call_words(self.call, self.asked)
+        return call_text(self.call, self.asked)
 
-    def state_words(self) -> tuple[str, PillKind]:
+    def state_text(self) -> tuple[str, PillKind]:
         """What the pill says, and its colour."""
         call, asked = self.call, self.asked
         if asked is not None and (not call.server or asked.status == "pending"):  # a server's call goes on with the answer
@@ -182,9 +182,9 @@ class ToolCard(QFrame):
             return (_("running · {percent} %", percent=call.progress) if call.progress else _("running")), "accent"
         if (ended := command_end(call)) is not None:
             return ended
-        if failure_words.denied_by(call.result):
+        if failure_text.denied_by(call.result):
             return _("denied by your rule"), ""  # what a person wanted is no failure
-        if call.status == "error" and failure_words.stopped(call.result):
+        if call.status == "error" and failure_text.stopped(call.result):
             return _("stopped"), ""
         words: dict[str, tuple[str, PillKind]] = {
             "approved": (_("allowed"), "accent"),  # it starts when all that its reply asks for is decided
@@ -286,7 +286,7 @@ class ToolCard(QFrame):
             mark(self, "card")
         return sum(card.highlight(needle) for card in self._cards)
 
-    def reach(self, place: Place) -> int:
+    def reach(self, place: TranscriptPosition) -> int:
         """Show a match: how far below the card's top it is. A match inside the folded card opens it."""
         if place.part == HEAD:
             self._reached = True

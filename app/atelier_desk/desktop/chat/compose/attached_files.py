@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from atelier_desk.desktop.chat.transcript.blocks import ProseBlock
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, control
-from atelier_desk.figures import number
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.number_format import number
 
 _GAP = 4
 SHOWN = 20_000

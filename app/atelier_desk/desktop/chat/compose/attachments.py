@@ -15,12 +15,12 @@ from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import ElidedLabel, FlowLayout, IconButton, bind, fill, say
 from atelier_desk.domain.limits import PICTURE_PIXELS
 from atelier_desk.domain.pictures import KEPT
-from atelier_desk.figures import size
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.number_format import size
 
 if TYPE_CHECKING:
     from atelier_desk.domain.attachment import Attachment
-    from atelier_desk.engine.attachments import Prepared
+    from atelier_desk.engine.attachments import PreparedAttachments
 
 MAX_SIDE = KEPT.side
 """Longest side of a picture of the clipboard, in pixels; of files the engine takes care."""
@@ -74,7 +74,7 @@ class Item:
     a picture."""
 
     name: str
-    what: Prepared | Attachment | None = None
+    what: PreparedAttachments | Attachment | None = None
     thumbnail: QImage | None = None
     problem: str = ""
 
@@ -233,7 +233,7 @@ class AttachmentRow(QWidget):
         return [chip.item for chip in self.chips]
 
     @property
-    def ready(self) -> list[Prepared | Attachment]:
+    def ready(self) -> list[PreparedAttachments | Attachment]:
         """What has been read."""
         return [item.what for item in self.items if item.what is not None]
 

@@ -11,13 +11,13 @@ from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QTextCursor
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QVBoxLayout
 
+from atelier_desk.desktop.debouncer import Debouncer
 from atelier_desk.desktop.jobs import Jobs
-from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import fill, say
+from atelier_desk.desktop.widgets.bindings import Text
 from atelier_desk.desktop.widgets.rows import ListRow
 from atelier_desk.desktop.widgets.search_list import SearchList
-from atelier_desk.desktop.widgets.words import Text
 
 WAIT_MS = 100
 """Milliseconds after the last key before it is looked for."""
@@ -79,7 +79,7 @@ class Completion(QFrame):
         self.list = say(SearchList(self, kind, nothing=None, pad=5), name=name)
         self.list.chosen.connect(self._take)
         fill(QVBoxLayout(self), self.list, margins=(4, 4, 4, 4))
-        self._soon = Soon(self, WAIT_MS, self.look)
+        self._soon = Debouncer(self, WAIT_MS, self.look)
         field.installEventFilter(self)
         field.textChanged.connect(self.look_soon)
         field.cursorPositionChanged.connect(self._on_moved)

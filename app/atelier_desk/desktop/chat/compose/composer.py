@@ -12,11 +12,11 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QPushButton, QToolButt
 from atelier_desk.desktop.chat.compose.attachments import AttachmentRow
 from atelier_desk.desktop.chat.compose.field import MessageField, picture_of
 from atelier_desk.desktop.chat.compose.profile import ProfilePicker
-from atelier_desk.desktop.folders.desk import files_of, folders_of
+from atelier_desk.desktop.folders.controller import files_of, folders_of
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, control, fill, label, say, tint
 from atelier_desk.desktop.widgets.picker import Picker, PickerItem
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.chat.compose.attachments import Item

@@ -10,11 +10,11 @@ from PySide6.QtCore import QMimeData, Qt, Signal
 from PySide6.QtGui import QDragEnterEvent, QFocusEvent, QKeyEvent
 from PySide6.QtWidgets import QFrame, QWidget
 
-from atelier_desk.desktop.folders.desk import files_of, folders_of
+from atelier_desk.desktop.folders.controller import files_of, folders_of
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets.composing import composing
+from atelier_desk.desktop.widgets.bindings import bind
 from atelier_desk.desktop.widgets.enter import sends
-from atelier_desk.desktop.widgets.words import bind
+from atelier_desk.desktop.widgets.input_method import composing
 from atelier_desk.desktop.widgets.wrapping import TextField
 
 if TYPE_CHECKING:

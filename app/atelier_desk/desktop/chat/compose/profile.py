@@ -8,8 +8,8 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import bind, say
 from atelier_desk.desktop.widgets.picker import Picker, PickerItem
-from atelier_desk.i18n import _
-from atelier_desk.profile_words import ALL, Profile
+from atelier_desk.presentation.permission_profiles import ALL, Profile
+from atelier_desk.support.i18n import _
 
 _ICON = 14
 """Pixels at 100 %."""

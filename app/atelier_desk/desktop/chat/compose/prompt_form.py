@@ -13,7 +13,7 @@ from atelier_desk.desktop.widgets import control, label
 from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.domain import limits
 from atelier_desk.domain.prompt import Prompt
-from atelier_desk.i18n import _
+from atelier_desk.support.i18n import _
 from atelier_desk.workspace.skills.arguments import variables, with_values
 
 PREVIEW_HEIGHT = 150

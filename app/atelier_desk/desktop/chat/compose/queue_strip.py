@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QScrollArea, QVB
 from atelier_desk.desktop.chat.compose.field import MessageField
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, control, fill, say
-from atelier_desk.i18n import N_, _, ngettext
+from atelier_desk.support.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

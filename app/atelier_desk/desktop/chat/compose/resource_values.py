@@ -12,7 +12,7 @@ from atelier_desk.desktop.jobs import Jobs, error_text
 from atelier_desk.desktop.panes.form_dialog import FormDialog
 from atelier_desk.desktop.widgets import control
 from atelier_desk.engine.mentions.source import Mention
-from atelier_desk.i18n import _
+from atelier_desk.support.i18n import _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge

@@ -12,7 +12,7 @@ from atelier_desk.desktop.widgets.format import locale
 from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig, Budget, Choices
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
 
 CAPS = (
     ("max_cost", N_("Cost limit per run ($)")),

@@ -53,14 +53,14 @@ def _kind(line: str) -> Kind:
 
 
 def _block(removed: list[str], added: list[str]) -> Iterator[DiffLine]:
-    pairs = [changed_words(before, after) for before, after in zip(removed, added, strict=False)]
+    pairs = [changed_text(before, after) for before, after in zip(removed, added, strict=False)]
     for number in range(len(removed)):
         yield DiffLine("removed", pairs[number][0] if number < len(pairs) else ())
     for number in range(len(added)):
         yield DiffLine("added", pairs[number][1] if number < len(pairs) else ())
 
 
-def changed_words(before: str, after: str) -> tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]:
+def changed_text(before: str, after: str) -> tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]:
     """The parts of two lines that differ, each with its sign in front; nothing when they are hardly alike."""
     if max(len(before), len(after)) > LONGEST:
         return (), ()

@@ -9,9 +9,9 @@ from functools import cache
 
 from PySide6.QtCore import QObject, Signal
 
+from atelier_desk.support.threads import in_background
 from atelier_desk.support.worker.errors import WorkerError
 from atelier_desk.support.worker.parent import Worker
-from atelier_desk.threads import in_background
 
 IDLE_S = 120.0
 """Seconds without anything to draw after which the process ends; it takes some 40 MB."""

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from atelier_desk.domain.text import visible
 from atelier_desk.markdown.parser import Block, markdown, parse
+from atelier_desk.support.text import visible
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

@@ -32,9 +32,9 @@ from PySide6.QtGui import (
 from atelier_desk.desktop.chat.markdown.draw_process import EM
 from atelier_desk.desktop.chat.markdown.formula import formulas
 from atelier_desk.desktop.theme import Theme, theme
-from atelier_desk.domain.text import visible
-from atelier_desk.i18n import _
 from atelier_desk.markdown.dialect import ALERTS
+from atelier_desk.support.i18n import _
+from atelier_desk.support.text import visible
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

@@ -12,7 +12,7 @@ from atelier_desk.desktop.widgets.format import short_moment
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
     from atelier_desk.desktop.chat.search.hits import Hit
-    from atelier_desk.desktop.chat.transcript.pages import TranscriptPages
+    from atelier_desk.desktop.chat.transcript.page_reader import TranscriptPages
     from atelier_desk.desktop.chat.transcript.view import ChatView
     from atelier_desk.desktop.team.model import TeamModel
     from atelier_desk.desktop.widgets.find_bar import FindBar

@@ -14,7 +14,7 @@ from shiboken6 import isValid
 
 from atelier_desk.desktop.chat.markdown import ansi, diffs
 from atelier_desk.desktop.theme import Tokens, theme
-from atelier_desk.threads import in_background
+from atelier_desk.support.threads import in_background
 
 SLICE_S = 0.003
 """Longest that listings are coloured before the window may do something else, in seconds: of all of them together."""

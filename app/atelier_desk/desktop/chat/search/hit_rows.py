@@ -8,7 +8,7 @@ from atelier_desk.desktop.chat.markdown.plain import excerpt_line
 from atelier_desk.desktop.theme.icons import known
 from atelier_desk.desktop.widgets.format import moment
 from atelier_desk.desktop.widgets.rows import ListRow
-from atelier_desk.i18n import _
+from atelier_desk.support.i18n import _
 
 if TYPE_CHECKING:
     from atelier_desk.storage.repositories import SearchHit

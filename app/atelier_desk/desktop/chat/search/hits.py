@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from atelier_desk.desktop.chat.markdown.plain import plain_text
-from atelier_desk.desktop.chat.transcript.call_texts import call_words, details_of
+from atelier_desk.desktop.chat.transcript.call_texts import call_text, details_of
 from atelier_desk.desktop.chat.transcript.entries import Entry
-from atelier_desk.desktop.chat.transcript.place import CALL, HEAD, QUESTION, TEXT, THOUGHTS, Place
+from atelier_desk.desktop.chat.transcript.position import CALL, HEAD, QUESTION, TEXT, THOUGHTS, TranscriptPosition
 
 _MARKS = str.maketrans("", "", "*_`~\\")
 """What Markdown may have between the letters of a word."""
@@ -19,7 +19,7 @@ class Hit:
     """One occurrence: the entry it is in, and the place of it there."""
 
     entry: Entry
-    place: Place
+    place: TranscriptPosition
 
 
 def hits(entries: Iterable[Entry], needle: str) -> list[Hit]:
@@ -28,7 +28,7 @@ def hits(entries: Iterable[Entry], needle: str) -> list[Hit]:
     if not wanted:
         return []
     return [
-        Hit(entry, Place(part, key, number))
+        Hit(entry, TranscriptPosition(part, key, number))
         for entry in entries
         for part, key, text in _texts(entry, wanted)
         for number in range(text.casefold().count(wanted))
@@ -44,7 +44,7 @@ def _texts(entry: Entry, wanted: str) -> Iterator[tuple[str, str, str]]:
         yield TEXT, "", entry.content if entry.kind == "user" else plain_text(entry.content)
     for call in entry.calls:
         asked = next((each for each in entry.asked if each.call_id == call.call_id), None)
-        yield HEAD, call.call_id, " ".join(dict.fromkeys((*call_words(call, asked), call.tool)))
+        yield HEAD, call.call_id, " ".join(dict.fromkeys((*call_text(call, asked), call.tool)))
         for number, (_title, text, _language) in enumerate(details_of(call)):
             yield CALL, f"{call.call_id}\n{number}", text
     for asked in entry.asked:

@@ -11,11 +11,11 @@ from PySide6.QtGui import QHideEvent
 from PySide6.QtWidgets import QDialog, QLineEdit, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.search.hit_rows import hit_row
-from atelier_desk.desktop.soon import Soon
+from atelier_desk.desktop.debouncer import Debouncer
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, control, fill, label, say
 from atelier_desk.desktop.widgets.search_list import SearchList
-from atelier_desk.i18n import N_, _, ngettext
+from atelier_desk.support.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -49,7 +49,7 @@ class SearchEverywhere(QDialog):
         self.list.chosen.connect(self._choose)
         self._count = control(label("", "small", self), "search-everywhere-count")
         fill(QVBoxLayout(self), self.field, (self.list.nothing, 1), (self.list, 1), self._count, margins=(16, 16, 16, 12), spacing=10)
-        self._timer = Soon(self, _DELAY_MS, self.search)
+        self._timer = Debouncer(self, _DELAY_MS, self.search)
         self.field.textChanged.connect(lambda *_: self._timer.start())
         say(self, title=N_("Search everywhere"))
         bind(self._show, lambda: self.field.text().strip(), on="language")

@@ -40,8 +40,8 @@ from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import IconButton, say
 from atelier_desk.desktop.widgets.links import follow
 from atelier_desk.desktop.widgets.wrapping import LONG_RUN
-from atelier_desk.domain.text import visible
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.markdown.parser import Block

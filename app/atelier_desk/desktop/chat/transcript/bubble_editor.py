@@ -12,7 +12,7 @@ from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import ElidedLabel, control, fill, label, say
 from atelier_desk.desktop.widgets.enter import show_enter, take_enter
 from atelier_desk.desktop.widgets.wrapping import TextField
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
 
 _HEIGHT = 160
 """Pixels at 100 %, without what is said below the field."""

@@ -6,12 +6,12 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from atelier_desk.desktop.chat.transcript.entries import UNDER_WAY, Asked, Call
-from atelier_desk.desktop.questions.approval_wording import bare_tool
-from atelier_desk.domain.text import visible, visible_json
-from atelier_desk.figures import duration
-from atelier_desk.i18n import _
-from atelier_desk.tools import failure_words
+from atelier_desk.desktop.chat.transcript.entries import UNDER_WAY, Call, QuestionRow
+from atelier_desk.desktop.questions.approval_text import bare_tool
+from atelier_desk.support.i18n import _
+from atelier_desk.support.number_format import duration
+from atelier_desk.support.text import visible, visible_json
+from atelier_desk.tools import failure_text
 from atelier_desk.tools.call import summary_of
 from atelier_desk.tools.sections import SHELL
 
@@ -40,7 +40,7 @@ def telling(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if name not in _CHOICES or not _CODE.fullmatch(str(value))}
 
 
-def call_words(call: Call, asked: Asked | None = None) -> tuple[str, str]:
+def call_text(call: Call, asked: QuestionRow | None = None) -> tuple[str, str]:
     """What the head says: what is done and with what, in the words of the tool; else its name and the values it was given.
 
     Args:
@@ -60,7 +60,7 @@ def command_end(call: Call) -> tuple[str, Literal["", "err"]] | None:
         return None
     ms = result.get("duration_ms")
     took = duration(ms if isinstance(ms, int) else call.duration_ms)
-    if failure_words.stopped_by_user(result):
+    if failure_text.stopped_by_user(result):
         return _("stopped by you · {time}", time=took), ""
     if result.get("code") == "timeout":
         return _("timed out · {time}", time=took), "err"
@@ -76,9 +76,9 @@ def details_of(call: Call) -> list[tuple[str, str, str]]:
         return found
     if call.error and call.status != "rejected":  # the card says who rejected it and why; the error is written for the agent
         title = _("Error")
-        if failure_words.stopped_by_user(call.result) or failure_words.denied_by(call.result):
-            title = _("Stopped") if failure_words.stopped_by_user(call.result) else _("Denied")
-        found.append((title, failure_words.explain(call_title(call), call.result, call.error), WORDS))
+        if failure_text.stopped_by_user(call.result) or failure_text.denied_by(call.result):
+            title = _("Stopped") if failure_text.stopped_by_user(call.result) else _("Denied")
+        found.append((title, failure_text.explain(call_title(call), call.result, call.error), WORDS))
     if call.result is not None:
         title = _("Result (truncated)") if call.truncated else _("Result")
         found.append((title, pretty(call.result), "" if isinstance(call.result, str) else "json"))

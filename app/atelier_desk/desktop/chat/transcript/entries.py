@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from atelier_desk.domain.call import Presentation
     from atelier_desk.domain.change import Change as FileChanged
     from atelier_desk.domain.memory import Memory
-    from atelier_desk.domain.parts import ResultPart, SourcePart
     from atelier_desk.domain.question import UserQuestion
+    from atelier_desk.domain.result_parts import ResultPart, SourcePart
     from atelier_desk.domain.stream.payloads import Attachment
     from atelier_desk.domain.workflow import ToolExecution
-    from atelier_desk.engine.runs.remembering import Looking
+    from atelier_desk.engine.runs.memory_extraction import ExtractionReply
     from atelier_desk.engine.services.workflow.transcript import Branch, TranscriptEntry
 
 EntryKind = Literal["user", "assistant", "notice"]
@@ -74,7 +74,7 @@ class Call:
 
 
 @dataclass(slots=True, eq=False)
-class Asked:
+class QuestionRow:
     """A question as its card shows it. ``answer`` is what the person chose and wrote, in words."""
 
     question_id: str
@@ -115,7 +115,7 @@ class Entry:
     reasoning_ms: int = 0
     reasoning_began: float = 0.0
     calls: list[Call] = field(default_factory=list)
-    asked: tuple[Asked, ...] = ()
+    asked: tuple[QuestionRow, ...] = ()
     details: dict[str, Any] = field(default_factory=dict)
     images: tuple[dict[str, str], ...] = ()
     files: tuple[dict[str, str], ...] = ()
@@ -133,7 +133,7 @@ class Entry:
     sources: tuple[SourcePart, ...] = ()
     file_changes: tuple[FileChanged, ...] = ()
     remembered: tuple[Memory, ...] = ()
-    looking: tuple[Looking, ...] = ()
+    looking: tuple[ExtractionReply, ...] = ()
 
     @property
     def unfinished(self) -> str:
@@ -164,8 +164,8 @@ def call_from(execution: ToolExecution) -> Call:
     )
 
 
-def asked_from(question: UserQuestion) -> Asked:
-    return Asked(question.id, question.spec.question, question.status.value, question.answer, question.call_id)
+def asked_from(question: UserQuestion) -> QuestionRow:
+    return QuestionRow(question.id, question.spec.question, question.status.value, question.answer, question.call_id)
 
 
 def _calls(stored: TranscriptEntry) -> list[Call]:

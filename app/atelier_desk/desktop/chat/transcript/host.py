@@ -16,7 +16,7 @@ from atelier_desk.desktop.team.model import TeamModel
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
     from atelier_desk.desktop.chat.transcript.entries import Entry
-    from atelier_desk.desktop.questions.approval_desk import ApprovalDesk
+    from atelier_desk.desktop.questions.approval_controller import ApprovalController
 
 
 class MessageMenu(Protocol):
@@ -79,7 +79,7 @@ class TranscriptHost(QObject):
         self.images = ImageGate()
         self.state = HostState()
         self.team = team or TeamModel(parent=self)
-        self.desk: ApprovalDesk | None = None
+        self.desk: ApprovalController | None = None
         self.bridge: Bridge | None = None
         self.versions = True
         self.goes_along: Callable[[str, str], str] = lambda _run_id, _message_id: ""

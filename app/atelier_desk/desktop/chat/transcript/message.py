@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QWidget
 
 from atelier_desk.desktop.chat.transcript.entries import Entry
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
-from atelier_desk.desktop.chat.transcript.place import Place
+from atelier_desk.desktop.chat.transcript.position import TranscriptPosition
 from atelier_desk.desktop.chat.transcript.reply_body import ReplyBody
 from atelier_desk.desktop.chat.transcript.view import EntryWidget
 
@@ -66,5 +66,5 @@ class BodyMessage(MessageWidget):
     def highlight(self, needle: str) -> int:
         return self.body.highlight(needle)
 
-    def reach(self, place: Place) -> int:
+    def reach(self, place: TranscriptPosition) -> int:
         return self.body.y() + self.body.place_of(place.number)

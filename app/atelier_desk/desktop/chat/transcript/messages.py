@@ -9,36 +9,36 @@ from PySide6.QtGui import QGuiApplication, QPixmap, QTextCursor
 from PySide6.QtWidgets import QFrame, QLabel, QWidget
 
 from atelier_desk.desktop.chat.cards.cards import QuestionCard, ReasoningFold
-from atelier_desk.desktop.chat.cards.concerns import Concerns
 from atelier_desk.desktop.chat.cards.files_card import FilesCard
 from atelier_desk.desktop.chat.cards.headed_card import HeadedCard
 from atelier_desk.desktop.chat.cards.notice import NoticeCard
+from atelier_desk.desktop.chat.cards.pending_requests import PendingRequests
 from atelier_desk.desktop.chat.cards.sources_card import SourcesCard
 from atelier_desk.desktop.chat.cards.team_card import TeamCard, starts_agents
 from atelier_desk.desktop.chat.cards.tool_card import ToolCard
 from atelier_desk.desktop.chat.compose.attached_files import AttachedFiles
 from atelier_desk.desktop.chat.markdown.plain import one_line
 from atelier_desk.desktop.chat.transcript.actions_row import ActionsRow, BranchSwitch
-from atelier_desk.desktop.chat.transcript.attached import AttachedChips
+from atelier_desk.desktop.chat.transcript.agent_message import AgentMessage
+from atelier_desk.desktop.chat.transcript.attachments import AttachedChips
 from atelier_desk.desktop.chat.transcript.blocks import ProseBlock
 from atelier_desk.desktop.chat.transcript.bubble_editor import BubbleEditor
 from atelier_desk.desktop.chat.transcript.entries import Call, Entry
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
+from atelier_desk.desktop.chat.transcript.incomplete_reply import UnfinishedCard
 from atelier_desk.desktop.chat.transcript.json_answer import as_code
-from atelier_desk.desktop.chat.transcript.memo import Memo
 from atelier_desk.desktop.chat.transcript.message import BodyMessage, MessageWidget
-from atelier_desk.desktop.chat.transcript.place import CALL, HEAD, QUESTION, THOUGHTS, Place
+from atelier_desk.desktop.chat.transcript.position import CALL, HEAD, QUESTION, THOUGHTS, TranscriptPosition
 from atelier_desk.desktop.chat.transcript.reply_body import ReplyBody
 from atelier_desk.desktop.chat.transcript.spacing import INSIDE, NEAR, TURN
-from atelier_desk.desktop.chat.transcript.unfinished import UnfinishedCard
 from atelier_desk.desktop.chat.transcript.view import EntryWidget
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Pill, bind, control, say
 from atelier_desk.desktop.widgets.format import short_moment
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.chat.cards.remembered_card import RememberedCard
+    from atelier_desk.desktop.chat.cards.memory_card import RememberedCard
 
 _BUBBLE_SHARE = 0.82
 _THUMBNAIL = 120
@@ -47,7 +47,7 @@ _THUMBNAIL = 120
 def make_widget(entry: Entry, host: TranscriptHost, parent: QWidget) -> EntryWidget:
     """The widget of an entry, by its kind."""
     if entry.topic in {"prompt", "from_parent", "agent_report"}:
-        return Memo(entry, host, parent)
+        return AgentMessage(entry, host, parent)
     if entry.kind == "user":
         return UserBubble(entry, host, parent)
     if entry.kind == "notice":
@@ -119,7 +119,7 @@ class UserBubble(MessageWidget):
     def highlight(self, needle: str) -> int:
         return self._text.highlight(needle)
 
-    def reach(self, place: Place) -> int:
+    def reach(self, place: TranscriptPosition) -> int:
         return self._bubble.y() + self._text.y() + self._text.place_of(place.number)
 
     def edit(self) -> None:
@@ -222,7 +222,7 @@ class AssistantMessage(BodyMessage):
         self.body = ReplyBody(host.images, self)
         self.body.height_changed.connect(self.height_changed)
         self._cards: dict[str, ToolCard] = {}
-        self._concerns: dict[str, Concerns] = {}
+        self._concerns: dict[str, PendingRequests] = {}
         self._in_group: set[str] = set()
         """Ids of the calls that wait in the card of another one."""
         self._questions: dict[str, QuestionCard] = {}
@@ -292,7 +292,7 @@ class AssistantMessage(BodyMessage):
             self._changed.show_changes(entry.file_changes)
             self._changed.setVisible(bool(entry.file_changes))
         if (entry.remembered or entry.looking) and self._remembered is None:
-            from atelier_desk.desktop.chat.cards.remembered_card import RememberedCard
+            from atelier_desk.desktop.chat.cards.memory_card import RememberedCard
 
             self._remembered = RememberedCard(self.host, self)
         if self._remembered is not None:
@@ -323,7 +323,7 @@ class AssistantMessage(BodyMessage):
             if concerns is None:
                 if not asked:
                     continue
-                concerns = self._concerns[call.call_id] = Concerns(self.host, self)
+                concerns = self._concerns[call.call_id] = PendingRequests(self.host, self)
                 concerns.height_changed.connect(self.height_changed)
             concerns.show_all(asked)
         for call_id, card in self._cards.items():
@@ -348,7 +348,7 @@ class AssistantMessage(BodyMessage):
         thoughts = self._reasoning.highlight(needle) if self._reasoning is not None else 0
         return thoughts + self.body.highlight(needle) + sum(card.highlight(needle) for card in self._cards.values())
 
-    def reach(self, place: Place) -> int:
+    def reach(self, place: TranscriptPosition) -> int:
         """In the text, in the thoughts, or in a card."""
         if place.part == THOUGHTS and self._reasoning is not None:
             return self._reasoning.y() + self._reasoning.reach(place.number)
@@ -395,9 +395,9 @@ class AssistantMessage(BodyMessage):
             y += row
         return y
 
-    def _stack(self) -> list[HeadedCard | ToolCard | Concerns]:
+    def _stack(self) -> list[HeadedCard | ToolCard | PendingRequests]:
         """The cards below the text, from top to bottom."""
-        cards: list[HeadedCard | ToolCard | Concerns] = []
+        cards: list[HeadedCard | ToolCard | PendingRequests] = []
         for call in self.entry.calls:
             if call.call_id in self._concerns and len(self._concerns[call.call_id]):
                 cards.append(self._concerns[call.call_id])

@@ -13,18 +13,18 @@ from atelier_desk.desktop.chat.transcript.entries import (
     LOADING,
     UNDER_WAY,
     UNFINISHED,
-    Asked,
     Call,
     Change,
     ChangeKind,
     Entry,
+    QuestionRow,
     attachment_of,
     entry_from,
 )
-from atelier_desk.source_words import used
+from atelier_desk.presentation.sources import used
 
 if TYPE_CHECKING:
-    from atelier_desk.domain.parts import ResultPart
+    from atelier_desk.domain.result_parts import ResultPart
     from atelier_desk.domain.stream import payloads
     from atelier_desk.domain.stream.event import StreamEvent
     from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
@@ -173,9 +173,9 @@ class Transcript:
         match data:
             case payloads.Token() | payloads.Reasoning():
                 return self._on_words(event, data)
-            case payloads.MessageSaid():
+            case payloads.MessageAdded():
                 return self._on_message(event, data)
-            case payloads.UsageTold():
+            case payloads.UsageUpdated():
                 return self._on_usage(event, data)
             case payloads.ToolStart():
                 return self._on_tool_start(event, data)
@@ -208,7 +208,7 @@ class Transcript:
         from atelier_desk.domain.stream import payloads
 
         entry = self._loading
-        own = isinstance(data, payloads.MessageSaid) and data.role == "user"
+        own = isinstance(data, payloads.MessageAdded) and data.role == "user"
         if entry is None or event.run_id != entry.run_id or own:
             return []
         self._loading = None
@@ -320,7 +320,7 @@ class Transcript:
         self._add(entry)
         return entry, ("append", entry)
 
-    def _on_message(self, event: StreamEvent, data: payloads.MessageSaid) -> list[Change]:
+    def _on_message(self, event: StreamEvent, data: payloads.MessageAdded) -> list[Change]:
         entry = self._by_id.get(data.message_id) or self._adopt(event, data)
         kind: ChangeKind = "update"
         if entry is None:
@@ -350,7 +350,7 @@ class Transcript:
             self._mark_prompt()
         return [(kind, entry)]
 
-    def _adopt(self, event: StreamEvent, data: payloads.MessageSaid) -> Entry | None:
+    def _adopt(self, event: StreamEvent, data: payloads.MessageAdded) -> Entry | None:
         """The entry that is this message under a provisional id: a sent one, or a reply whose tokens carried no id."""
         for entry in reversed(self.entries[-50:]):
             own = data.role == "user" and entry.pending and entry.content == data.content
@@ -398,7 +398,7 @@ class Transcript:
         self._add(entry)
         return entry, ("append", entry)
 
-    def _on_usage(self, event: StreamEvent, data: payloads.UsageTold) -> list[Change]:
+    def _on_usage(self, event: StreamEvent, data: payloads.UsageUpdated) -> list[Change]:
         """A reply is whole: from here on it has its place, whatever is told before its first call."""
         return [self._reply(event, data.message_id)[1]] if data.message_id and data.message_id not in self._by_id else []
 
@@ -452,7 +452,7 @@ class Transcript:
         change: Change
         entry, change = (found[0], ("update", found[0])) if found is not None else self._reply(event, own)
         if all(known.question_id != asked.question_id for known in entry.asked):
-            entry.asked += (Asked(asked.question_id, asked.question, call_id=asked.call_id),)
+            entry.asked += (QuestionRow(asked.question_id, asked.question, call_id=asked.call_id),)
         return [change]
 
     def _on_question_over(self, data: payloads.UserQuestionComplete) -> list[Change]:

@@ -10,13 +10,13 @@ from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QWidget
 
 from atelier_desk.desktop.chat.transcript.entries import Entry
 from atelier_desk.desktop.chat.transcript.heights import Heights
-from atelier_desk.desktop.chat.transcript.place import Place
-from atelier_desk.desktop.chat.transcript.thinking import ThinkingLine
+from atelier_desk.desktop.chat.transcript.position import TranscriptPosition
+from atelier_desk.desktop.chat.transcript.waiting_indicator import ThinkingLine
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
 from atelier_desk.desktop.widgets import IconButton, bind, control, say
 from atelier_desk.desktop.widgets.tab_stops import chain, tab_stops
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 
 _SIDE = 24
 """Beside the column in a narrow window: as much as beside the composer, and more than a scroll bar is wide."""
@@ -56,7 +56,7 @@ class EntryWidget(QWidget):
         """Mark what is searched for; returns how often it is there."""
         return 0
 
-    def reach(self, place: Place) -> int:
+    def reach(self, place: TranscriptPosition) -> int:
         """Show a place of what is searched for, opening what hides it; how far below the top it is, in pixels."""
         return 0
 
@@ -227,7 +227,7 @@ class ChatView(QAbstractScrollArea):
             bar.setValue(self._heights.offset(self._position(entry)) - self.viewport().height() // 4)
             self._place()
 
-    def reach(self, entry: Entry, place: Place) -> None:
+    def reach(self, entry: Entry, place: TranscriptPosition) -> None:
         """Bring a place inside an entry into the upper third of the view."""
         self.reveal(entry)
         self.set_needle(self._needle)  # the place reached before is marked like the others again

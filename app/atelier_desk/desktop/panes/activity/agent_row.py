@@ -7,11 +7,11 @@ from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.transcript.actions_row import ActionsRow
-from atelier_desk.desktop.team.state import Member, Spent
-from atelier_desk.desktop.team.words import doing, figures, spoken, state_look, state_words, task
+from atelier_desk.desktop.team.state import AgentUsage, Member
+from atelier_desk.desktop.team.state_labels import doing, figures, spoken, state_look, state_text, task
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import ElidedLabel, control, fill, label, say, show_pixmap
-from atelier_desk.i18n import _
+from atelier_desk.support.i18n import _
 
 
 class _Buttons(ActionsRow):
@@ -90,7 +90,7 @@ class AgentRow(QWidget):
         self.asked.emit("resume" if self._paused else "pause", self.run_id)
 
     # -- showing --------------------------------------------------------------------------------------------------------------
-    def show_member(self, member: Member, shown: Spent) -> None:
+    def show_member(self, member: Member, shown: AgentUsage) -> None:
         """Draw the agent's present state; ``shown`` counts everything below it."""
         said = self.name, self._paused
         self._member = member
@@ -101,7 +101,7 @@ class AgentRow(QWidget):
         self._name.setText(self.name)
         # Why one failed is told in words where it happened: in its card, and in the list below.
         self._doing.setText(("" if member.over else doing(member)) or task(member))
-        self._state.setText(state_words(member))
+        self._state.setText(state_text(member))
         mark(
             self._state, {"ok": "small-ok", "warn": "small-warn", "err": "small-err"}.get(kind, "small-chosen" if self.chosen else "small")
         )
@@ -119,7 +119,7 @@ class AgentRow(QWidget):
         self.tick(shown)
         self._place()
 
-    def tick(self, shown: Spent) -> None:
+    def tick(self, shown: AgentUsage) -> None:
         """A second went by."""
         text = figures(shown)
         self._figures.setText(f" · {text}" if text else "")

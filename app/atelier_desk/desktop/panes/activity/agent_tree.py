@@ -11,11 +11,11 @@ from PySide6.QtWidgets import QAbstractItemView, QMenu, QSizePolicy, QTreeWidget
 from atelier_desk.desktop.panes.activity.agent_row import AgentRow
 from atelier_desk.desktop.panes.rows import menu_place
 from atelier_desk.desktop.team.model import TeamModel
-from atelier_desk.desktop.team.state import Member, Spent
-from atelier_desk.desktop.team.words import spoken
-from atelier_desk.desktop.widgets.steady import OverlayBar
-from atelier_desk.desktop.widgets.words import bind
-from atelier_desk.i18n import ngettext
+from atelier_desk.desktop.team.state import AgentUsage, Member
+from atelier_desk.desktop.team.state_labels import spoken
+from atelier_desk.desktop.widgets.bindings import bind
+from atelier_desk.desktop.widgets.steady_width import OverlayBar
+from atelier_desk.support.i18n import ngettext
 
 SURE_ROWS = 2
 """Agents that are shown in the shortest pane."""
@@ -126,7 +126,7 @@ class AgentTree(QTreeWidget):
                 self._stale.add(run_id)
         for run_id in touched & self._items.keys() - seen:
             if (member := self._team.get(run_id)) is not None:
-                self._items[run_id].setData(0, Qt.ItemDataRole.AccessibleTextRole, spoken(member, Spent()))
+                self._items[run_id].setData(0, Qt.ItemDataRole.AccessibleTextRole, spoken(member, AgentUsage()))
         missing = [run_id for run_id in self._items if run_id in seen and run_id not in self._rows]
         for run_id in missing[:most]:
             self._make(run_id)

@@ -12,8 +12,8 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ElidedLabel, bind, control, fill, say
 from atelier_desk.domain import limits
 from atelier_desk.domain.command import RunningCommand
-from atelier_desk.domain.text import visible
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.panes.base import Pane

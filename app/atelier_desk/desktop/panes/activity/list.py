@@ -9,25 +9,25 @@ from PySide6.QtWidgets import QListView, QWidget
 
 from atelier_desk.desktop.chat.markdown.plain import one_line
 from atelier_desk.desktop.chat.transcript.call_texts import telling
-from atelier_desk.desktop.panes.activity.log import Entry
+from atelier_desk.desktop.panes.activity.log import LogEntry
+from atelier_desk.desktop.panes.times import clock_time, duration, number
 from atelier_desk.desktop.panes.two_line import dress_list
-from atelier_desk.desktop.panes.wording import clock_time, duration, number
-from atelier_desk.desktop.questions.approval_wording import bare_tool, tool_title
-from atelier_desk.desktop.team.words import RUN_WORDS
+from atelier_desk.desktop.questions.approval_text import bare_tool, tool_title
+from atelier_desk.desktop.team.state_labels import RUN_WORDS
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets.rows import ListRow, RowDelegate
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import ChunkType
-from atelier_desk.domain.text import visible, visible_json
-from atelier_desk.engine.notice_words import COMPACTIONS, LIMITS, misfit_words, narrowed_words, nudge_words, retry_words, servers_words
-from atelier_desk.i18n import N_, _
-from atelier_desk.tools import failure_words
+from atelier_desk.engine.notice_text import COMPACTIONS, LIMITS, misfit_text, narrowed_text, nudge_text, retry_text, servers_text
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.text import visible, visible_json
+from atelier_desk.tools import failure_text
 from atelier_desk.tools.call import summary_of
 
 _Index = QModelIndex | QPersistentModelIndex
 EntryRole = Qt.ItemDataRole.UserRole + 1
-"""A model index's ``Entry``."""
+"""A model index's ``LogEntry``."""
 
 CALL_WORDS = {
     "running": N_("running"),
@@ -100,7 +100,7 @@ _ENDS: dict[str, tuple[str, Role]] = {"cancelled": ("circle-stop", "muted"), "ab
 """Of runs that did not complete."""
 
 
-def entry_title(entry: Entry) -> str:
+def entry_title(entry: LogEntry) -> str:
     """What happened, in a few words."""
     if entry.is_call:
         title = _(entry.presentation.title) or bare_tool(entry.tool)
@@ -114,25 +114,25 @@ def entry_title(entry: Entry) -> str:
         case payloads.SubAgentError(status="cancelled" | "abandoned" | "not_run" as status):
             return _("Sub-agent: {status}", status=_(RUN_WORDS[status]))
         case payloads.Nudge(reason=why, details=details):
-            return nudge_words(why, int(details.get("tasks") or 0))
+            return nudge_text(why, int(details.get("tasks") or 0))
         case payloads.RightsNarrowed(details=details):
-            return narrowed_words(details)
+            return narrowed_text(details)
         case payloads.Misfit(details=details):
-            return misfit_words(str(details.get("problem", "")))[0]
+            return misfit_text(str(details.get("problem", "")))[0]
         case payloads.Retry() as said:
             return _retry(said)[0]
         case payloads.LimitReached(reason=limit) if limit in LIMITS:
             return _(LIMITS[limit])
-        case payloads.MessageSaid(role="user"):
+        case payloads.MessageAdded(role="user"):
             return _("Message to {agent}", agent=entry.agent_name) if entry.depth else _("Your message")
-        case payloads.MessageSaid():
+        case payloads.MessageAdded():
             return _("Reply")
         case payloads.WorkflowComplete(status=status):
             return _("Run: {status}", status=_(RUN_WORDS.get(status, status)))
     return _(_WORDS.get(entry.kind, str(entry.kind)))
 
 
-def entry_summary(entry: Entry) -> str:
+def entry_summary(entry: LogEntry) -> str:
     """The most telling value, on one line."""
     if entry.is_call:
         # Of one that failed too: its error is written for the model, and stands in the details.
@@ -148,7 +148,7 @@ def entry_summary(entry: Entry) -> str:
 
 def _telling(said: payloads.Payload | None) -> str:
     match said:
-        case payloads.MessageSaid():
+        case payloads.MessageAdded():
             return said.content
         case payloads.SubAgentAnswer():
             return said.content or said.sub_agent_name
@@ -165,7 +165,7 @@ def _telling(said: payloads.Payload | None) -> str:
         case payloads.Misfit(details=details):
             return str(details.get("problem", ""))
         case payloads.ServersLacking(details=details):
-            return servers_words(details)[1]
+            return servers_text(details)[1]
         case payloads.LoopDetected(details=details):
             return f"{tool_title(str(details.get('tool') or ''))} × {number(int(details.get('count') or 0))}"
         case payloads.Retry():
@@ -185,10 +185,10 @@ def _retry(said: payloads.Retry) -> tuple[str, str]:
     """Title and text, as the card in the transcript has them."""
     details = said.details
     delay_ms = float(details.get("delay_s") or 0) * 1000
-    return retry_words(said.reason, details, duration(delay_ms) if delay_ms >= 50 else "")
+    return retry_text(said.reason, details, duration(delay_ms) if delay_ms >= 50 else "")
 
 
-def entry_icon(entry: Entry) -> tuple[str, Role]:
+def entry_icon(entry: LogEntry) -> tuple[str, Role]:
     """Icon name and colour role; a call's says how it went."""
     if not entry.is_call:
         if isinstance(entry.payload, payloads.WorkflowComplete):
@@ -199,12 +199,12 @@ def entry_icon(entry: Entry) -> tuple[str, Role]:
     return states.get(_state(entry), ("terminal", "muted"))
 
 
-def _state(entry: Entry) -> str:
+def _state(entry: LogEntry) -> str:
     """How a call stands: what a rule of the user's own denied did not fail."""
-    return "denied" if entry.status == "error" and failure_words.denied_by(entry.result) else entry.status
+    return "denied" if entry.status == "error" and failure_text.denied_by(entry.result) else entry.status
 
 
-def entry_time(entry: Entry) -> str:
+def entry_time(entry: LogEntry) -> str:
     """A call's duration or progress, an event's time of day."""
     if not entry.is_call:
         return clock_time(entry.time)
@@ -215,7 +215,7 @@ def entry_time(entry: Entry) -> str:
     return f"{number(entry.progress)} %" if entry.progress else "…"  # one that does not say how far it is stays at 0
 
 
-def entry_details(entry: Entry) -> str:
+def entry_details(entry: LogEntry) -> str:
     """The tool, arguments and result of a call, or an event's fields, as indented JSON under small headings."""
 
     def pretty(value: Any) -> str:
@@ -231,11 +231,11 @@ def entry_details(entry: Entry) -> str:
     return "\n\n".join(f"{name}\n{pretty(value)}" for name, value in parts)
 
 
-def _error(entry: Entry) -> str:
-    return failure_words.explain(_(entry.presentation.title) or entry.tool, entry.result, entry.error) if entry.error else ""
+def _error(entry: LogEntry) -> str:
+    return failure_text.explain(_(entry.presentation.title) or entry.tool, entry.result, entry.error) if entry.error else ""
 
 
-def _teller(entry: Entry) -> str:
+def _teller(entry: LogEntry) -> str:
     """Whose doing a row is, when it is a sub-agent's."""
     return visible(entry.agent_name) if entry.depth else ""
 
@@ -245,9 +245,9 @@ class ActivityModel(QAbstractListModel):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        self.rows: list[Entry] = []
+        self.rows: list[LogEntry] = []
 
-    def set_rows(self, rows: list[Entry]) -> None:
+    def set_rows(self, rows: list[LogEntry]) -> None:
         """Show these; when they only grew, the rows before stay as they are."""
         known = len(self.rows)
         if known and known <= len(rows) and all(a is b for a, b in zip(self.rows, rows, strict=False)):
@@ -282,7 +282,7 @@ class ActivityModel(QAbstractListModel):
         return None
 
 
-def entry_row(entry: Entry) -> ListRow:
+def entry_row(entry: LogEntry) -> ListRow:
     """One line: icon, title, summary, time."""
     icon, role = entry_icon(entry)
     return ListRow(
@@ -311,7 +311,7 @@ class ActivityListView(QListView):
         self.verticalScrollBar().valueChanged.connect(self._on_scrolled)
         self.verticalScrollBar().rangeChanged.connect(self._on_range)
 
-    def show_rows(self, rows: list[Entry]) -> None:
+    def show_rows(self, rows: list[LogEntry]) -> None:
         bar = self.verticalScrollBar()
         at_end = bar.value() >= bar.maximum() - 4
         self.entries.set_rows(rows)
@@ -325,7 +325,7 @@ class ActivityListView(QListView):
         if self._at_end and not self.selectedIndexes():
             self.verticalScrollBar().setValue(high)
 
-    def current_entry(self) -> Entry | None:
+    def current_entry(self) -> LogEntry | None:
         """The row a person chose; one that only has the keyboard's place, because the list got the focus, is not chosen."""
         chosen = self.selectedIndexes()
         return chosen[0].data(EntryRole) if chosen else None

@@ -15,8 +15,8 @@ from atelier_desk.domain.events.base import CallStatus
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.stream.payloads import Payload
-from atelier_desk.i18n import _
-from atelier_desk.tools.failure_words import stopped_by_user
+from atelier_desk.support.i18n import _
+from atelier_desk.tools.failure_text import stopped_by_user
 
 _WORDLESS = frozenset(
     {
@@ -32,7 +32,7 @@ _WORDLESS = frozenset(
 
 
 @dataclass(slots=True)
-class Entry:
+class LogEntry:
     """One row: a tool call (``call_id`` set, start and end merged) or an event (``payload``; ``data`` is what is exported and filtered).
 
     ``status`` is running, ok, error, or skipped, rejected or cancelled (by the person, no failure) for calls; ``presentation`` is a
@@ -89,9 +89,9 @@ class ActivityLog:
     """Entries of one workflow's current run and of its sub-agents."""
 
     def __init__(self) -> None:
-        self.entries: list[Entry] = []
+        self.entries: list[LogEntry] = []
         self._root = ""
-        self._calls: dict[tuple[str, str], Entry] = {}
+        self._calls: dict[tuple[str, str], LogEntry] = {}
         self._seen: set[tuple[int, str, str]] = set()
 
     @property
@@ -125,7 +125,7 @@ class ActivityLog:
             return self._call(event, said)
         if said is None:
             return False
-        entry = Entry(event.time, event.chunk_type, event.agent_name, event.run_id, event.depth, data=dict(event.data), payload=said)
+        entry = LogEntry(event.time, event.chunk_type, event.agent_name, event.run_id, event.depth, data=dict(event.data), payload=said)
         if isinstance(said, payloads.Failure):
             entry.error = said.message
         elif isinstance(said, payloads.SubAgentError):
@@ -144,7 +144,7 @@ class ActivityLog:
         entry = self._calls.get(key)
         if entry is None:
             tool = "" if isinstance(said, payloads.ToolProgress) else said.tool
-            entry = Entry(event.time, ChunkType.TOOL_START, event.agent_name, event.run_id, event.depth, said.call_id, tool, "running")
+            entry = LogEntry(event.time, ChunkType.TOOL_START, event.agent_name, event.run_id, event.depth, said.call_id, tool, "running")
             self._calls[key] = entry
             self.entries.append(entry)
         match said:

@@ -21,22 +21,22 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from atelier_desk.desktop.debouncer import Debouncer
 from atelier_desk.desktop.panes.activity.agent_tree import AgentTree
 from atelier_desk.desktop.panes.activity.commands import CommandRows
 from atelier_desk.desktop.panes.activity.list import ActivityListView, entry_details, entry_time, entry_title
-from atelier_desk.desktop.panes.activity.log import ActivityLog, Entry
+from atelier_desk.desktop.panes.activity.log import ActivityLog, LogEntry
 from atelier_desk.desktop.panes.base import RELOAD_MS, Pane, toast
 from atelier_desk.desktop.settings.files import ask_save
-from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.team.model import TeamModel
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Card, ElidedLabel, EmptyState, IconButton, Pill, bind, control, fill, say
-from atelier_desk.desktop.widgets.basic import PillKind
+from atelier_desk.desktop.widgets.controls import PillKind
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.domain.stream.event import StreamEvent, Topic
-from atelier_desk.domain.text import visible
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -97,8 +97,8 @@ class ActivityPane(Pane):
         self.list.setMinimumHeight(LEAST_LOG)
         self._build_parts()
         self.list.selectionModel().selectionChanged.connect(lambda *_: self._show_details())
-        self._redraw = Soon(self, REDRAW_MS, self._show)
-        self._turn_timer = Soon(self, RELOAD_MS, self._look_at_turn)
+        self._redraw = Debouncer(self, REDRAW_MS, self._show)
+        self._turn_timer = Debouncer(self, RELOAD_MS, self._look_at_turn)
         say(self.heading, N_("ACTIVITY"))
         say(self._find, tip=N_("Filter the activity"))
         say(self._export, tip=N_("Export as JSON…"))
@@ -211,7 +211,7 @@ class ActivityPane(Pane):
             self.team.feed(event)
         return self.log.feed(event)
 
-    def _visible_entries(self) -> list[Entry]:
+    def _visible_entries(self) -> list[LogEntry]:
         words, group = self.words.text().strip(), self.group.currentData() or "all"
         agent = self.tree.chosen_run
         return [entry for entry in self.log.entries if entry.matches(words, group) and (not agent or entry.of_agent(agent))]

@@ -22,24 +22,24 @@ from PySide6.QtWidgets import (
 from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.panes.context import text as words
-from atelier_desk.desktop.panes.context.given import Given, given
+from atelier_desk.desktop.panes.context.memories import GivenMemory, given
 from atelier_desk.desktop.panes.context.parts import PartsBar
 from atelier_desk.desktop.panes.context.turns import TurnPicker
-from atelier_desk.desktop.panes.seen_pane import SeenPane
+from atelier_desk.desktop.panes.lazy_pane import SeenPane
 from atelier_desk.desktop.panes.two_line import dress_list, two_line_item
-from atelier_desk.desktop.questions.approval_wording import tool_title
+from atelier_desk.desktop.questions.approval_text import tool_title
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Card, ElidedLabel, EmptyState, FlowLayout, IconButton, bind, control, fill, say, tint
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
-from atelier_desk.domain.text import visible
-from atelier_desk.figures import percent
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.number_format import percent
+from atelier_desk.support.text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
-    from atelier_desk.engine.services.request.views import LeftOut, RequestSummary, SentItem, SentRequest
+    from atelier_desk.engine.services.request.views import Omitted, RequestSummary, SentItem, SentRequest
     from atelier_desk.engine.services.team.views import AgentNode
 
 WIDE = 620
@@ -62,7 +62,7 @@ class ContextPane(SeenPane):
         self.requests: list[RequestSummary] = []
         self.request: SentRequest | None = None
         self._agents: list[AgentNode] = []
-        self._given: list[Given] = []
+        self._given: list[GivenMemory] = []
         self._run_id, self._seq = "", 0
         self._wide: bool | None = None
         self.turn = TurnPicker(self)
@@ -260,7 +260,7 @@ class ContextPane(SeenPane):
             self.items.clear()
             return
         self._given = given(request)
-        facts = [words.tokens_words(request.tokens)]
+        facts = [words.tokens_text(request.tokens)]
         if request.window:
             facts.append(_("{share} of the context window", share=percent(request.tokens / request.window)))
         if not request.exact:
@@ -339,7 +339,7 @@ class ContextPane(SeenPane):
             return None
         return next((item for item in self.request.items if item.index == number), None)
 
-    def _current_left(self) -> LeftOut | None:
+    def _current_left(self) -> Omitted | None:
         kind, number = self._current()
         return self.request.left_out[number] if kind == "l" and self.request is not None and number < len(self.request.left_out) else None
 

@@ -9,11 +9,11 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPainterPath, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from atelier_desk.desktop.panes.wording import number, short_number
+from atelier_desk.desktop.panes.times import number, short_number
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, say
-from atelier_desk.figures import percent
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.number_format import percent
 
 if TYPE_CHECKING:
     from atelier_desk.engine.services.request.views import PartSize

@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from atelier_desk.desktop.panes.wording import clock_time, number, short_number
-from atelier_desk.desktop.questions.approval_wording import tool_title
+from atelier_desk.desktop.panes.times import clock_time, number, short_number
+from atelier_desk.desktop.questions.approval_text import tool_title
 from atelier_desk.desktop.theme.manager import Role
-from atelier_desk.domain.text import shorten
-from atelier_desk.figures import size
-from atelier_desk.i18n import N_, _, ngettext
+from atelier_desk.support.i18n import N_, _, ngettext
+from atelier_desk.support.number_format import size
+from atelier_desk.support.text import shorten
 
 if TYPE_CHECKING:
     from atelier_desk.domain.attachment import Attachment
-    from atelier_desk.domain.chat import ChatMessage, ToolSpec
-    from atelier_desk.engine.services.request.views import LeftOut, RequestSummary, SentItem, SentRequest
+    from atelier_desk.domain.model_messages import ChatMessage, ToolSpec
+    from atelier_desk.engine.services.request.views import Omitted, RequestSummary, SentItem, SentRequest
 
 EXCERPT = 120
 _KINDS: dict[str, tuple[str, str, Role]] = {
@@ -40,7 +40,7 @@ def excerpt(text: str) -> str:
     return shorten(" ".join(text[: EXCERPT * 2].split()), EXCERPT)
 
 
-def tokens_words(count: int) -> str:
+def tokens_text(count: int) -> str:
     """A count of tokens, short."""
     return ngettext("{count} token", "{count} tokens", count, count=short_number(count))
 
@@ -50,7 +50,7 @@ def searched(request: SentRequest) -> str:
     return ngettext(
         "{n} tool searched for instead of listed ({tokens})",
         "{n} tools searched for instead of listed ({tokens})",
-        request.searched_tools, tokens=tokens_words(request.searched_tokens),
+        request.searched_tools, tokens=tokens_text(request.searched_tokens),
     )  # fmt: skip
 
 
@@ -70,7 +70,7 @@ def item_name(item: SentItem) -> str:
 
 
 def item_facts(item: SentItem) -> str:
-    facts = [tokens_words(item.tokens)]
+    facts = [tokens_text(item.tokens)]
     if item.pinned:
         facts.append(_("pinned"))
     if item.cut:
@@ -137,11 +137,11 @@ def tool_text(tool: ToolSpec) -> str:
     return f"{tool.description}\n\n{json.dumps(tool.parameters, ensure_ascii=False, indent=2)}"
 
 
-def left_title(left: LeftOut) -> str:
+def left_title(left: Omitted) -> str:
     return _(_METHODS.get(left.method, left.method))
 
 
-def left_facts(left: LeftOut) -> str:
+def left_facts(left: Omitted) -> str:
     facts = [ngettext("{n} entry", "{n} entries", len(left.entries))]
     if left.tokens_before:
         facts.append(_("{before} → {after} tokens", before=short_number(left.tokens_before), after=short_number(left.tokens_after)))
@@ -150,7 +150,7 @@ def left_facts(left: LeftOut) -> str:
     return " · ".join(facts)
 
 
-def left_text(left: LeftOut) -> str:
+def left_text(left: Omitted) -> str:
     """Why it was done, what stands in place of the entries, and every entry whole."""
     window = number(left.window) if left.window else ""
     why = _(
@@ -162,7 +162,7 @@ def left_text(left: LeftOut) -> str:
     for entry in left.entries:
         words = _KINDS.get(entry.kind)
         name = tool_title(entry.tool) if entry.tool else (_(words[0]) if words is not None else entry.kind)
-        parts.append(_headed(f"{name} · {tokens_words(entry.tokens_before)}", entry.before))
+        parts.append(_headed(f"{name} · {tokens_text(entry.tokens_before)}", entry.before))
         if entry.after:
             parts.append(_headed(_("Sent part"), entry.after))
     return "\n\n".join(parts)
@@ -183,7 +183,7 @@ def request_facts(summary: RequestSummary) -> str:
     if summary.window:
         size = _("{used} of {window} tokens", used=count, window=short_number(summary.window))
     else:
-        size = tokens_words(summary.tokens_input)
+        size = tokens_text(summary.tokens_input)
     return " · ".join(filter(None, ("≈ " + size if summary.estimated else size, clock_time(summary.time), summary.model)))
 
 

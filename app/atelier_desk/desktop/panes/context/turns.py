@@ -7,11 +7,11 @@ from typing import Any
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, Qt, Signal
 from PySide6.QtWidgets import QComboBox, QWidget
 
-from atelier_desk.desktop.panes.wording import clock_time
+from atelier_desk.desktop.panes.times import clock_time
 from atelier_desk.desktop.widgets import bind, control
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.engine.services.team.views import Turn
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
 
 _MOST_TEXT = 12
 """Width of the box in wide letters: room for a turn of four digits with its time."""

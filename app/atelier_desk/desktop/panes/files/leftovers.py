@@ -12,9 +12,9 @@ from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_it
 from atelier_desk.desktop.settings.files import confirm
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, control, fill, label, say
-from atelier_desk.figures import size
-from atelier_desk.file_words import leftover_facts, leftover_name, leftovers_words, lost_words
-from atelier_desk.i18n import N_, _, ngettext
+from atelier_desk.presentation.file_changes import leftover_facts, leftover_name, leftovers_text, lost_data_text
+from atelier_desk.support.i18n import N_, _, ngettext
+from atelier_desk.support.number_format import size
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -71,9 +71,9 @@ class Leftovers(QWidget):
         for each in self._leftovers:
             item = two_line_item(self.list, each.key, leftover_name(each), leftover_facts(each), "triangle-alert", "warn")
             item.setSelected(each.key in chosen)
-        self.lost.setText(lost_words(self._lost_changes))
+        self.lost.setText(lost_data_text(self._lost_changes))
         self.lost.setVisible(bool(self._lost_changes))
-        self._heading.setText("\n".join(leftovers_words(self._leftovers)))
+        self._heading.setText("\n".join(leftovers_text(self._leftovers)))
         for part in (self._heading, self.list, self.button):
             part.setVisible(bool(self._leftovers))
         self.list.setMinimumHeight(theme().px(46))

@@ -10,24 +10,24 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.diff.view import DiffView
-from atelier_desk.desktop.folders.desk import FolderDesk
-from atelier_desk.desktop.folders.held_row import WHY, HeldRow
+from atelier_desk.desktop.folders.controller import FolderController
+from atelier_desk.desktop.folders.held_file_row import WHY, HeldRow
 from atelier_desk.desktop.folders.rows import FolderRows
-from atelier_desk.desktop.folders.undoing import can_be_forced, left_words, take_back, tell_left
+from atelier_desk.desktop.folders.undo import can_be_forced, take_back, tell_left, undo_left_text
 from atelier_desk.desktop.panes.base import Pane, toast
 from atelier_desk.desktop.panes.files.leftovers import Leftovers
-from atelier_desk.desktop.panes.files.marked import MarkedFiles
+from atelier_desk.desktop.panes.files.tainted_files import MarkedFiles
 from atelier_desk.desktop.panes.files.tree import ChangeTree, facts, marked_path
-from atelier_desk.desktop.panes.wording import number
+from atelier_desk.desktop.panes.times import number
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, FlowLayout, IconButton, bind, control, fill, label, say
 from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import NotFoundError
-from atelier_desk.domain.held import HeldFile
-from atelier_desk.figures import size
-from atelier_desk.file_words import held_words, path_words, undo_words
-from atelier_desk.i18n import N_, _, ngettext
-from atelier_desk.workspace.checkpoints.taint_marks import Mark
+from atelier_desk.domain.held_file import HeldFile
+from atelier_desk.presentation.file_changes import held_file_text, path_text, undo_text
+from atelier_desk.support.i18n import N_, _, ngettext
+from atelier_desk.support.number_format import size
+from atelier_desk.workspace.checkpoints.taint_marks import TaintMark
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -45,7 +45,7 @@ class FilesPane(Pane):
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(bridge, parent)
         self.setObjectName("files-pane")
-        self.desk = FolderDesk(bridge, self)
+        self.desk = FolderController(bridge, self)
         self._changes: list[Change] = []
         self._open: Change | None = None
         self._held_open: HeldFile | None = None
@@ -74,7 +74,7 @@ class FilesPane(Pane):
         self.list = ChangeTree(self)
         self.list.opened.connect(self.open)
         self.list.menu_wanted.connect(self._menu)
-        self._marks: list[Mark] = []
+        self._marks: list[TaintMark] = []
         self.marked = MarkedFiles(self)
         self.marked.read.connect(self._mark_read)
         self.leftovers = Leftovers(self)
@@ -123,7 +123,7 @@ class FilesPane(Pane):
         workflow = None
         changes: list[Change] = []
         held: list[HeldFile] = []
-        marks: list[Mark] = []
+        marks: list[TaintMark] = []
         if workflow_id:
             workflow = await self.bridge.engine.workflows.get(workflow_id)
             changes = await self.bridge.engine.files.list(workflow_id)
@@ -151,7 +151,7 @@ class FilesPane(Pane):
         self.heading.setText(_("FILES · {n}", n=number(len(alive))) if alive else _("FILES"))
         self._grant.setEnabled(bool(self.workflow_id))
         self._undo_all.setEnabled(bool(alive))
-        self._problem.setText("\n".join(left_words(self._left)))
+        self._problem.setText("\n".join(undo_left_text(self._left)))
         for part in (self._problem, self._leave, self._anyway):
             part.setVisible(bool(self._left))
         self._held_list.setVisible(bool(self._held))
@@ -166,11 +166,11 @@ class FilesPane(Pane):
         for button in (self._undo, self._more):
             button.setVisible(self._held_open is None)  # what is held is kept or discarded above
         if self._held_open is not None:
-            self._name.setText(held_words(self._held_open))
+            self._name.setText(held_file_text(self._held_open))
             self._facts.setText(_(WHY))
             self._stack.setCurrentWidget(self._reader)
         elif self._open is not None:
-            self._name.setText(path_words(self._open))
+            self._name.setText(path_text(self._open))
             self._facts.setText(facts(self._open))
             self._undo.setEnabled(self._open.undoable)
             self._stack.setCurrentWidget(self._reader)
@@ -310,6 +310,6 @@ class FilesPane(Pane):
             tell_left(self, others, some=bool(count))
         if count:
             undone = ngettext("{n} change undone", "{n} changes undone", count)
-            stays = undo_words(each.change for each in done if each.problem is None)
+            stays = undo_text(each.change for each in done if each.problem is None)
             toast(self, f"{undone}. {stays}" if stays else undone)
         await self._load(workflow_id)

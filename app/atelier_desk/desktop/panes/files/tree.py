@@ -11,15 +11,15 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent
 from PySide6.QtWidgets import QTreeWidget, QTreeWidgetItem, QWidget
 
+from atelier_desk.desktop.panes.times import ago
 from atelier_desk.desktop.panes.two_line import KeyRole, dress_list
-from atelier_desk.desktop.panes.wording import ago
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.manager import Role
+from atelier_desk.desktop.widgets.bindings import bind
 from atelier_desk.desktop.widgets.rows import ListRow, show_row
-from atelier_desk.desktop.widgets.words import bind
 from atelier_desk.domain.change import Change
-from atelier_desk.file_words import ACTIONS, mark_words, path_words, state_words
-from atelier_desk.i18n import _, ngettext
+from atelier_desk.presentation.file_changes import ACTIONS, mark_text, path_text, state_text
+from atelier_desk.support.i18n import _, ngettext
 
 ICONS = {"created": "plus", "changed": "pencil", "deleted": "trash-2", "moved": "folder"}
 _Node = tuple[dict[str, "_Node"], dict[str, list[Change]]]
@@ -121,7 +121,7 @@ class ChangeTree(QTreeWidget):
         sources = self._marks.get(marked_path(change), ())
         role: Role = "warn" if sources else "accent" if change.undoable else "muted"
         item = self._item(parent, key, title, told, "triangle-alert" if sources else ICONS[change.action], role)
-        item.setToolTip(0, "\n".join(filter(None, (path_words(change), told, mark_words(sources) if sources else ""))))
+        item.setToolTip(0, "\n".join(filter(None, (path_text(change), told, mark_text(sources) if sources else ""))))
         return item
 
     @staticmethod
@@ -171,7 +171,7 @@ def marked_path(change: Change) -> str:
 
 def facts(change: Change, *, action: bool = True) -> str:
     """What was done, by whom and when."""
-    parts = (_(ACTIONS[change.action]) if action else "", change.agent_name, ago(change.at), state_words(change))
+    parts = (_(ACTIONS[change.action]) if action else "", change.agent_name, ago(change.at), state_text(change))
     return " · ".join(filter(None, parts))
 
 

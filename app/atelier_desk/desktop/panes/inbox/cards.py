@@ -11,18 +11,18 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 from shiboken6 import isValid
 
 from atelier_desk.desktop.jobs import error_text
-from atelier_desk.desktop.panes.wording import ago
-from atelier_desk.desktop.questions import approval_wording as wording
+from atelier_desk.desktop.panes.times import ago
+from atelier_desk.desktop.questions import approval_text as wording
 from atelier_desk.desktop.questions.answer_field import AnswerField
 from atelier_desk.desktop.questions.approval_frame import LEAST_WIDTH
 from atelier_desk.desktop.questions.parent_questions import ParentQuestion, ParentQuestions
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
 from atelier_desk.desktop.widgets import Card, ElidedLabel, FlowLayout, Pill, bind, control, fill, label, say
+from atelier_desk.desktop.widgets.bindings import Text, made
 from atelier_desk.desktop.widgets.enter import show_enter, take_enter
-from atelier_desk.desktop.widgets.words import Text, made
 from atelier_desk.domain.question import UserQuestion
-from atelier_desk.domain.text import shorten, visible
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.text import shorten, visible
 
 LONGEST_NAME = 24
 LONGEST = 240

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from atelier_desk.desktop.panes.wording import ago
+from atelier_desk.desktop.panes.times import ago
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
-from atelier_desk.desktop.sidebar.model import state_words
+from atelier_desk.desktop.sidebar.model import state_text
 from atelier_desk.desktop.widgets import Card, ElidedLabel, FlowLayout, Pill, control, fill, say
-from atelier_desk.desktop.widgets.basic import PillKind
+from atelier_desk.desktop.widgets.controls import PillKind
 from atelier_desk.domain.workflow import Workflow, WorkflowStatus
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -57,7 +57,7 @@ class NewsCard(Card):
             look="quiet",
             on=lambda: bridge.jobs.start(bridge.engine.workflows.set_unread(workflow.id, False)),
         )
-        say(self, name=lambda: ", ".join((self.workflow.name, state_words(self.workflow))))
+        say(self, name=lambda: ", ".join((self.workflow.name, state_text(self.workflow))))
         self.setFocusProxy(self._open)
         buttons = FlowLayout(None, 4)
         for each in (self._pill, self._open, self._dismiss):
@@ -68,7 +68,7 @@ class NewsCard(Card):
     def show_workflow(self, workflow: Workflow) -> None:
         """The workflow as it is now; says anew how long ago that was."""
         self.workflow = workflow
-        self._pill.show_state(state_words(workflow), _KINDS.get(workflow.status, "warn"))
+        self._pill.show_state(state_text(workflow), _KINDS.get(workflow.status, "warn"))
         self._dismiss.setVisible(workflow.unread)
         for each in (self, self._when):
             say(each)

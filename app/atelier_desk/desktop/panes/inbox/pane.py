@@ -13,13 +13,13 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QStackedWidget, QVBoxLayout, 
 from atelier_desk.desktop.panes.base import Pane
 from atelier_desk.desktop.panes.inbox.cards import ParentQuestionCard, QuestionCard
 from atelier_desk.desktop.panes.inbox.news import NewsCard, news_of
-from atelier_desk.desktop.panes.wording import number
+from atelier_desk.desktop.panes.times import number
 from atelier_desk.desktop.questions.approval_card import ApprovalCard
 from atelier_desk.desktop.questions.approval_group import ApprovalGroup, card_for, group_key
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import EmptyState, Pill, bind, control, fill, label, say
-from atelier_desk.i18n import N_, ngettext
+from atelier_desk.support.i18n import N_, ngettext
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge

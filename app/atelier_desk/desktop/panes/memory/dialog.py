@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QLineEdit, QWidget
 from atelier_desk.desktop.panes.fields import pad
 from atelier_desk.desktop.panes.form_dialog import FormDialog
 from atelier_desk.desktop.panes.memory.list import TYPE_WORDS, MemoryRow, score_parts
-from atelier_desk.desktop.panes.wording import date_time, locale, number
+from atelier_desk.desktop.panes.times import date_time, locale, number
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import control
 from atelier_desk.desktop.widgets.inputs import ComboBox, DoubleSpinBox
@@ -19,7 +19,7 @@ from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.domain import limits
 from atelier_desk.domain.base import utc_now
 from atelier_desk.domain.memory import DEFAULT_IMPORTANCE, DEFAULT_SCOPE, Memory, MemoryScope, MemoryType
-from atelier_desk.i18n import _, ngettext
+from atelier_desk.support.i18n import _, ngettext
 
 
 def split_tags(text: str) -> tuple[str, ...]:

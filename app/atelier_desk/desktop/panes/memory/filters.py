@@ -12,8 +12,8 @@ from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QWidget
 from atelier_desk.desktop.panes.memory.list import TYPE_WORDS
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, control, fill, say
 from atelier_desk.domain.memory import MemoryScope, MemoryType
-from atelier_desk.domain.text import visible
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.text import visible
 
 ANY: dict[str, object] = {"type": None, "scope": MemoryScope.BOTH, "tag": ""}
 """The choice of each menu that leaves nothing out; it comes first."""

@@ -10,14 +10,14 @@ from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QListView, QWidget
 
 from atelier_desk.desktop.panes.rows import menu_place
+from atelier_desk.desktop.panes.times import ago, clock_minutes, decimal
 from atelier_desk.desktop.panes.two_line import dress_list
-from atelier_desk.desktop.panes.wording import ago, clock_minutes, decimal
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets.format import day
 from atelier_desk.desktop.widgets.rows import ListRow, RowDelegate
 from atelier_desk.domain.memory import Memory, MemoryHit, MemoryType
-from atelier_desk.domain.text import visible
-from atelier_desk.i18n import N_, _, ngettext
+from atelier_desk.support.i18n import N_, _, ngettext
+from atelier_desk.support.text import visible
 
 _Index = QModelIndex | QPersistentModelIndex
 MemoryRole = Qt.ItemDataRole.UserRole + 1

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QStackedWidget, QWidget
 
+from atelier_desk.desktop.debouncer import Debouncer
 from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.base import Pane, offer_undo
 from atelier_desk.desktop.panes.memory.dialog import MemoryDialog
 from atelier_desk.desktop.panes.memory.filters import MemoryFilters
 from atelier_desk.desktop.panes.memory.list import MemoryListView, MemoryRow, on_timeline
-from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import EmptyState, FlowLayout, bind, control, fill, label, say
 from atelier_desk.desktop.widgets.inputs import SearchField
 from atelier_desk.domain import limits
 from atelier_desk.domain.memory import REEMBED, Memory, MemoryHit
-from atelier_desk.i18n import N_, _, ngettext
+from atelier_desk.support.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -102,8 +102,8 @@ class MemoryPane(Pane):
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.list)
         self.column.addWidget(self._stack, 1)
-        self._typing = Soon(self, DEBOUNCE_MS, self.reload)
-        self._compare = Soon(self, COMPARE_MS, lambda: self.jobs.start(self._count_pairs(), "pairs"))
+        self._typing = Debouncer(self, DEBOUNCE_MS, self.reload)
+        self._compare = Debouncer(self, COMPARE_MS, lambda: self.jobs.start(self._count_pairs(), "pairs"))
         self._all_hits = False
         self.search.textChanged.connect(self._on_typed)
         self.search.returnPressed.connect(self.reload)
@@ -262,7 +262,7 @@ class MemoryPane(Pane):
 
     def tidy(self) -> None:
         """Show the memories that say the same or cannot both hold."""
-        from atelier_desk.desktop.panes.memory.tidy import TidyDialog
+        from atelier_desk.desktop.panes.memory.cleanup import TidyDialog
 
         TidyDialog(self.bridge, self.workflow_id, self).open()
 

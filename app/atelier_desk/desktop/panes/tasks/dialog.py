@@ -11,15 +11,15 @@ from atelier_desk.desktop.panes.fields import pad
 from atelier_desk.desktop.panes.form_dialog import FormDialog
 from atelier_desk.desktop.panes.tasks.list import STATUS_WORDS
 from atelier_desk.desktop.panes.tasks.order import possible_dependencies
-from atelier_desk.desktop.panes.wording import locale
+from atelier_desk.desktop.panes.times import locale
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import control
 from atelier_desk.desktop.widgets.inputs import ComboBox, DoubleSpinBox
 from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.domain import limits
 from atelier_desk.domain.task import Task, TaskStatus
-from atelier_desk.domain.text import visible
-from atelier_desk.i18n import _
+from atelier_desk.support.i18n import _
+from atelier_desk.support.text import visible
 
 MINUTE_MS = 60_000
 MOST_MINUTES = 1_000_000.0

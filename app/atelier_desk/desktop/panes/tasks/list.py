@@ -26,8 +26,8 @@ from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets.rows import ListRow, RowDelegate
 from atelier_desk.domain import limits
 from atelier_desk.domain.task import TaskStatus
-from atelier_desk.domain.text import visible
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.text import visible
 
 TaskRole = Qt.ItemDataRole.UserRole + 1
 """A model index's ``TaskRow``."""

@@ -18,7 +18,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import EmptyState, bind, control, fill, say
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.task import Task, TaskStatus
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from atelier_desk.desktop.panes.timeline.paint import BAR_COLOURS
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, say
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
 
 _KEYS = (
     (N_("Model"), "model", False),

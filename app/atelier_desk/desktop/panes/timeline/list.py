@@ -13,12 +13,12 @@ from atelier_desk.desktop.panes.rows import menu_place
 from atelier_desk.desktop.panes.timeline.scene import look_of, span_key
 from atelier_desk.desktop.panes.timeline.view import describe_span
 from atelier_desk.desktop.panes.two_line import KeyRole, dress_list
-from atelier_desk.desktop.replay.words import span_title
+from atelier_desk.desktop.replay.labels import span_title
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets import bind, say
 from atelier_desk.desktop.widgets.rows import ListRow, show_row
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:
     from atelier_desk.engine.services.team.views import Span, Timeline, TimelineRun

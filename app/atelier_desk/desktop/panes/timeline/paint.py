@@ -10,13 +10,13 @@ from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPainterPath, Q
 
 from atelier_desk.desktop.panes.timeline.axis import TimeAxis
 from atelier_desk.desktop.panes.timeline.scene import Bar, Scene, is_dashed, look_of
-from atelier_desk.desktop.panes.wording import decimal, duration
-from atelier_desk.desktop.replay.words import bar_title
-from atelier_desk.desktop.team.words import LOOKS
+from atelier_desk.desktop.panes.times import decimal, duration
+from atelier_desk.desktop.replay.labels import bar_title
+from atelier_desk.desktop.team.state_labels import LOOKS
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.manager import Role
-from atelier_desk.domain.text import visible
-from atelier_desk.figures import NARROW
+from atelier_desk.support.number_format import NARROW
+from atelier_desk.support.text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.engine.services.team.views import TimelineRun

@@ -9,7 +9,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QMenu, QStackedWidget, QWidget
 
 from atelier_desk.desktop.panes.context.turns import TurnPicker
-from atelier_desk.desktop.panes.seen_pane import SeenPane
+from atelier_desk.desktop.panes.lazy_pane import SeenPane
 from atelier_desk.desktop.panes.timeline.key import TimelineKey
 from atelier_desk.desktop.panes.timeline.list import TimelineList
 from atelier_desk.desktop.panes.timeline.view import ZOOM, TimelineView
@@ -17,7 +17,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, bind, control, fill, say
 from atelier_desk.domain.base import utc_now
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
-from atelier_desk.i18n import N_, _, ngettext
+from atelier_desk.support.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge

@@ -8,15 +8,15 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QAbstractItemView, QListWidget, QListWidgetItem, QTreeWidget, QTreeWidgetItem, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
-from atelier_desk.desktop.projects.looks import KIND_COLOURS, KIND_ICONS
+from atelier_desk.desktop.projects.icons import KIND_COLOURS, KIND_ICONS
 from atelier_desk.desktop.theme import icons, mark, theme
 from atelier_desk.desktop.widgets import bind, control, fill, label, say
-from atelier_desk.desktop.widgets.steady import OverlayBar
-from atelier_desk.desktop.widgets.words import Text
+from atelier_desk.desktop.widgets.bindings import Text
+from atelier_desk.desktop.widgets.steady_width import OverlayBar
 from atelier_desk.domain.project import Entity, EntityKind
-from atelier_desk.domain.text import visible
-from atelier_desk.i18n import N_, _
-from atelier_desk.project_words import describe, kind_word, place_word, title_word
+from atelier_desk.presentation.projects import describe, kind_word, place_word, title_word
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.text import visible
 
 OUTLINED = (EntityKind.SCOPE, EntityKind.SECTION, EntityKind.PAGE)
 ROWS = 5

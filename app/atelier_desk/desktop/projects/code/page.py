@@ -21,8 +21,8 @@ from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, IconButton, bi
 from atelier_desk.desktop.widgets.find_bar import FindBar
 from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.domain.project import Direction, Entity, EntityKind, Project, RelationKind
-from atelier_desk.i18n import N_, _
-from atelier_desk.project_words import describe, place_word
+from atelier_desk.presentation.projects import describe, place_word
+from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge

@@ -12,8 +12,8 @@ from atelier_desk.desktop.chat.search.highlight import Highlighter
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, say
 from atelier_desk.desktop.widgets.code_text import CodeText
-from atelier_desk.figures import number
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.number_format import number
 
 FOUND = 2_000
 """Places that are shown of what is looked for."""

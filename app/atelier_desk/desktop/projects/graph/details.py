@@ -7,8 +7,8 @@ from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.widgets import FlowLayout, Pill, control, fill, label, say
 from atelier_desk.domain.project import Entity, EntityKind
-from atelier_desk.i18n import N_, ngettext
-from atelier_desk.project_words import kind_word, place_word, title_word
+from atelier_desk.presentation.projects import kind_word, place_word, title_word
+from atelier_desk.support.i18n import N_, ngettext
 
 DOCSTRING = 320
 """Characters of a docstring that are shown."""

@@ -14,19 +14,19 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QPushButton, QScrollAr
 from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.projects.graph.details import NodeDetails, has_source
+from atelier_desk.desktop.projects.graph.layout_thread import LayoutThread
 from atelier_desk.desktop.projects.graph.legend import GraphLegend
 from atelier_desk.desktop.projects.graph.loading import fetch_around, fetch_project
 from atelier_desk.desktop.projects.graph.model import MOST_NODES, GraphModel
-from atelier_desk.desktop.projects.graph.settling import Settler
 from atelier_desk.desktop.projects.graph.view import ZOOM, GraphView
-from atelier_desk.desktop.settings.busy import Busy
+from atelier_desk.desktop.settings.progress_line import Busy
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, IconButton, Line, bind, control, fill, say
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.domain.project import Entity, Project
-from atelier_desk.figures import number
-from atelier_desk.i18n import N_, _, ngettext
-from atelier_desk.project_words import place_word
+from atelier_desk.presentation.projects import place_word
+from atelier_desk.support.i18n import N_, _, ngettext
+from atelier_desk.support.number_format import number
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -56,7 +56,7 @@ class GraphPage(QWidget):
         self.project: Project | None = None
         self.model = GraphModel(self)
         self.view = GraphView(self.model, self)
-        self.settler = Settler(self.model)
+        self.settler = LayoutThread(self.model)
         self.details = NodeDetails()
         self.legend = GraphLegend()
         self.busy = Busy(self)

@@ -12,10 +12,10 @@ from shiboken6 import Shiboken
 
 from atelier_desk.desktop.projects.graph.layout import Bools, Floats, Ints
 from atelier_desk.desktop.projects.graph.model import KINDS, RELATIONS, GraphModel
-from atelier_desk.desktop.projects.looks import KIND_COLOURS, KIND_ICONS, RELATION_COLOURS
+from atelier_desk.desktop.projects.icons import KIND_COLOURS, KIND_ICONS, RELATION_COLOURS
 from atelier_desk.desktop.theme import icons, theme
 from atelier_desk.desktop.theme.tokens import blend
-from atelier_desk.domain.text import visible
+from atelier_desk.support.text import visible
 
 RADIUS: Final = (2.4, 12.0)
 """Least and largest of a node of one edge, in pixels at 100 %."""

@@ -22,9 +22,9 @@ from atelier_desk.desktop.projects.graph.model import GraphModel
 from atelier_desk.desktop.projects.graph.paint import LARGER, GraphPainter, View, radius, sizes
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, say
-from atelier_desk.domain.text import visible
-from atelier_desk.i18n import N_, ngettext
-from atelier_desk.project_words import describe
+from atelier_desk.presentation.projects import describe
+from atelier_desk.support.i18n import N_, ngettext
+from atelier_desk.support.text import visible
 
 ZOOM = 1.25
 """Of one turn of the wheel, or one press."""

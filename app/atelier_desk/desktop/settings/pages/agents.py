@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtWidgets import QMessageBox, QWidget
 
 from atelier_desk.desktop.agent_gallery import open_gallery
-from atelier_desk.desktop.chat.compose.choices import RECENT, model_labels
+from atelier_desk.desktop.chat.compose.agent_and_model import RECENT, model_labels
 from atelier_desk.desktop.panes.base import offer_undo, toast
 from atelier_desk.desktop.settings.agent_form import AgentForm
 from atelier_desk.desktop.settings.agent_import import IMPORT_KINDS, ask_import
@@ -23,8 +23,8 @@ from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.settings import Settings
 from atelier_desk.engine.services.common.naming import numbered
-from atelier_desk.i18n import N_, _
 from atelier_desk.llm.registry import builtin_type
+from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge

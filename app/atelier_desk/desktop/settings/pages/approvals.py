@@ -21,7 +21,7 @@ from atelier_desk.desktop.settings.risk_table import RiskTable
 from atelier_desk.desktop.settings.rows import RowsPage, Section
 from atelier_desk.desktop.settings.rule_form import RuleForm, RuleImport
 from atelier_desk.desktop.settings.rule_list import RuleList
-from atelier_desk.desktop.settings.rule_test import RuleTest
+from atelier_desk.desktop.settings.rule_tester import RuleTest
 from atelier_desk.desktop.settings.safe_commands import SafeCommands
 from atelier_desk.desktop.widgets import control, fill, label, say
 from atelier_desk.desktop.widgets.inputs import SpinBox
@@ -32,9 +32,9 @@ from atelier_desk.domain.errors import AtelierError
 from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.domain.settings import Settings
 from atelier_desk.engine.services.tools import ToolInfo
-from atelier_desk.figures import NARROW
-from atelier_desk.i18n import N_, _, ngettext
-from atelier_desk.profile_words import ALL
+from atelier_desk.presentation.permission_profiles import ALL
+from atelier_desk.support.i18n import N_, _, ngettext
+from atelier_desk.support.number_format import NARROW
 
 LOW, HIGH = limits.APPROVAL_TIMEOUT
 
@@ -181,7 +181,7 @@ class ApprovalsPage(RowsPage):
         fill(card.body, say(label("", "muted", self, wrap=True), hint), self.filter, self.rules)
         add = control(QPushButton(self), "rule-add", N_("Add a rule…"), on=lambda: self._edit(None))
         load = control(QPushButton(self), "rule-import-file", N_("Import from another program…"), on=self._ask_file)
-        self.deeds(card, add, load)
+        self.button_row(card, add, load)
         self.tester = RuleTest(self)
         fill(self.section(N_("WHICH RULE DECIDES?")).body, self.tester)
         self.filter.textChanged.connect(self.rules.filter)

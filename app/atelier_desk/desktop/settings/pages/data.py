@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QDate
 from PySide6.QtWidgets import QPushButton
 
-from atelier_desk.desktop.panes.wording import size
-from atelier_desk.desktop.settings.busy import Busy, Outcome
+from atelier_desk.desktop.panes.times import size
 from atelier_desk.desktop.settings.fields import Number
 from atelier_desk.desktop.settings.files import ask_folder, ask_open, ask_save, confirm
-from atelier_desk.desktop.settings.held_list import HeldList
+from atelier_desk.desktop.settings.imported_data_list import HeldList
+from atelier_desk.desktop.settings.progress_line import Busy, Outcome
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.rows import RowsPage, Section
 from atelier_desk.desktop.widgets import control
-from atelier_desk.desktop.widgets.words import Text
-from atelier_desk.figures import NARROW
-from atelier_desk.file_words import cleaned_words, kept_words
-from atelier_desk.i18n import N_, _, ngettext
-from atelier_desk.row_words import damaged_attachment, rows_in_words
+from atelier_desk.desktop.widgets.bindings import Text
+from atelier_desk.presentation.file_changes import cleaned_text, retained_text
+from atelier_desk.presentation.rows import damaged_attachment, rows_text
 from atelier_desk.storage.damage import IN_BACKUP, IN_EXPORT, SHOWN
+from atelier_desk.support.i18n import N_, _, ngettext
+from atelier_desk.support.number_format import NARROW
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.chat_import import Importer
@@ -76,20 +76,20 @@ class DataPage(RowsPage):
             "Settings, workflows, reports, your tools and attachments in one verified file. API keys, models, logs "
             "and exports are not included."
         )
-        self.deed(backup, N_("Create a backup"), about, N_("Create…"), self._ask_create, "backup-create")
+        self.action_row(backup, N_("Create a backup"), about, N_("Create…"), self._ask_create, "backup-create")
         about = N_("Verify its checksums, open it and count its contents.")
-        self.deed(backup, N_("Check a backup"), about, N_("Check…"), self._ask_verify, "backup-verify")
+        self.action_row(backup, N_("Check a backup"), about, N_("Check…"), self._ask_verify, "backup-verify")
         about = N_("Your current data is saved in the folder “backups”.")
-        self.deed(backup, N_("Restore a backup"), about, N_("Restore…"), self._ask_backup, "backup-restore")
+        self.action_row(backup, N_("Restore a backup"), about, N_("Restore…"), self._ask_backup, "backup-restore")
         self.backup_busy = Busy(self)
         backup.body.addWidget(self.backup_busy)
         move = self.section(N_("EXPORT AND IMPORT"))
         about = N_("A folder of plain JSON lines that other programs can read.")
-        self.deed(move, N_("Export everything"), about, N_("Export…"), self._ask_export, "data-export")
+        self.action_row(move, N_("Export everything"), about, N_("Export…"), self._ask_export, "data-export")
         about = N_("Existing rows are replaced.")
-        self.deed(move, N_("Import an export"), about, N_("Import…"), self._ask_import, "data-import")
+        self.action_row(move, N_("Import an export"), about, N_("Import…"), self._ask_import, "data-import")
         about = N_("Workflows that Atelier exported, and chats from ChatGPT, Claude, Open WebUI and LibreChat (JSON or ZIP).")
-        self.deed(move, N_("Import workflows or chats"), about, N_("Import…"), lambda: self.importer.ask(), "chats-import-file")
+        self.action_row(move, N_("Import workflows or chats"), about, N_("Import…"), lambda: self.importer.ask(), "chats-import-file")
         self.move_busy = Busy(self)
         move.body.addWidget(self.move_busy)
         undo = self.add(UNDO)
@@ -99,7 +99,7 @@ class DataPage(RowsPage):
         undo.body.addWidget(self.clean_busy)
         place, folder = self.section(N_("LOCATION")), lambda: str(self._root or "")
         about = N_("Removes permanently deleted data from the disk. Older backups still contain it.")
-        self.deed(place, N_("Compact the database"), about, N_("Compact…"), self._ask_compact, "data-compact")
+        self.action_row(place, N_("Compact the database"), about, N_("Compact…"), self._ask_compact, "data-compact")
         self.compact_busy = Busy(self)
         place.body.addWidget(self.compact_busy)
         self._place = self.row(
@@ -121,7 +121,7 @@ class DataPage(RowsPage):
         for part in (self.waiting.heading, self.waiting):
             part.setVisible(not self.held.isHidden())
         kept = await self.bridge.engine.files.kept()
-        self._kept.set_texts(N_("Currently stored"), lambda: kept_words(kept))
+        self._kept.set_texts(N_("Currently stored"), lambda: retained_text(kept))
         self._root = (await self.bridge.engine.data.folders()).root
         files, held = await self.bridge.engine.data.attachments()
 
@@ -270,7 +270,7 @@ class DataPage(RowsPage):
             await self.load()
             return done
 
-        self._run(self.clean_busy, N_("Cleaning…"), work, cleaned_words)
+        self._run(self.clean_busy, N_("Cleaning…"), work, cleaned_text)
 
     def _show_folder(self) -> None:
         from PySide6.QtCore import QUrl
@@ -292,6 +292,6 @@ def _damaged(result: Any) -> list[str]:
 
 def _counts(info: Any) -> str:
     """``5 workflows, 120 messages … (3.2 MB)`` of whatever has counts and perhaps a size."""
-    parts = ", ".join(rows_in_words(info.counts)) or _("nothing")
+    parts = ", ".join(rows_text(info.counts)) or _("nothing")
     total = getattr(info, "size", 0)
     return f"{parts} ({size(total)})" if total else parts

@@ -13,15 +13,15 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPlainTextEdit, QPushBut
 
 from atelier_desk import __version__
 from atelier_desk.desktop.panes.base import toast
-from atelier_desk.desktop.settings.busy import Busy
 from atelier_desk.desktop.settings.files import confirm
 from atelier_desk.desktop.settings.page import SettingsPage
+from atelier_desk.desktop.settings.progress_line import Busy
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.theme.assets import notices_file
 from atelier_desk.desktop.widgets import Pill, control, fill, label
-from atelier_desk.desktop.widgets.basic import PillKind
+from atelier_desk.desktop.widgets.controls import PillKind
 from atelier_desk.desktop.widgets.wrapping import TextField
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -92,7 +92,7 @@ class DiagnosticsPage(SettingsPage):
         self.log.setMinimumHeight(220)
         log.body.addWidget(self.log)
         licences = self.section(N_("LICENCES"))
-        self.deed(licences, N_("Third-party notices"), LICENCES, N_("Show or hide"), self.show_notices, "notices-show")
+        self.action_row(licences, N_("Third-party notices"), LICENCES, N_("Show or hide"), self.show_notices, "notices-show")
         self.notices = control(TextField(self), "notices-text", look="mono", name=N_("Third-party notices"))
         self.notices.setReadOnly(True)
         self.notices.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
@@ -108,7 +108,7 @@ class DiagnosticsPage(SettingsPage):
     async def _examine(self) -> None:
         self.log.setPlainText(log_tail((await self.bridge.engine.data.folders()).logs))
         self.log.verticalScrollBar().setValue(self.log.verticalScrollBar().maximum())
-        self._checks = await self.bridge.engine.check_up()
+        self._checks = await self.bridge.engine.run_diagnostics()
         self._show()
 
     def show_notices(self) -> None:

@@ -8,15 +8,15 @@ from pydantic import BaseModel
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
+from atelier_desk.desktop.debouncer import Debouncer
 from atelier_desk.desktop.settings.fields import Changed, Choice, Field, Number, Toggle, bounds
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.rows import RowsPage, Section
-from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.widgets import control, fill
 from atelier_desk.desktop.widgets.inputs import Slider
 from atelier_desk.domain.settings import Settings
-from atelier_desk.figures import NARROW
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.number_format import NARROW
 
 LANGUAGES = (("system", N_("System default")), ("en", "English"), ("fr", "Français"))
 THEMES = (("system", N_("System default")), ("light", N_("Light")), ("dark", N_("Dark")))
@@ -39,7 +39,7 @@ class ScaleSlider(QWidget):
         self.percent = QLabel(self)
         self.percent.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         fill(QHBoxLayout(self), self.slider, self.percent, margins=(0, 0, 0, 0), spacing=10)
-        self.saving = Soon(self, SAVE_MS, lambda: changed(self.slider.value() * SCALE_STEP))
+        self.saving = Debouncer(self, SAVE_MS, lambda: changed(self.slider.value() * SCALE_STEP))
         self.slider.sliderMoved.connect(self.say)
         self.slider.valueChanged.connect(self._set)
 

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QPushButton, QWidget
 
-from atelier_desk import figures
 from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.settings import mcp_icon
-from atelier_desk.desktop.settings.busy import Outcome
 from atelier_desk.desktop.settings.files import confirm
 from atelier_desk.desktop.settings.key_note import KeyNote
 from atelier_desk.desktop.settings.list_form import ListFormPage, ListLine, Saved, list_of_lines, show_lines
@@ -21,6 +19,7 @@ from atelier_desk.desktop.settings.mcp_import import McpImportDialog
 from atelier_desk.desktop.settings.mcp_roots import McpRoots
 from atelier_desk.desktop.settings.mcp_tool_rows import McpToolRow
 from atelier_desk.desktop.settings.page import SectionCard
+from atelier_desk.desktop.settings.progress_line import Outcome
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.row_list import RowList
 from atelier_desk.desktop.theme.manager import Role
@@ -28,17 +27,18 @@ from atelier_desk.desktop.widgets import control, fill, label, say
 from atelier_desk.desktop.widgets.format import moment
 from atelier_desk.domain.mcp import McpState
 from atelier_desk.domain.permission import Action
-from atelier_desk.domain.text import visible
-from atelier_desk.i18n import N_, _, ngettext
-from atelier_desk.mcp_words import STATES, rejected_words
+from atelier_desk.presentation.mcp import STATES, rejected_text
+from atelier_desk.support import number_format
+from atelier_desk.support.i18n import N_, _, ngettext
+from atelier_desk.support.text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
     from atelier_desk.domain.agent import Agent
     from atelier_desk.domain.workflow import ToolExecution
     from atelier_desk.engine.services.common.mcp_status import McpHealth, McpStatus, McpToolStatus
-    from atelier_desk.mcp.reading.found import FoundServer
-    from atelier_desk.mcp.serving import LogLine
+    from atelier_desk.mcp.client_requests import LogLine
+    from atelier_desk.mcp.config_import.found_server import FoundServer
 
 ROLES: dict[McpState, Role] = {
     McpState.OFF: "muted",
@@ -64,9 +64,9 @@ def facts(row: McpStatus) -> str:
         found.append(row.reason)  # there is room for little more, and this is what there is something to do about
     found.append(ngettext("{n} tool", "{n} tools", row.tools))
     if row.ping_ms:
-        found.append(_("answers in {time}", time=figures.duration(row.ping_ms)))
+        found.append(_("answers in {time}", time=number_format.duration(row.ping_ms)))
     elif row.latency_ms:
-        found.append(_("started in {time}", time=figures.duration(row.latency_ms)))
+        found.append(_("started in {time}", time=number_format.duration(row.latency_ms)))
     if row.waiting:
         found.append(_("changed since approval"))
     if row.missing:
@@ -81,7 +81,7 @@ def health_text(health: McpHealth) -> str:
     tools = ngettext("{n} tool", "{n} tools", health.tools)
     text = _(
         "Works: answered in {time}, {tools}, protocol {protocol}",
-        time=figures.duration(health.latency_ms),
+        time=number_format.duration(health.latency_ms),
         tools=tools,
         protocol=health.protocol,
     )
@@ -225,7 +225,7 @@ class McpPage(ListFormPage["McpStatus"]):
 
     def _left_out(self) -> str:
         row = self.current()
-        lines = [rejected_words(each.kind, each.name, each.why) for each in (row.known.rejected if row is not None else ())]
+        lines = [rejected_text(each.kind, each.name, each.why) for each in (row.known.rejected if row is not None else ())]
         return "\n".join(_("Left out: {what}", what=visible(each)) for each in lines)
 
     def _show_agents(self, row: McpStatus | None) -> None:
@@ -388,7 +388,7 @@ def _outcome(health: McpHealth) -> Outcome:
 
 def _call_line(call: ToolExecution) -> ListLine:
     title = f"{call.tool.partition('__')[2].partition('__')[2] or call.tool} · {moment(call.started_at)}"
-    about = " · ".join(filter(None, (call.agent_name, figures.duration(call.duration_ms), call.error or call.status)))
+    about = " · ".join(filter(None, (call.agent_name, number_format.duration(call.duration_ms), call.error or call.status)))
     return ListLine(call.call_id, title, about, *(("circle-x", "err") if call.error else ("circle-check", "ok")))
 
 

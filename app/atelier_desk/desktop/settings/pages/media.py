@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from atelier_desk.desktop.settings.busy import Outcome
 from atelier_desk.desktop.settings.fields import Address, Choice, Line, Secret
 from atelier_desk.desktop.settings.form_page import FormPage
-from atelier_desk.desktop.settings.held_list import HeldList
+from atelier_desk.desktop.settings.imported_data_list import HeldList
 from atelier_desk.desktop.settings.key_note import KeyNote
+from atelier_desk.desktop.settings.progress_line import Outcome
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.widgets import FlowLayout, control, label, say
-from atelier_desk.domain.from_elsewhere import HeldKind
+from atelier_desk.domain.imported_data import HeldKind
 from atelier_desk.domain.settings import MediaSettings
-from atelier_desk.i18n import N_, _
-from atelier_desk.trial_words import trial_words
-from atelier_desk.web.making import SERVICES
+from atelier_desk.presentation.connection_tests import connection_test_text
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.web.media_generation import SERVICES
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -90,7 +90,7 @@ class MediaPage(FormPage):
     def _tester(self, what: str, text: str) -> QPushButton:
         async def work(entered: MediaSettings, secrets: dict[str, str]) -> Outcome:
             found: MediaTrial = await self.bridge.engine.media.test(what, entered, self._keys(secrets))
-            return lambda: trial_words(what, entered.images_model, found), "warn" if found.known is False else "ok"
+            return lambda: connection_test_text(what, entered.images_model, found), "warn" if found.known is False else "ok"
 
         return control(QPushButton(self), f"media-test-{what}", text, on=lambda: self.try_form(N_("Contacting the service"), work))
 

@@ -10,24 +10,24 @@ from PySide6.QtWidgets import QPushButton
 from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.panes.memory.list import TYPE_WORDS
-from atelier_desk.desktop.panes.wording import number
-from atelier_desk.desktop.settings.busy import Busy, Outcome
+from atelier_desk.desktop.panes.times import number
 from atelier_desk.desktop.settings.fields import Choice, Line, Number, Offered, Toggle
 from atelier_desk.desktop.settings.files import ask_open, ask_save, read_text, write_text
 from atelier_desk.desktop.settings.form import Form
-from atelier_desk.desktop.settings.held_list import HeldList
+from atelier_desk.desktop.settings.imported_data_list import HeldList
+from atelier_desk.desktop.settings.progress_line import Busy, Outcome
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.rows import RowsPage, Section
 from atelier_desk.desktop.widgets import FlowLayout, control, label, say
 from atelier_desk.domain import limits
-from atelier_desk.domain.from_elsewhere import HeldKind
+from atelier_desk.domain.imported_data import HeldKind
 from atelier_desk.domain.memory import REEMBED, MemoryType
 from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.domain.settings import EmbedderSettings, Settings
-from atelier_desk.domain.text import shorten
-from atelier_desk.i18n import N_, _, ngettext
 from atelier_desk.llm.embedders import installing
 from atelier_desk.llm.registry import provider_types
+from atelier_desk.support.i18n import N_, _, ngettext
+from atelier_desk.support.text import shorten
 
 if TYPE_CHECKING:
     from atelier_desk.domain.stream.event import Topic
@@ -109,8 +109,8 @@ class MemoryPage(RowsPage):
         stats.body.addWidget(self.stats)
         move = self.section(N_("EXPORT AND IMPORT"))
         self.moving = Busy(self)
-        self.deed(move, N_("Export memories"), N_("One JSON file, without embeddings."), N_("Export…"), self._ask_export)
-        self.deed(move, N_("Import memories"), N_("Existing memories are not changed."), N_("Import…"), self._ask_import)
+        self.action_row(move, N_("Export memories"), N_("One JSON file, without embeddings."), N_("Export…"), self._ask_export)
+        self.action_row(move, N_("Import memories"), N_("Existing memories are not changed."), N_("Import…"), self._ask_import)
         move.body.addWidget(self.moving)
         self.form.changed.connect(self.busy.forget)
         self.form.changed.connect(self._show_fields)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from PySide6.QtWidgets import QCheckBox, QPushButton, QWidget
 
 from atelier_desk.desktop.actions import registry_of
-from atelier_desk.desktop.panes.wording import ago
+from atelier_desk.desktop.panes.times import ago
 from atelier_desk.desktop.settings.page import Row, SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.row_list import RowList
 from atelier_desk.desktop.widgets import control, label
 from atelier_desk.domain.project import Project
-from atelier_desk.i18n import N_, _
-from atelier_desk.project_words import folder_word
+from atelier_desk.presentation.projects import folder_word
+from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -36,7 +36,7 @@ class ProjectsPage(SettingsPage):
         self.open = control(QPushButton(self), "projects-open", N_("Open projects…"), on=self._open)
         self.rows = RowList(card, spacing=4, after=[self.open])
         card.body.addWidget(self.rows)
-        self.deeds(card, self.open)
+        self.button_row(card, self.open)
         self.end()
 
     async def load(self) -> None:

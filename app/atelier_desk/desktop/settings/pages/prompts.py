@@ -17,7 +17,7 @@ from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.widgets import control, fill, label, say
 from atelier_desk.desktop.widgets.inputs import SearchField
 from atelier_desk.domain.prompt import Prompt, PromptDraft
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
 from atelier_desk.workspace.skills.arguments import Variable, variables
 
 if TYPE_CHECKING:

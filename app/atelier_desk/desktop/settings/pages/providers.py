@@ -13,25 +13,25 @@ from shiboken6 import isValid
 from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.base import offer_undo
 from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
-from atelier_desk.desktop.settings.busy import Busy
 from atelier_desk.desktop.settings.downloads import DownloadsView
 from atelier_desk.desktop.settings.files import confirm
-from atelier_desk.desktop.settings.held_list import HeldList
+from atelier_desk.desktop.settings.imported_data_list import HeldList
 from atelier_desk.desktop.settings.key_note import KeyNote
 from atelier_desk.desktop.settings.model_table import ModelTable, key_of
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.preset_picker import PresetPicker
-from atelier_desk.desktop.settings.provider_form import ProviderForm, is_builtin, kind_words, usual_url
+from atelier_desk.desktop.settings.progress_line import Busy
+from atelier_desk.desktop.settings.provider_form import ProviderForm, is_builtin, kind_text, usual_url
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets import control, fill, label, say
-from atelier_desk.domain.from_elsewhere import HeldKind
+from atelier_desk.domain.imported_data import HeldKind
 from atelier_desk.domain.provider import KeyState, ModelInfo, ProviderConfig, ProviderDraft, ProviderHealth
-from atelier_desk.figures import day as day_words
-from atelier_desk.i18n import N_, _, ngettext
-from atelier_desk.key_words import MISSING, key_words
 from atelier_desk.llm.registry import find
+from atelier_desk.presentation.keys import MISSING, shortcut_text
+from atelier_desk.support.i18n import N_, _, ngettext
+from atelier_desk.support.number_format import day as day_words
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -78,7 +78,7 @@ class ProvidersPage(SettingsPage):
         card.body.addWidget(self.list)
         self.add = control(QPushButton(self), "provider-add", N_("New provider…"), on=self._ask_preset)
         self.remove = control(QPushButton(self), "provider-remove", N_("Delete"), on=self._ask_remove)
-        self.deeds(card, self.add, self.remove)
+        self.button_row(card, self.add, self.remove)
         self._build_form()
         models = self.section(N_("MODELS"))
         self._models_card = models
@@ -94,7 +94,7 @@ class ProvidersPage(SettingsPage):
         self.list_day = control(label("", "small", self, wrap=True), "model-list-day")
         self.refresh = control(QPushButton(self), "model-refresh", N_("Update limits and prices"), on=self._refresh)
         self.refreshing = Busy(self)
-        self.deeds(models, self.refresh, self.reset)
+        self.button_row(models, self.refresh, self.reset)
         fill(models.body, self.list_day, self.refreshing)
         downloads = self.section(N_("MODELS TO DOWNLOAD"))
         self._downloads_card = downloads
@@ -152,9 +152,9 @@ class ProvidersPage(SettingsPage):
         self.list.blockSignals(True)
         self.list.clear()
         for config in self._providers:
-            facts = [kind_words(config.kind), config.base_url or usual_url(config.kind)]
+            facts = [kind_text(config.kind), config.base_url or usual_url(config.kind)]
             state = self._state(config)
-            facts.append(key_words(state, config.api_key_env) if config.enabled else _("off"))
+            facts.append(shortcut_text(state, config.api_key_env) if config.enabled else _("off"))
             role: Role = "muted" if not config.enabled else "warn" if state in MISSING else "accent"
             entry = find(config.kind)
             icon = entry.icon if entry is not None else "server"

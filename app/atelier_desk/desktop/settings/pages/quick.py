@@ -14,14 +14,14 @@ from atelier_desk.desktop.settings.key_field import KeyField
 from atelier_desk.desktop.settings.page import Row
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.rows import RowsPage, Section
-from atelier_desk.desktop.system.link import SystemLink, system_link
+from atelier_desk.desktop.system.integration import SystemLink, system_link
 from atelier_desk.desktop.system.notifications import REPLY
 from atelier_desk.desktop.system.shortcut import KeyState
 from atelier_desk.desktop.tray import there_is_a_tray
 from atelier_desk.desktop.widgets import control, fill, label, say
-from atelier_desk.desktop.widgets.words import made, text_of
+from atelier_desk.desktop.widgets.bindings import made, text_of
 from atelier_desk.domain.settings import Settings
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
 
 COMMAND = "atelier quick"
 WAYS = {
@@ -37,7 +37,7 @@ def tray_words() -> str:
     return _("This desktop has no notification area: the icon cannot be shown here.")
 
 
-def key_words(state: KeyState, keys: str) -> str:
+def shortcut_text(state: KeyState, keys: str) -> str:
     """Which way is in force, or why there is none."""
     match state.kind:
         case "off":
@@ -54,7 +54,7 @@ def key_words(state: KeyState, keys: str) -> str:
             return _("Not available here. {reason}", reason=text_of(state.reason))
 
 
-def answer_words(link: SystemLink | None) -> str:
+def answer_text(link: SystemLink | None) -> str:
     """What the notifications of this desktop can do."""
     if link is None or (can := link.notifications.capabilities) is None:
         reason = text_of(link.notifications.reason) if link is not None else ""
@@ -97,7 +97,7 @@ class QuickPage(RowsPage):
         self.command.setReadOnly(True)
         self.copy = control(QPushButton(self), "quick-command-copy", N_("Copy"), on=self._copy)
         fill(self._card.body, words, fill(QHBoxLayout(), (self.command, 1), self.copy, spacing=8))
-        answers = Toggle("notification_answers", N_("Answer in notifications"), lambda: answer_words(self._link), "notification-answers")
+        answers = Toggle("notification_answers", N_("Answer in notifications"), lambda: answer_text(self._link), "notification-answers")
         self._answers = self.add(Section(N_("NOTIFICATIONS"), answers))
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -126,13 +126,13 @@ class QuickPage(RowsPage):
         return self._link.shortcut.state if self._link is not None else KeyState()
 
     def _key_words(self) -> str:
-        return key_words(self._state, QKeySequence(self._keys).toString(QKeySequence.SequenceFormat.NativeText))
+        return shortcut_text(self._state, QKeySequence(self._keys).toString(QKeySequence.SequenceFormat.NativeText))
 
     def _say_states(self) -> None:
         """Say anew what depends on the system."""
         self._key_row.set_texts(N_("Shortcut"), self._key_words)
         for row in self._answers.findChildren(Row):
-            row.set_texts(N_("Answer in notifications"), lambda: answer_words(self._link))
+            row.set_texts(N_("Answer in notifications"), lambda: answer_text(self._link))
         self.again.setVisible(self._state.kind in ("taken", "refused", "missing"))
 
     def _recorded(self, keys: QKeySequence) -> None:

@@ -15,9 +15,9 @@ from atelier_desk.desktop.settings.key_field import KeyField
 from atelier_desk.desktop.settings.page import Row, SectionCard, SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.widgets import label, say
-from atelier_desk.desktop.widgets.basic import native_keys
-from atelier_desk.desktop.widgets.words import made
-from atelier_desk.i18n import N_, _
+from atelier_desk.desktop.widgets.bindings import made
+from atelier_desk.desktop.widgets.controls import native_keys
+from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -48,7 +48,7 @@ class ShortcutsPage(SettingsPage):
         hint = N_("Click a shortcut, then press new keys. Backspace clears, Esc cancels.")
         top = self.section()
         top.heading.hide()
-        self.all = self.deed(top, N_("Change shortcuts"), hint, N_("Reset all"), self._reset_all, "shortcuts-reset-all")
+        self.all = self.action_row(top, N_("Change shortcuts"), hint, N_("Reset all"), self._reset_all, "shortcuts-reset-all")
         for group, title in GROUPS.items():
             self._cards[group] = self.section(lambda title=title: _(title).upper())  # type: ignore[misc]
         fixed = self.section(N_("LISTS AND DIALOGS"))

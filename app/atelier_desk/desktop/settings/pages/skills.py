@@ -15,11 +15,11 @@ from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.row_list import RowList
 from atelier_desk.desktop.settings.skill_rows import PlaceCard, SkillDialog, SkillRow
 from atelier_desk.desktop.widgets import FlowLayout, control, label
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
-    from atelier_desk.engine.services.skills import Place
+    from atelier_desk.engine.services.skills import SkillLocation
 
 
 @settings_page("skills", order=31, icon="sparkles", title=N_("Skills"), part_of="agents")
@@ -30,7 +30,7 @@ class SkillsPage(SettingsPage):
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(bridge, parent)
-        self._places: tuple[Place, ...] = ()
+        self._places: tuple[SkillLocation, ...] = ()
         self.dialog: SkillDialog | None = None
         self._about = control(
             label("", "muted", self, wrap=True),
@@ -57,7 +57,7 @@ class SkillsPage(SettingsPage):
         if self._list.show_rows(self._places, lambda: map(self._card, self._places)):
             QTimer.singleShot(0, self, self._measure)
 
-    def _card(self, place: Place) -> PlaceCard:
+    def _card(self, place: SkillLocation) -> PlaceCard:
         return PlaceCard(place, self._open, self._switch, self._trust, self._list)
 
     def _measure(self) -> None:

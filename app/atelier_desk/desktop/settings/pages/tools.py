@@ -19,7 +19,7 @@ from atelier_desk.desktop.settings.row_list import RowList
 from atelier_desk.desktop.settings.tool_files import RIGHTS, ReviewDialog, ToolFileRow
 from atelier_desk.desktop.settings.tool_list import ToolList
 from atelier_desk.desktop.widgets import Card, control, fill, label
-from atelier_desk.i18n import N_, _
+from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge

@@ -11,7 +11,7 @@ from PySide6.QtCore import QDate
 from PySide6.QtWidgets import QComboBox, QPushButton, QWidget
 
 from atelier_desk.desktop.panes.base import toast
-from atelier_desk.desktop.panes.wording import locale
+from atelier_desk.desktop.panes.times import locale
 from atelier_desk.desktop.settings.bar_chart import Bar, BarChart
 from atelier_desk.desktop.settings.files import ask_save
 from atelier_desk.desktop.settings.page import SettingsPage
@@ -22,10 +22,10 @@ from atelier_desk.desktop.widgets.flow import FlowLayout
 from atelier_desk.desktop.widgets.inputs import ComboBox, DoubleSpinBox
 from atelier_desk.domain.base import utc_now
 from atelier_desk.domain.usage import MonthUsage, UsageBy, UsageGroup, UsageRow, UsageSum, as_csv, grouped, summed
-from atelier_desk.figures import day as day_words
-from atelier_desk.figures import duration, number, tokens
-from atelier_desk.i18n import N_, _, ngettext
-from atelier_desk.usage_words import CURRENCY, cost_words, month_words, saved_words
+from atelier_desk.presentation.usage import CURRENCY, cost_text, month_text, saved_text
+from atelier_desk.support.i18n import N_, _, ngettext
+from atelier_desk.support.number_format import day as day_words
+from atelier_desk.support.number_format import duration, number, tokens
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -90,7 +90,7 @@ class UsagePage(SettingsPage):
         self.row(section, self.limit, N_("Monthly cost limit"), about)
         self.month = control(label("", "muted", self, wrap=True), "usage-month")
         section.body.addWidget(self.month)
-        say(self.month, lambda: month_words(self._month) if self._month is not None else "")
+        say(self.month, lambda: month_text(self._month) if self._month is not None else "")
         section.body.addWidget(say(label("", "small", self, wrap=True), CURRENCY))
 
     def _save_limit(self, dollars: float) -> None:
@@ -136,8 +136,8 @@ class UsagePage(SettingsPage):
     def _show_words(self, whole: UsageSum) -> None:
         usage = whole.usage
         count = ngettext("{number} token", "{number} tokens", whole.tokens, number=number(whole.tokens))
-        spent = _("cost unknown") if whole.cost is None else cost_words(whole)
-        told = [count, spent, saved_words(whole), _("{time} of generation", time=duration(whole.duration_ms))]
+        spent = _("cost unknown") if whole.cost is None else cost_text(whole)
+        told = [count, spent, saved_text(whole), _("{time} of generation", time=duration(whole.duration_ms))]
         self.summary.setText(" · ".join(filter(None, told)))
         notes = [_("A copied workflow also counts the usage of the original.")]
         if usage.tokens_unpriced:
@@ -189,7 +189,7 @@ class UsagePage(SettingsPage):
         return [(_day(month, "MMM yyyy"), total) for month, total in months.items()]
 
     def _bar(self, name: str, total: UsageSum, measure: str) -> Bar:
-        words = {"tokens": tokens(total.tokens), "cost": cost_words(total), "time": duration(total.duration_ms)}
+        words = {"tokens": tokens(total.tokens), "cost": cost_text(total), "time": duration(total.duration_ms)}
         return Bar(name, _parts(total, measure), words[measure])
 
     def _named(self, group: UsageGroup) -> str:

@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from atelier_desk.desktop.panes.base import toast
-from atelier_desk.desktop.panes.wording import number
-from atelier_desk.desktop.settings.busy import Outcome
+from atelier_desk.desktop.panes.times import number
 from atelier_desk.desktop.settings.fields import Address, Choice, Line, Secret
 from atelier_desk.desktop.settings.form_page import FormPage
-from atelier_desk.desktop.settings.held_list import HeldList
+from atelier_desk.desktop.settings.imported_data_list import HeldList
 from atelier_desk.desktop.settings.key_note import KeyNote
+from atelier_desk.desktop.settings.progress_line import Outcome
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.widgets import FlowLayout, control, label, say
-from atelier_desk.domain.from_elsewhere import HeldKind
+from atelier_desk.domain.imported_data import HeldKind
 from atelier_desk.domain.settings import WebSettings
-from atelier_desk.figures import size
-from atelier_desk.i18n import N_, _, ngettext
+from atelier_desk.support.i18n import N_, _, ngettext
+from atelier_desk.support.number_format import size
 from atelier_desk.web.browser.installed import KNOWN
 from atelier_desk.web.search import ENGINES
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
     from atelier_desk.engine.services.web import WebState
-    from atelier_desk.web.search import Hit
+    from atelier_desk.web.search import WebHit
 
 
 SERVICE = N_("The service that receives agents' web searches.")
@@ -86,7 +86,7 @@ class WebPage(FormPage):
         self.stats = control(label("", "muted", self, wrap=True), "web-stats", self._counts)
         pages.body.addWidget(self.stats)
         hint = N_("Web pages are cached for a week. Pages of your own network are never cached.")
-        self.clear = self.deed(pages, N_("Clear cache"), hint, N_("Clear"), self._clear, "web-clear")
+        self.clear = self.action_row(pages, N_("Clear cache"), hint, N_("Clear"), self._clear, "web-clear")
         self.build_foot()
         self.end()
         self.check()
@@ -157,7 +157,7 @@ class WebPage(FormPage):
         return await self.bridge.engine.web.use(entered, self._key(secrets))
 
     async def _test(self, entered: WebSettings, secrets: dict[str, str]) -> Outcome:
-        found: list[Hit] = await self.bridge.engine.web.test(entered, self._key(secrets))
+        found: list[WebHit] = await self.bridge.engine.web.test(entered, self._key(secrets))
         first = found[0].title if found else ""
         return lambda: _("Works. First result: {title}", title=first) if found else _("Works, but found no results."), "ok"
 

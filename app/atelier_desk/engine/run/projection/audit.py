@@ -9,7 +9,7 @@ from atelier_desk.domain.audit import AuditDecision, AuditEntry, cut, detail_of,
 from atelier_desk.domain.call import Subjects
 from atelier_desk.domain.events.run import ApprovalDecided, ToolCallStarted
 from atelier_desk.domain.permission import Action
-from atelier_desk.engine.run.projection.projection import In, Projection
+from atelier_desk.engine.run.projection.projection import Projection, ProjectionInput
 from atelier_desk.llm.secrets import redact
 
 _SAID = {
@@ -19,7 +19,7 @@ _SAID = {
 }
 
 
-def judged(at: In, body: ToolCallStarted, out: Projection) -> None:
+def judged(at: ProjectionInput, body: ToolCallStarted, out: Projection) -> None:
     """A call whose verdict stands. One that a person allowed has its entry already, and one that could not run, so that nobody was asked,
     was not decided about."""
     verdict = body.verdict
@@ -33,7 +33,7 @@ def judged(at: In, body: ToolCallStarted, out: Projection) -> None:
     out.audit.append(_entry(at, body, decision=decision, reason=verdict.reason, **texts))
 
 
-def decided(at: In, body: ApprovalDecided, asked: ApprovalRequest, out: Projection) -> None:
+def decided(at: ProjectionInput, body: ApprovalDecided, asked: ApprovalRequest, out: Projection) -> None:
     """What a person said, or the time or the stop that came before."""
     edited = body.arguments is not None
     subjects = Subjects() if edited else asked.subjects
@@ -51,7 +51,7 @@ def _texts(subjects: Subjects, arguments: dict[str, Any], rule: str, about: str)
     return {name: cut(redact(text)) for name, text in texts.items()}
 
 
-def _entry(at: In, call: ToolCallStarted | ApprovalRequest, **said: Any) -> AuditEntry:
+def _entry(at: ProjectionInput, call: ToolCallStarted | ApprovalRequest, **said: Any) -> AuditEntry:
     state = at.after
     return AuditEntry(
         id=at.event.id,

@@ -6,20 +6,19 @@ from datetime import datetime
 from typing import Any
 
 from atelier_desk.domain import answers
-from atelier_desk.domain.chat import LOADING, Usage
 from atelier_desk.domain.events.run import (
     CallStatus,
     ContextCompacted,
+    ImagesRejected,
     Injected,
     LimitReached,
     LoopDetected,
-    MemoriesSought,
+    MemoryExtractionDone,
     ModelReplied,
     ModelRetried,
     OutputShown,
     PauseReason,
     PictureDescribed,
-    PicturesRefused,
     QuestionAnswered,
     QuestionAsked,
     ReplyCutOff,
@@ -32,22 +31,23 @@ from atelier_desk.domain.events.run import (
     SampledForServer,
     ServersLacking,
     TaskChanged,
-    TitleWritten,
+    TitleGenerated,
     ToolCallFinished,
     ToolCallStarted,
     ToolsRefused,
     UserMessage,
     handed_over,
 )
+from atelier_desk.domain.model_messages import LOADING, Usage
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.workflow import MessageRole, RunStatus, ToolExecution, WorkflowStatus
-from atelier_desk.engine.notice_words import FIX_ANSWER, PICTURES_LEFT_OUT, PICTURES_REFUSED, TOOLS_REFUSED
+from atelier_desk.engine.notice_text import FIX_ANSWER, PICTURES_LEFT_OUT, PICTURES_REFUSED, TOOLS_REFUSED
 from atelier_desk.engine.run.projection import audit, project_team, queueing
 from atelier_desk.engine.run.projection.projection import (
-    In,
     Projection,
-    Totals,
+    ProjectionInput,
+    RunTotals,
     call_place,
     lineage,
     message,
@@ -60,16 +60,16 @@ from atelier_desk.engine.run.reducer.reduce import ARE_YOU_DONE
 from atelier_desk.engine.run.reducer.state import EntryKind, RunState
 from atelier_desk.tools.ids import stable_id
 
-__all__ = ["Projection", "Totals", "project", "project_task", "project_team"]
+__all__ = ["Projection", "RunTotals", "project", "project_task", "project_team"]
 
 
-def project(event: RunEvent, before: RunState | None, after: RunState, totals: Totals) -> Projection:
+def project(event: RunEvent, before: RunState | None, after: RunState, totals: RunTotals) -> Projection:
     """The projection of one event, given the run's state before and after it and the workflow's sums before it."""
     out = Projection()
     projector = projectors.get(event.body.type)
     if projector is not None:
-        projector(In(event, before, after, totals), event.body, out)
-    queueing.follow(In(event, before, after, totals), out)
+        projector(ProjectionInput(event, before, after, totals), event.body, out)
+    queueing.follow(ProjectionInput(event, before, after, totals), out)
     changed = before is not None and before.status is not after.status
     if changed and not any(isinstance(said, payloads.RunStatusChanged) for said in out.said):
         out.said.append(_status(after.status))
@@ -86,12 +86,12 @@ def _status(status: RunStatus) -> payloads.RunStatusChanged:
     return payloads.RunStatusChanged(status=status.value)
 
 
-def _reply(message_id: str, content: str, **more: Any) -> payloads.MessageSaid:
-    return payloads.MessageSaid(message_id=message_id, role=MessageRole.ASSISTANT.value, content=content, **more)
+def _reply(message_id: str, content: str, **more: Any) -> payloads.MessageAdded:
+    return payloads.MessageAdded(message_id=message_id, role=MessageRole.ASSISTANT.value, content=content, **more)
 
 
 @on(RunStarted)
-def _run_started(at: In, body: RunStarted, out: Projection) -> None:
+def _run_started(at: ProjectionInput, body: RunStarted, out: Projection) -> None:
     if body.parent_run_id is None:
         out.said.append(payloads.WorkflowStart())
         out.workflow.update(status=WorkflowStatus.RUNNING, head_run_id=at.event.run_id)
@@ -99,13 +99,13 @@ def _run_started(at: In, body: RunStarted, out: Projection) -> None:
 
 
 @on(UserMessage)
-def _user_message(at: In, body: UserMessage, out: Projection) -> None:
+def _user_message(at: ProjectionInput, body: UserMessage, out: Projection) -> None:
     if not queueing.waits(at.after, body.message_id):
         queueing.say(at, body, out)
 
 
 @on(ModelReplied)
-def _model_replied(at: In, body: ModelReplied, out: Projection) -> None:
+def _model_replied(at: ProjectionInput, body: ModelReplied, out: Projection) -> None:
     reply = body.reply
     finish = reply.finish_reason
     # A reply that only calls tools says nothing to anybody.
@@ -143,14 +143,14 @@ def _model_replied(at: In, body: ModelReplied, out: Projection) -> None:
     _count(at, body.usage, out, message_id=body.message_id, context_tokens=body.context_tokens, context_window=body.context_window)
 
 
-def _count(at: In, added: Usage, out: Projection, **told: Any) -> None:
+def _count(at: ProjectionInput, added: Usage, out: Projection, **told: Any) -> None:
     """Add what was used to the sums, and tell of it: whoever watched and whoever reads the rows afterwards see the same figures."""
     total, root = at.totals.usage + added, at.after.root_run_id
     team = at.totals.teams.get(root, Usage()) + added
     out.workflow.update(usage=total)
     out.team = (root, team)
     out.said.append(
-        payloads.UsageTold(
+        payloads.UsageUpdated(
             tokens_input=added.tokens_input,
             tokens_output=added.tokens_output,
             cost=added.known_cost,
@@ -164,18 +164,18 @@ def _count(at: In, added: Usage, out: Projection, **told: Any) -> None:
     )
 
 
-def _count_part(at: In, added: Usage, out: Projection) -> None:
+def _count_part(at: ProjectionInput, added: Usage, out: Projection) -> None:
     """What was used without a whole reply."""
     if added.tokens_input or added.tokens_output:
         _count(at, added, out)
 
 
-def _sum(usage: Usage) -> payloads.Sum:
-    return payloads.Sum(tokens_input=usage.tokens_input, tokens_output=usage.tokens_output, cost=usage.known_cost)
+def _sum(usage: Usage) -> payloads.UsageTotals:
+    return payloads.UsageTotals(tokens_input=usage.tokens_input, tokens_output=usage.tokens_output, cost=usage.known_cost)
 
 
 @on(ReplyCutOff)
-def _reply_cut_off(at: In, body: ReplyCutOff, out: Projection) -> None:
+def _reply_cut_off(at: ProjectionInput, body: ReplyCutOff, out: Projection) -> None:
     if body.content or body.reasoning:  # else nothing to show: all that had come were pieces of a call
         out.said.append(_reply(body.message_id, body.content, reasoning=body.reasoning, cut_off=True))
         row = message(
@@ -192,21 +192,23 @@ def _reply_cut_off(at: In, body: ReplyCutOff, out: Projection) -> None:
     _count_part(at, body.usage, out)
 
 
-@on(TitleWritten)
-@on(MemoriesSought)
+@on(TitleGenerated)
+@on(MemoryExtractionDone)
 @on(PictureDescribed)
 @on(SampledForServer)
-def _used_beside(at: In, body: TitleWritten | MemoriesSought | PictureDescribed | SampledForServer, out: Projection) -> None:
+def _used_beside(
+    at: ProjectionInput, body: TitleGenerated | MemoryExtractionDone | PictureDescribed | SampledForServer, out: Projection
+) -> None:
     _count_part(at, body.usage, out)
 
 
 @on(ModelRetried)
-def _model_retried(at: In, body: ModelRetried, out: Projection) -> None:
+def _model_retried(at: ProjectionInput, body: ModelRetried, out: Projection) -> None:
     details: dict[str, Any] = {"attempt": body.attempt, "delay_s": body.delay_s}
     _retry(at, out, body.reason, details)
 
 
-def _retry(at: In, out: Projection, reason: str, details: dict[str, Any], topic: str = "retry") -> None:
+def _retry(at: ProjectionInput, out: Projection, reason: str, details: dict[str, Any], topic: str = "retry") -> None:
     """One item of the transcript for each ``topic`` however often the provider tries: the newest attempt takes the place of the one
     before."""
     row = notice(at, "retry", reason=reason, **details)
@@ -218,19 +220,19 @@ def _retry(at: In, out: Projection, reason: str, details: dict[str, Any], topic:
 
 
 @on(ToolsRefused)
-def _tools_refused(at: In, body: ToolsRefused, out: Projection) -> None:
+def _tools_refused(at: ProjectionInput, body: ToolsRefused, out: Projection) -> None:
     _retry(at, out, TOOLS_REFUSED, {"attempt": 2, "delay_s": 0.0, "message": body.reason}, TOOLS_REFUSED)
 
 
-@on(PicturesRefused)
-def _pictures_refused(at: In, body: PicturesRefused, out: Projection) -> None:
+@on(ImagesRejected)
+def _pictures_refused(at: ProjectionInput, body: ImagesRejected, out: Projection) -> None:
     reason = PICTURES_LEFT_OUT if body.entries else PICTURES_REFUSED
     details = {"attempt": 2, "delay_s": 0.0, "message": body.reason, **({"pictures": list(body.names)} if body.entries else {})}
     _retry(at, out, reason, details, reason)
 
 
 @on(ToolCallStarted)
-def _tool_started(at: In, body: ToolCallStarted, out: Projection) -> None:
+def _tool_started(at: ProjectionInput, body: ToolCallStarted, out: Projection) -> None:
     out.said.append(
         payloads.ToolStart(
             **call_place(at, body.call_id),
@@ -251,7 +253,7 @@ def _tool_started(at: In, body: ToolCallStarted, out: Projection) -> None:
         out.matched_rules[body.verdict.rule_id] = at.event.time
 
 
-def _execution(at: In, intent: ToolCallStarted, started_at: datetime, *, tainted: str = "", **result: Any) -> ToolExecution:
+def _execution(at: ProjectionInput, intent: ToolCallStarted, started_at: datetime, *, tainted: str = "", **result: Any) -> ToolExecution:
     return ToolExecution(
         id=f"{at.event.run_id}:{intent.call_id}",
         workflow_id=at.event.workflow_id,
@@ -274,7 +276,7 @@ def _execution(at: In, intent: ToolCallStarted, started_at: datetime, *, tainted
 
 
 @on(ToolCallFinished)
-def _tool_finished(at: In, body: ToolCallFinished, out: Projection) -> None:
+def _tool_finished(at: ProjectionInput, body: ToolCallFinished, out: Projection) -> None:
     call = at.before.call(body.call_id) if at.before else None
     out.said.append(
         payloads.ToolEnd(
@@ -307,7 +309,7 @@ def _tool_finished(at: In, body: ToolCallFinished, out: Projection) -> None:
 
 
 @on(OutputShown)
-def _output_shown(at: In, body: OutputShown, out: Projection) -> None:
+def _output_shown(at: ProjectionInput, body: OutputShown, out: Projection) -> None:
     out.said.append(_reply(body.message_id, body.content, output_type=body.output_type))
     out.messages.append(
         message(
@@ -328,7 +330,7 @@ def _task_news(body: TaskChanged) -> payloads.TaskNews:
 
 
 @on(TaskChanged)
-def _task_changed(at: In, body: TaskChanged, out: Projection) -> None:
+def _task_changed(at: ProjectionInput, body: TaskChanged, out: Projection) -> None:
     changed = project_task(body)
     out.said += changed.said
     out.tasks += changed.tasks
@@ -336,7 +338,7 @@ def _task_changed(at: In, body: TaskChanged, out: Projection) -> None:
 
 
 @on(QuestionAsked)
-def _question_asked(at: In, body: QuestionAsked, out: Projection) -> None:
+def _question_asked(at: ProjectionInput, body: QuestionAsked, out: Projection) -> None:
     question = body.question
     pending = at.totals.pending_questions + 1
     out.said.append(payloads.UserQuestionStart(user_question=_asked(at, question), pending=pending))
@@ -345,7 +347,7 @@ def _question_asked(at: In, body: QuestionAsked, out: Projection) -> None:
     out.workflow.update(pending_questions=pending, status=WorkflowStatus.WAITING)
 
 
-def _asked(at: In, question: UserQuestion) -> payloads.AskedQuestion:
+def _asked(at: ProjectionInput, question: UserQuestion) -> payloads.AskedQuestion:
     spec = question.spec
     return payloads.AskedQuestion(
         question_id=question.id,
@@ -362,7 +364,7 @@ def _asked(at: In, question: UserQuestion) -> payloads.AskedQuestion:
 
 
 @on(QuestionAnswered)
-def _question_answered(at: In, body: QuestionAnswered, out: Projection) -> None:
+def _question_answered(at: ProjectionInput, body: QuestionAnswered, out: Projection) -> None:
     pending = max(0, at.totals.pending_questions - 1)
     answer = ""
     asked = next((q for q in (at.before.questions if at.before else ()) if q.id == body.question_id), None)
@@ -384,7 +386,7 @@ def _question_answered(at: In, body: QuestionAnswered, out: Projection) -> None:
 
 
 @on(ContextCompacted)
-def _context_compacted(at: In, body: ContextCompacted, out: Projection) -> None:
+def _context_compacted(at: ProjectionInput, body: ContextCompacted, out: Projection) -> None:
     details: dict[str, Any] = {"dropped": len(body.dropped), "tokens_before": body.tokens_before, "tokens_after": body.tokens_after}
     shown = {**details, "summary": body.summary} if body.summary else details
     out.said.append(payloads.ContextCompacted(reason=body.method, details=shown))
@@ -393,7 +395,7 @@ def _context_compacted(at: In, body: ContextCompacted, out: Projection) -> None:
 
 
 @on(Injected)
-def _injected(at: In, body: Injected, out: Projection) -> None:
+def _injected(at: ProjectionInput, body: Injected, out: Projection) -> None:
     """An agent that had answered goes on: a person reads two answers, and is told why."""
     if body.reason not in (ARE_YOU_DONE, FIX_ANSWER):
         return
@@ -404,7 +406,7 @@ def _injected(at: In, body: Injected, out: Projection) -> None:
 
 
 @on(LimitReached)
-def _limit_reached(at: In, body: LimitReached, out: Projection) -> None:
+def _limit_reached(at: ProjectionInput, body: LimitReached, out: Projection) -> None:
     details: dict[str, Any] = {"value": body.value, "cap": body.cap}
     if body.needed:
         details |= {"needed": body.needed, "left": body.left}
@@ -413,14 +415,14 @@ def _limit_reached(at: In, body: LimitReached, out: Projection) -> None:
 
 
 @on(LoopDetected)
-def _loop_detected(at: In, body: LoopDetected, out: Projection) -> None:
+def _loop_detected(at: ProjectionInput, body: LoopDetected, out: Projection) -> None:
     details: dict[str, Any] = {"tool": body.tool, "count": body.count}
     out.said.append(payloads.LoopDetected(reason=body.action, details=details))
     out.messages.append(notice(at, "loop_detected", action=body.action, **details))
 
 
 @on(ServersLacking)
-def _servers_lacking(at: In, body: ServersLacking, out: Projection) -> None:
+def _servers_lacking(at: ProjectionInput, body: ServersLacking, out: Projection) -> None:
     if not body.problems:
         return
     details: dict[str, Any] = {"problems": [each.model_dump(mode="json") for each in body.problems]}
@@ -430,7 +432,7 @@ def _servers_lacking(at: In, body: ServersLacking, out: Projection) -> None:
 
 
 @on(RunPaused)
-def _run_paused(at: In, body: RunPaused, out: Projection) -> None:
+def _run_paused(at: ProjectionInput, body: RunPaused, out: Projection) -> None:
     if body.reason is PauseReason.INTERRUPTED:
         _interrupted(at, body, out)
         return
@@ -445,7 +447,7 @@ def _run_paused(at: In, body: RunPaused, out: Projection) -> None:
             out.said.append(payloads.WorkflowComplete(status="limited"))
 
 
-def _interrupted(at: In, body: RunPaused, out: Projection) -> None:
+def _interrupted(at: ProjectionInput, body: RunPaused, out: Projection) -> None:
     """The whole workflow stands when any of its agents was cut off, unless a person's answer is waited for too."""
     out.said.append(payloads.RunStatusChanged(status=RunStatus.INTERRUPTED.value, ended=body.ended or ""))
     out.messages.append(notice(at, "run_interrupted", ended=body.ended))
@@ -453,13 +455,13 @@ def _interrupted(at: In, body: RunPaused, out: Projection) -> None:
 
 
 @on(RunResumed)
-def _run_resumed(at: In, body: RunResumed, out: Projection) -> None:
+def _run_resumed(at: ProjectionInput, body: RunResumed, out: Projection) -> None:
     out.said.append(_status(at.after.status))
     out.workflow.update(waiting_or(at, WorkflowStatus.RUNNING))
 
 
 @on(RunFailed)
-def _run_failed(at: In, body: RunFailed, out: Projection) -> None:
+def _run_failed(at: ProjectionInput, body: RunFailed, out: Projection) -> None:
     told: dict[str, Any] = body.model_dump(include={"code", "recoverable", "words", "detail", "provider"})
     out.said.append(payloads.Failure(message=body.message, **told))
     out.messages.append(notice(at, "error", content=body.message, **told))
@@ -475,7 +477,7 @@ def _last_said(state: RunState) -> str:
 
 
 @on(RunFinished)
-def _run_finished(at: In, body: RunFinished, out: Projection) -> None:
+def _run_finished(at: ProjectionInput, body: RunFinished, out: Projection) -> None:
     status = _status(body.status)
     if body.misfit:
         details = {"problem": body.misfit}

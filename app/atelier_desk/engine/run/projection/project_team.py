@@ -24,18 +24,18 @@ from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.team import ChildState, ChildStatus
 from atelier_desk.domain.workflow import MessageRole, WorkflowStatus
 from atelier_desk.engine.run.projection import audit
-from atelier_desk.engine.run.projection.projection import In, Projection, call_place, lineage, message, notice, on, waiting_or
+from atelier_desk.engine.run.projection.projection import Projection, ProjectionInput, call_place, lineage, message, notice, on, waiting_or
 
 
 @on(ApprovalRequested)
-def _approval_requested(at: In, body: ApprovalRequested, out: Projection) -> None:
+def _approval_requested(at: ProjectionInput, body: ApprovalRequested, out: Projection) -> None:
     pending = at.totals.pending_approvals + 1
     out.said.append(_required(at, body.approval, pending))
     out.approvals.append(body.approval)
     out.workflow.update(pending_approvals=pending, status=WorkflowStatus.WAITING)
 
 
-def _required(at: In, approval: ApprovalRequest, pending: int) -> payloads.ValidationRequired:
+def _required(at: ProjectionInput, approval: ApprovalRequest, pending: int) -> payloads.ValidationRequired:
     return payloads.ValidationRequired(
         validation_id=approval.id,
         **call_place(at, approval.call_id),
@@ -56,12 +56,12 @@ def _required(at: In, approval: ApprovalRequest, pending: int) -> payloads.Valid
     )
 
 
-def _asked(at: In, approval_id: str) -> ApprovalRequest | None:
+def _asked(at: ProjectionInput, approval_id: str) -> ApprovalRequest | None:
     return next((request for request in (at.before.requests if at.before else ()) if request.id == approval_id), None)
 
 
 @on(ApprovalDecided)
-def _approval_decided(at: In, body: ApprovalDecided, out: Projection) -> None:
+def _approval_decided(at: ProjectionInput, body: ApprovalDecided, out: Projection) -> None:
     pending = max(0, at.totals.pending_approvals - 1)
     out.said.append(
         payloads.ValidationResponse(
@@ -95,14 +95,14 @@ def _approval_decided(at: In, body: ApprovalDecided, out: Projection) -> None:
 
 
 @on(ApprovalAskedAgain)
-def _approval_asked_again(at: In, body: ApprovalAskedAgain, out: Projection) -> None:
+def _approval_asked_again(at: ProjectionInput, body: ApprovalAskedAgain, out: Projection) -> None:
     again = next((request for request in at.after.requests if request.id == body.approval_id), None)
     if again is not None:
         out.said.append(_required(at, again, at.totals.pending_approvals))
         out.approvals.append(again)
 
 
-def _child(at: In, child_id: str) -> ChildState | None:
+def _child(at: ProjectionInput, child_id: str) -> ChildState | None:
     return at.after.child(child_id)
 
 
@@ -112,7 +112,7 @@ def _named(child: ChildState) -> dict[str, Any]:
 
 
 @on(ChildStarted)
-def _child_started(at: In, body: ChildStarted, out: Projection) -> None:
+def _child_started(at: ProjectionInput, body: ChildStarted, out: Projection) -> None:
     child = _child(at, body.child_id)
     if child is not None:
         kind, withheld = child.kind.value, tuple(child.withheld)
@@ -121,7 +121,7 @@ def _child_started(at: In, body: ChildStarted, out: Projection) -> None:
 
 
 @on(ChildFinished)
-def _child_finished(at: In, body: ChildFinished, out: Projection) -> None:
+def _child_finished(at: ProjectionInput, body: ChildFinished, out: Projection) -> None:
     child = _child(at, body.child_id)
     if child is None:
         return
@@ -132,31 +132,31 @@ def _child_finished(at: In, body: ChildFinished, out: Projection) -> None:
 
 
 @on(ChildAsked)
-def _child_asked(at: In, body: ChildAsked, out: Projection) -> None:
+def _child_asked(at: ProjectionInput, body: ChildAsked, out: Projection) -> None:
     child = _child(at, body.child_id)
     if child is not None:
         out.said.append(payloads.SubAgentQuestion(**_named(child), question=body.message))
 
 
 @on(ChildAnswered)
-def _child_answered(at: In, body: ChildAnswered, out: Projection) -> None:
+def _child_answered(at: ProjectionInput, body: ChildAnswered, out: Projection) -> None:
     child = _child(at, body.child_id)
     if child is not None:
         out.said.append(payloads.SubAgentAnswer(**_named(child), content=body.text, by=body.by))
 
 
 @on(ParentAsked)
-def _parent_asked(at: In, body: ParentAsked, out: Projection) -> None:
+def _parent_asked(at: ProjectionInput, body: ParentAsked, out: Projection) -> None:
     out.messages.append(message(at, MessageRole.ASSISTANT, kind="to_parent", content=body.message))
 
 
 @on(ParentAnswered)
-def _parent_answered(at: In, body: ParentAnswered, out: Projection) -> None:
+def _parent_answered(at: ProjectionInput, body: ParentAnswered, out: Projection) -> None:
     out.messages.append(message(at, MessageRole.USER, kind="from_parent", content=body.text, details={"by": body.by}))
 
 
 @on(EntryPinned)
-def _entry_pinned(at: In, body: EntryPinned, out: Projection) -> None:
+def _entry_pinned(at: ProjectionInput, body: EntryPinned, out: Projection) -> None:
     reason = "pinned" if body.pinned else "unpinned"
     out.said.append(payloads.ContextChanged(reason=reason, origin=body.origin, message_id=body.message_id))
     if body.message_id:
@@ -164,12 +164,12 @@ def _entry_pinned(at: In, body: EntryPinned, out: Projection) -> None:
 
 
 @on(CompactionUndone)
-def _compaction_undone(at: In, body: CompactionUndone, out: Projection) -> None:
+def _compaction_undone(at: ProjectionInput, body: CompactionUndone, out: Projection) -> None:
     out.said.append(payloads.ContextChanged(reason="undone", origin=body.origin))
 
 
 @on(RightsNarrowed)
-def _rights_narrowed(at: In, body: RightsNarrowed, out: Projection) -> None:
+def _rights_narrowed(at: ProjectionInput, body: RightsNarrowed, out: Projection) -> None:
     """Where in the conversation a person took something from the run."""
     known = (*at.before.approvals.rules, *at.before.granted) if at.before else ()
     withdrawn = [rule.text for rule in known if rule.id in body.withdrawn]

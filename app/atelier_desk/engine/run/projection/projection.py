@@ -9,8 +9,8 @@ from typing import Any
 
 from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.audit import AuditEntry
-from atelier_desk.domain.chat import Usage
 from atelier_desk.domain.events.run import EventBody, RunEvent
+from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.stream.payloads import Payload
@@ -20,7 +20,7 @@ from atelier_desk.engine.run.reducer.state import RunState
 
 
 @dataclass(frozen=True, slots=True)
-class Totals:
+class RunTotals:
     """Sums of the workflow before the event; stream events of type ``usage`` carry them.
 
     ``teams``: by root run, what it and everything below it used so far.
@@ -31,7 +31,7 @@ class Totals:
     pending_approvals: int = 0
     teams: Mapping[str, Usage] = field(default_factory=dict)
 
-    def after(self, projection: Projection) -> Totals:
+    def after(self, projection: Projection) -> RunTotals:
         """The sums after an event."""
         names = ("usage", "pending_questions", "pending_approvals")
         changed: dict[str, Any] = {name: projection.workflow[name] for name in names if name in projection.workflow}
@@ -65,27 +65,27 @@ class Projection:
 
 
 @dataclass(frozen=True, slots=True)
-class In:
+class ProjectionInput:
     event: RunEvent
     before: RunState | None
     after: RunState
-    totals: Totals
+    totals: RunTotals
 
 
-projectors: dict[str, Callable[[In, Any, Projection], None]] = {}
+projectors: dict[str, Callable[[ProjectionInput, Any, Projection], None]] = {}
 
 
 def on(
     kind: type[EventBody],
-) -> Callable[[Callable[[In, Any, Projection], None]], Callable[[In, Any, Projection], None]]:
-    def register(function: Callable[[In, Any, Projection], None]) -> Callable[[In, Any, Projection], None]:
+) -> Callable[[Callable[[ProjectionInput, Any, Projection], None]], Callable[[ProjectionInput, Any, Projection], None]]:
+    def register(function: Callable[[ProjectionInput, Any, Projection], None]) -> Callable[[ProjectionInput, Any, Projection], None]:
         projectors[kind.model_fields["type"].default] = function
         return function
 
     return register
 
 
-def message(at: In, role: MessageRole, **fields: Any) -> Message:
+def message(at: ProjectionInput, role: MessageRole, **fields: Any) -> Message:
     return Message(
         id=fields.pop("id", at.event.id),
         workflow_id=at.event.workflow_id,
@@ -98,17 +98,17 @@ def message(at: In, role: MessageRole, **fields: Any) -> Message:
     )
 
 
-def notice(at: In, kind: str, content: str = "", **details: Any) -> Message:
+def notice(at: ProjectionInput, kind: str, content: str = "", **details: Any) -> Message:
     return message(at, MessageRole.NOTICE, kind=kind, content=content, details=details)
 
 
-def call_place(at: In, call_id: str) -> dict[str, Any]:
+def call_place(at: ProjectionInput, call_id: str) -> dict[str, Any]:
     """Which call it is, for stream events: its id, the reply that made it, and its place among the calls of that."""
     index = next((number for number, call in enumerate(at.after.calls) if call.call.id == call_id), 0)
     return {"call_id": call_id, "message_id": at.after.message_id, "index": index}
 
 
-def waiting_or(at: In, status: WorkflowStatus, **changed: int) -> dict[str, Any]:
+def waiting_or(at: ProjectionInput, status: WorkflowStatus, **changed: int) -> dict[str, Any]:
     """Fields of the workflow's row: ``waiting`` while a question or a request of any agent is open, else ``status``."""
     questions = changed.get("pending_questions", at.totals.pending_questions)
     approvals = changed.get("pending_approvals", at.totals.pending_approvals)

@@ -6,11 +6,11 @@ from pathlib import PurePosixPath
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.attachment import Attachment
-from atelier_desk.domain.chat import TextFile
 from atelier_desk.domain.events.run import QueueChanged, UserMessage
+from atelier_desk.domain.model_messages import TextFile
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.workflow import QUEUED, Message, MessageRole
-from atelier_desk.engine.run.projection.projection import In, Projection, message
+from atelier_desk.engine.run.projection.projection import Projection, ProjectionInput, message
 from atelier_desk.engine.run.reducer.state import RunState
 
 
@@ -19,7 +19,7 @@ def waits(state: RunState, message_id: str) -> bool:
     return state.parent_run_id is None and any(each.message_id == message_id for each in state.queued)
 
 
-def follow(at: In, out: Projection) -> None:
+def follow(at: ProjectionInput, out: Projection) -> None:
     """What an event does to the messages that wait: come, change, go back to their person, or are said at last."""
     before = at.before.queued if at.before is not None else ()
     if before == at.after.queued or at.after.parent_run_id is not None:
@@ -59,11 +59,11 @@ def _texts(body: UserMessage) -> tuple[TextFile, ...]:
     return (*body.files, TextFile(name=name[-limits.ATTACHED_NAME :], text=body.invoked.text))
 
 
-def say(at: In, body: UserMessage, out: Projection) -> None:
+def say(at: ProjectionInput, body: UserMessage, out: Projection) -> None:
     """The message is part of the conversation from here on, after whatever the same event brought."""
     out.messages.append(_row(at, body, body.strategy.value, at.event.stream_from + len(out.said)))
     out.said.append(
-        payloads.MessageSaid(
+        payloads.MessageAdded(
             message_id=body.message_id,
             role=MessageRole.USER.value,
             content=body.content,
@@ -78,7 +78,7 @@ def say(at: In, body: UserMessage, out: Projection) -> None:
     )
 
 
-def _row(at: In, body: UserMessage, kind: str, seq: int) -> Message:
+def _row(at: ProjectionInput, body: UserMessage, kind: str, seq: int) -> Message:
     images = [{"media_type": image.media_type, "data": image.data} for image in body.images]
     files = [file.model_dump() for file in _texts(body)]
     attachments = [each.model_dump() for each in body.attachments]

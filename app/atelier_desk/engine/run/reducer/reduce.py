@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from atelier_desk.domain.attachment import OUTSIDE
-from atelier_desk.domain.chat import FinishReason
 from atelier_desk.domain.events.run import (
     CallStatus,
     Dispatch,
     EventBody,
+    ImagesRejected,
     Injected,
     LimitReached,
     LoopDetected,
@@ -22,7 +22,6 @@ from atelier_desk.domain.events.run import (
     ModelRetried,
     OutputShown,
     PauseReason,
-    PicturesRefused,
     QuestionAnswered,
     QuestionAsked,
     QueueChanged,
@@ -43,17 +42,18 @@ from atelier_desk.domain.events.run import (
     UserMessage,
     WindowLearned,
 )
-from atelier_desk.domain.parts import PicturePart, SourcePart
+from atelier_desk.domain.model_messages import FinishReason
+from atelier_desk.domain.result_parts import PicturePart, SourcePart
 from atelier_desk.domain.workflow import RunStatus
-from atelier_desk.engine.notice_words import FIX_ANSWER
+from atelier_desk.engine.notice_text import FIX_ANSWER
 from atelier_desk.engine.run import team
 from atelier_desk.engine.run.reducer import reduce_server, reduce_team  # noqa: F401 - they register their parts
 from atelier_desk.engine.run.reducer.evolve import evolve
 from atelier_desk.engine.run.reducer.handlers import handlers, on, origin_of, runnable_calls, with_call
 from atelier_desk.engine.run.reducer.state import (
     CallState,
+    ContextEntry,
     Ending,
-    Entry,
     EntryKind,
     RunState,
     TaskMark,
@@ -76,14 +76,14 @@ HANDED_OVER = ("report", "result")
 """The types of output a sub-agent hands to its parent; messages and progress are for whoever watches."""
 
 
-def fold(events: Iterable[RunEvent], history: tuple[Entry, ...] = (), state: RunState | None = None) -> RunState | None:
+def fold(events: Iterable[RunEvent], history: tuple[ContextEntry, ...] = (), state: RunState | None = None) -> RunState | None:
     """Fold events onto a state; ``history`` is the conversation of earlier runs and matters for a run's first event only."""
     for event in events:
         state = reduce(state, event, history)
     return state
 
 
-def reduce(state: RunState | None, event: RunEvent, history: tuple[Entry, ...] = ()) -> RunState:
+def reduce(state: RunState | None, event: RunEvent, history: tuple[ContextEntry, ...] = ()) -> RunState:
     """The state after one more event.
 
     Raises:
@@ -100,7 +100,7 @@ def reduce(state: RunState | None, event: RunEvent, history: tuple[Entry, ...] =
     # The gap before a resume is time nobody worked: the program was closed, or a person was thinking.
     if state.status is RunStatus.PROCESSING and state.last_time is not None and not _after_a_gap(body):
         elapsed += max(0, round((event.time - state.last_time).total_seconds() * 1000))
-    since = state.retried_since if isinstance(body, ModelRetried | ToolsRefused | PicturesRefused) else event.seq
+    since = state.retried_since if isinstance(body, ModelRetried | ToolsRefused | ImagesRejected) else event.seq
     state = evolve(state, last_seq=event.seq, last_time=event.time, elapsed_ms=elapsed, retried_since=since)
     handler = handlers.get(body.type)
     return _with_status(handler(state, body, event)) if handler else state
@@ -138,7 +138,7 @@ def _open_status(state: RunState) -> RunStatus:
     return RunStatus.PROCESSING
 
 
-def _started(event: RunEvent, body: RunStarted, history: tuple[Entry, ...]) -> RunState:
+def _started(event: RunEvent, body: RunStarted, history: tuple[ContextEntry, ...]) -> RunState:
     return RunState(
         run_id=event.run_id,
         workflow_id=event.workflow_id,
@@ -186,7 +186,7 @@ def _outside(message: UserMessage) -> tuple[str, ...]:
     return (*(each.name for each in message.attachments if each.source in OUTSIDE), *called)
 
 
-def _said(state: RunState, message: UserMessage, entry: Entry) -> RunState:
+def _said(state: RunState, message: UserMessage, entry: ContextEntry) -> RunState:
     """A message enters the conversation, to be answered by whom it names."""
     return evolve(
         state,
@@ -237,7 +237,7 @@ def _flush_silent(state: RunState, seq: int) -> RunState:
 @on(ModelReplied)
 def _model_replied(state: RunState, body: ModelReplied, event: RunEvent) -> RunState:
     reply = body.reply
-    entry = Entry(
+    entry = ContextEntry(
         seq=event.seq,
         kind=EntryKind.REPLY,
         text=reply.content,
@@ -300,7 +300,7 @@ def _without_pictures(state: RunState) -> RunState:
     """The request went through without some pictures: it was these that the server did not accept."""
     model = model_key(state.agent)
 
-    def marked(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+    def marked(entries: tuple[ContextEntry, ...]) -> tuple[ContextEntry, ...]:
         return tuple(
             replace(each, refused=(*each.refused, model)) if each.seq in state.left_out and model not in each.refused else each
             for each in entries
@@ -314,8 +314,8 @@ def _servers_lacking(state: RunState, body: ServersLacking, event: RunEvent) -> 
     return evolve(state, servers_lacking=True)
 
 
-@on(PicturesRefused)
-def _pictures_refused(state: RunState, body: PicturesRefused, event: RunEvent) -> RunState:
+@on(ImagesRejected)
+def _pictures_refused(state: RunState, body: ImagesRejected, event: RunEvent) -> RunState:
     return evolve(state, left_out=body.entries) if body.entries else evolve(state, pictures_refused=True)
 
 
@@ -335,7 +335,7 @@ def _tool_finished(state: RunState, body: ToolCallFinished, event: RunEvent) -> 
     call = state.call(body.call_id)
     if call is None or call.status == "done":
         return state
-    entry = Entry(
+    entry = ContextEntry(
         seq=event.seq,
         kind=EntryKind.RESULT,
         text=body.text,
@@ -410,7 +410,7 @@ def _question_answered(state: RunState, body: QuestionAnswered, event: RunEvent)
 
 @on(Injected)
 def _injected(state: RunState, body: Injected, event: RunEvent) -> RunState:
-    entry = Entry(seq=event.seq, kind=EntryKind.NOTE, text=body.content, origin=origin_of(event))
+    entry = ContextEntry(seq=event.seq, kind=EntryKind.NOTE, text=body.content, origin=origin_of(event))
     return evolve(
         team.noted(state, body.reason),
         entries=(*state.entries, entry),

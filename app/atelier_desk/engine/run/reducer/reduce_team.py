@@ -19,13 +19,13 @@ from atelier_desk.domain.events.run import (
     ContextCompacted,
     EntryPinned,
     LimitsRaised,
-    MemoriesSought,
+    MemoryExtractionDone,
     ParentAnswered,
     ParentAsked,
     PictureDescribed,
     RightsNarrowed,
     RunEvent,
-    TitleWritten,
+    TitleGenerated,
 )
 from atelier_desk.domain.permission import Action, snapshot
 from atelier_desk.domain.team import ChildStatus
@@ -34,7 +34,7 @@ from atelier_desk.engine.run.reducer.evolve import evolve
 from atelier_desk.engine.run.reducer.handlers import on, with_call
 from atelier_desk.engine.run.reducer.state import RunState, uncalled, without_skills
 from atelier_desk.engine.run.request import compaction
-from atelier_desk.policy.approvals import stricter, stricter_settings
+from atelier_desk.policy.approval_modes import stricter, stricter_settings
 from atelier_desk.policy.permissions import taint
 
 
@@ -48,8 +48,8 @@ def _entry_pinned(state: RunState, body: EntryPinned, event: RunEvent) -> RunSta
     return compaction.pinned(state, body.origin, body.pinned)
 
 
-@on(TitleWritten)
-def _title_written(state: RunState, body: TitleWritten, event: RunEvent) -> RunState:
+@on(TitleGenerated)
+def _title_written(state: RunState, body: TitleGenerated, event: RunEvent) -> RunState:
     return evolve(state, usage=state.usage + body.usage)
 
 
@@ -58,8 +58,8 @@ def _picture_described(state: RunState, body: PictureDescribed, event: RunEvent)
     return evolve(state, usage=state.usage + body.usage)
 
 
-@on(MemoriesSought)
-def _memories_sought(state: RunState, body: MemoriesSought, event: RunEvent) -> RunState:
+@on(MemoryExtractionDone)
+def _memories_sought(state: RunState, body: MemoryExtractionDone, event: RunEvent) -> RunState:
     return evolve(state, usage=state.usage + body.usage)
 
 

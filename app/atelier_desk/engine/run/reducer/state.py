@@ -12,7 +12,6 @@ from typing import Any, Literal
 from atelier_desk.domain.agent import AgentConfig, SearchScope
 from atelier_desk.domain.approval import Ancestor, ApprovalPolicy, ApprovalRequest
 from atelier_desk.domain.attachment import FILES, Attachment
-from atelier_desk.domain.chat import FinishReason, ImagePart, TextFile, ToolCall, Usage
 from atelier_desk.domain.events.run import (
     Ended,
     LimitKind,
@@ -24,15 +23,16 @@ from atelier_desk.domain.events.run import (
     UserMessage,
 )
 from atelier_desk.domain.instructions import FolderInstructions
-from atelier_desk.domain.parts import SourcePart
+from atelier_desk.domain.model_messages import FinishReason, ImagePart, TextFile, ToolCall, Usage
 from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.domain.provider_data import ProviderData
 from atelier_desk.domain.question import Sampling, UserQuestion
+from atelier_desk.domain.result_parts import SourcePart
 from atelier_desk.domain.skill import Invocation, SkillFacts, SkillUse
 from atelier_desk.domain.task import TaskStatus
 from atelier_desk.domain.team import ChildPlan, ChildState, Spending, TeamCall
 from atelier_desk.domain.workflow import RunMode, RunStatus
-from atelier_desk.policy.budget import Spent
+from atelier_desk.policy.budget import BudgetUse
 from atelier_desk.tools.control.read_attachment import ReadAttachmentTool
 
 NO_USAGE = Usage()
@@ -48,7 +48,7 @@ class EntryKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ContextEntry:
     """One entry of the conversation as the model will see it.
 
     Attributes:
@@ -85,7 +85,7 @@ class Entry:
     pinned: bool = False
     skill: SkillUse | None = None
     message_id: str = ""
-    replaced: tuple[Entry, ...] = ()
+    replaced: tuple[ContextEntry, ...] = ()
     earlier: tuple[Attachment, ...] = ()
     attachments: tuple[Attachment, ...] = ()
     order: tuple[str, ...] = ()
@@ -240,8 +240,8 @@ class RunState:
     last_seq: int = 0
     last_time: datetime | None = None
     status: RunStatus = RunStatus.PROCESSING
-    history: tuple[Entry, ...] = ()
-    entries: tuple[Entry, ...] = ()
+    history: tuple[ContextEntry, ...] = ()
+    entries: tuple[ContextEntry, ...] = ()
     calls: tuple[CallState, ...] = ()
     queued: tuple[UserMessage, ...] = ()
     silent: tuple[UserMessage, ...] = ()
@@ -294,7 +294,7 @@ class RunState:
     error: str = ""
 
     @property
-    def conversation(self) -> tuple[Entry, ...]:
+    def conversation(self) -> tuple[ContextEntry, ...]:
         """History and own entries, oldest first."""
         return self.history + self.entries
 
@@ -323,12 +323,12 @@ class RunState:
         return tuple(mark for mark in self.tasks if mark.status in (TaskStatus.PENDING, TaskStatus.IN_PROGRESS))
 
     @property
-    def spent(self) -> Spent:
+    def spent(self) -> BudgetUse:
         """What counts against the caps: its own use, that of the sub-agents that are over, and what is set aside for those at work."""
         total = self.total
         aside = [child.share for child in self.children if child.started_at is not None and not child.status.over]
         usage = total.usage
-        return Spent(
+        return BudgetUse(
             iterations=self.iterations,
             tool_calls=total.tool_calls + sum(share.max_tool_calls or 0 for share in aside),
             tokens=usage.tokens_input + usage.tokens_output + sum(share.max_tokens or 0 for share in aside),
@@ -367,7 +367,7 @@ class RunState:
         return next((call for call in self.calls if call.call.id == call_id), None)
 
 
-def attachments_of(entries: Iterable[Entry]) -> dict[str, Attachment]:
+def attachments_of(entries: Iterable[ContextEntry]) -> dict[str, Attachment]:
     """What went with the messages of a conversation by its text's hash, the newest last; also with those a summary stands for."""
     found: dict[str, Attachment] = {}
     for entry in entries:
@@ -376,23 +376,23 @@ def attachments_of(entries: Iterable[Entry]) -> dict[str, Attachment]:
     return found
 
 
-def complete(entries: Iterable[Entry]) -> bool:
+def complete(entries: Iterable[ContextEntry]) -> bool:
     """Whether every summary, those in summaries too, still has what it stands for, so that it can be undone."""
     return all(bool(entry.order) and complete(entry.replaced) for entry in entries if entry.kind is EntryKind.SUMMARY)
 
 
-def without_replaced(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+def without_replaced(entries: Iterable[ContextEntry]) -> tuple[ContextEntry, ...]:
     """A conversation as it is sent: without what its summaries stand for."""
     return tuple(replace(entry, replaced=(), order=()) if entry.kind is EntryKind.SUMMARY else entry for entry in entries)
 
 
-def user_entry(seq: int, message: UserMessage, origin: str = "") -> Entry:
+def user_entry(seq: int, message: UserMessage, origin: str = "") -> ContextEntry:
     """A message as the conversation has it."""
     text = with_files(message.content, message.files, message.attachments)
     if message.invoked is not None:
         text = f"{text}\n\n{_called(message.invoked)}"
     pictures = (ImagePart(media_type=each.media_type, sha256=each.sha256, name=each.name) for each in message.attachments if each.picture)
-    return Entry(
+    return ContextEntry(
         seq=seq,
         kind=EntryKind.USER,
         text=text,
@@ -431,12 +431,12 @@ def framed(word: str, content: str, **facts: str) -> str:
     return f"<{word}{said}>\n{content.rstrip()}\n</{word}>"
 
 
-def without_skills(entries: Iterable[Entry], folders: Collection[str]) -> tuple[Entry, ...]:
+def without_skills(entries: Iterable[ContextEntry], folders: Collection[str]) -> tuple[ContextEntry, ...]:
     """Entries without the instructions of the skills in these folders: words stand in their place, in what summaries stand for, too."""
     return tuple(_without_skill(entry, folders) for entry in entries)
 
 
-def _without_skill(entry: Entry, folders: Collection[str]) -> Entry:
+def _without_skill(entry: ContextEntry, folders: Collection[str]) -> ContextEntry:
     if entry.replaced:
         return replace(entry, replaced=without_skills(entry.replaced, folders))
     if entry.skill is None or entry.skill.folder not in folders:
@@ -449,7 +449,7 @@ def _without_skill(entry: Entry, folders: Collection[str]) -> Entry:
     return replace(entry, text=f"{own}\n\n[{gone}]", full="", cut=False, cut_by="", skill=None)
 
 
-def used_folders(entries: Iterable[Entry], messages: Iterable[UserMessage] = ()) -> tuple[str, ...]:
+def used_folders(entries: Iterable[ContextEntry], messages: Iterable[UserMessage] = ()) -> tuple[str, ...]:
     """The folders of skills whose instructions stand in the entries, or in what they stand for, or go with the messages, each once."""
     found = [each.invoked.use.folder for each in messages if each.invoked is not None]
     for entry in entries:
@@ -477,7 +477,7 @@ def quoted(name: str) -> str:
     return name.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
 
 
-def carried(state: RunState) -> tuple[Entry, ...]:
+def carried(state: RunState) -> tuple[ContextEntry, ...]:
     """The conversation a following run inherits: the same entries, numbered backwards from -1, engine notes left out.
 
     Notes nobody read before the run ended are part of it: they are in the transcript, so the model must know them. What still waits its
@@ -486,7 +486,7 @@ def carried(state: RunState) -> tuple[Entry, ...]:
     return renumbered(inherited(state))
 
 
-def inherited(state: RunState) -> tuple[Entry, ...]:
+def inherited(state: RunState) -> tuple[ContextEntry, ...]:
     """The entries of ``carried``, with the numbers they had."""
     kept = [entry for entry in state.conversation if entry.kind is not EntryKind.NOTE]
     kept += [user_entry(0, message, f"{state.run_id}:{message.message_id}") for message in state.silent]
@@ -498,7 +498,7 @@ def model_key(agent: AgentConfig) -> str:
     return f"{agent.provider}/{agent.model}"
 
 
-def renumbered(entries: Sequence[Entry]) -> tuple[Entry, ...]:
+def renumbered(entries: Sequence[ContextEntry]) -> tuple[ContextEntry, ...]:
     """Entries as a run's history: numbered backwards from -1, reasoning left out."""
     size = len(entries)
     return tuple(replace(entry, seq=index - size, reasoning="") for index, entry in enumerate(entries))

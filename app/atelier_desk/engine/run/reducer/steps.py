@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from atelier_desk.domain import answers
-from atelier_desk.domain.chat import FinishReason
 from atelier_desk.domain.events.run import (
     ChildFinished,
     EventBody,
@@ -18,10 +17,11 @@ from atelier_desk.domain.events.run import (
     QuestionAnswered,
     RunPaused,
 )
+from atelier_desk.domain.model_messages import FinishReason
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.team import ChildState, ChildStatus, TeamCall
 from atelier_desk.domain.workflow import RunMode, RunStatus
-from atelier_desk.engine.notice_words import FIX_ANSWER
+from atelier_desk.engine.notice_text import FIX_ANSWER
 from atelier_desk.engine.run import team
 from atelier_desk.engine.run.reducer.handlers import runnable_calls
 from atelier_desk.engine.run.reducer.reduce import ARE_YOU_DONE

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from atelier_desk.domain.events.run import ContextCompacted, Retention, RunEvent
 from atelier_desk.engine.run.reducer.evolve import evolve
-from atelier_desk.engine.run.reducer.state import Entry, EntryKind, RunState, attachments_of, renumbered
+from atelier_desk.engine.run.reducer.state import ContextEntry, EntryKind, RunState, attachments_of, renumbered
 
 CUT_TO = 400
 """Characters kept of a tool result that is cut to make room."""
@@ -29,14 +29,14 @@ def compacted(state: RunState, body: ContextCompacted, event: RunEvent) -> RunSt
     if body.method in ("cut_results", "cut_message"):
         kept, hint = (CUT_TO, "; call the tool again to read them ") if body.method == "cut_results" else (body.kept, "")
 
-        def cut(entry: Entry) -> Entry:
+        def cut(entry: ContextEntry) -> ContextEntry:
             if entry.seq not in dropped:
                 return entry
             return replace(entry, text=shortened(entry.text, kept, hint), cut=True, full=entry.full or entry.text, cut_by=origin)
 
         return _mapped(state, cut)
     gone = tuple(entry for entry in state.conversation if entry.seq in dropped)
-    summary = Entry(
+    summary = ContextEntry(
         seq=event.seq,
         kind=EntryKind.SUMMARY,
         text=body.summary,
@@ -79,13 +79,13 @@ def undone(state: RunState, origin: str) -> RunState:
     return evolve(state, history=renumbered(before), entries=tuple(new))
 
 
-def _made_by(entry: Entry, origin: str) -> bool:
+def _made_by(entry: ContextEntry, origin: str) -> bool:
     return (entry.kind is EntryKind.SUMMARY and entry.origin == origin) or (entry.cut and entry.cut_by == origin)
 
 
-def _whole(entry: Entry) -> Entry:
+def _whole(entry: ContextEntry) -> ContextEntry:
     return replace(entry, text=entry.full, full="", cut=False, cut_by="")
 
 
-def _mapped(state: RunState, change: Callable[[Entry], Entry]) -> RunState:
+def _mapped(state: RunState, change: Callable[[ContextEntry], ContextEntry]) -> RunState:
     return evolve(state, history=tuple(change(e) for e in state.history), entries=tuple(change(e) for e in state.entries))

@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from atelier_desk.domain.agent import AgentConfig, ToolDialect
-from atelier_desk.domain.chat import ChatMessage, ChatRequest, Role, ToolSpec
 from atelier_desk.domain.errors import ContextOverflowError
+from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, Role, ToolSpec
 from atelier_desk.domain.provider_data import ProviderData
-from atelier_desk.engine.run.reducer.state import Entry, EntryKind, RunState, model_key
+from atelier_desk.engine.run.reducer.state import ContextEntry, EntryKind, RunState, model_key
 from atelier_desk.engine.run.request.compaction import CUT_MARK, shortened
-from atelier_desk.i18n import N_
 from atelier_desk.llm.tokens import BYTES_PER_TOKEN, IMAGE_TOKENS, attached, message_tokens
+from atelier_desk.support.i18n import N_
 
 SAFETY = 0.95
 """Share of the window a request may fill by our own count, which is an estimate."""
@@ -28,7 +28,7 @@ TARGET = 0.6
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class ReadyRequest:
     """A request that fits; ``tokens`` is its estimated size."""
 
     request: ChatRequest
@@ -48,7 +48,7 @@ class CutResults:
 class Summarise:
     """Replace these entries by a summary."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[ContextEntry, ...]
     tokens: int
 
 
@@ -61,10 +61,10 @@ class Shorten:
     tokens: int
 
 
-Plan = Ready | CutResults | Summarise | Shorten
+Plan = ReadyRequest | CutResults | Summarise | Shorten
 
 
-def entry_tokens(entry: Entry, factor: float) -> float:
+def entry_tokens(entry: ContextEntry, factor: float) -> float:
     """Estimated tokens of one entry, calls, images and what goes back to the server counted."""
     return message_tokens(entry.text, entry.calls, entry.provider_data) * factor + IMAGE_TOKENS * len(entry.shown_images)
 
@@ -84,7 +84,7 @@ def provider_sizes(state: RunState, dialect: ToolDialect) -> dict[str, tuple[int
     return sizes
 
 
-def sendable(state: RunState, *, sees: bool = True, blind: bool = False) -> tuple[Entry, ...]:
+def sendable(state: RunState, *, sees: bool = True, blind: bool = False) -> tuple[ContextEntry, ...]:
     """The conversation as the agent's model may be sent it: without what the server of another model wants back, or what was not kept.
 
     A model that is not known to see pictures (``sees``) gets none that a tool gave: nobody chose to send them, and servers refuse them.
@@ -95,7 +95,7 @@ def sendable(state: RunState, *, sees: bool = True, blind: bool = False) -> tupl
     def own(data: ProviderData | None) -> ProviderData | None:
         return data if data is not None and data.belongs_to(agent.provider, agent.model) else None
 
-    def entry(each: Entry) -> Entry:
+    def entry(each: ContextEntry) -> ContextEntry:
         if each.kind is EntryKind.RESULT and each.images and not sees:
             return replace(each, images=())
         if each.images and (each.seq in state.left_out or model_key(agent) in each.refused):
@@ -113,18 +113,18 @@ def sendable(state: RunState, *, sees: bool = True, blind: bool = False) -> tupl
     return tuple(map(entry, state.conversation))
 
 
-def _names(entry: Entry) -> str:
+def _names(entry: ContextEntry) -> str:
     return ", ".join(repr(image.name) for image in entry.images if image.name) or f"{len(entry.images)} in number"
 
 
-def newest_pictures(state: RunState, *, sees: bool, blind: bool) -> Entry | None:
+def newest_pictures(state: RunState, *, sees: bool, blind: bool) -> ContextEntry | None:
     """The newest entry whose pictures are sent to the agent's model; see ``sendable``."""
     return next((each for each in reversed(sendable(state, sees=sees, blind=blind)) if each.shown_images), None)
 
 
-def groups(entries: tuple[Entry, ...]) -> list[tuple[Entry, ...]]:
+def groups(entries: tuple[ContextEntry, ...]) -> list[tuple[ContextEntry, ...]]:
     """Entries that must stay together: a reply with the results of its calls, and every other entry alone."""
-    out: list[list[Entry]] = []
+    out: list[list[ContextEntry]] = []
     for entry in entries:
         if entry.kind is EntryKind.RESULT and out and out[-1][0].kind is EntryKind.REPLY and out[-1][0].calls:
             out[-1].append(entry)
@@ -171,7 +171,7 @@ def plan(
     sizes = {entry.seq: entry_tokens(entry, factor) for entry in conversation}
     total = sum(sizes.values())
     if total <= room:
-        return Ready(_request(state, conversation, system, tools, window), int(total + fixed), window)
+        return ReadyRequest(_request(state, conversation, system, tools, window), int(total + fixed), window)
     found = groups(conversation)
     cuttable = _cuttable(found)
     if cuttable:
@@ -182,13 +182,13 @@ def plan(
     return _shorten(conversation, total - room, factor, int(total + fixed), window)
 
 
-def _cuttable(found: list[tuple[Entry, ...]]) -> tuple[int, ...]:
+def _cuttable(found: list[tuple[ContextEntry, ...]]) -> tuple[int, ...]:
     old = [entry for group in found[:-KEEP_GROUPS] for entry in group]
     results = [entry for entry in old if entry.kind is EntryKind.RESULT and not entry.cut and not entry.held]
     return tuple(entry.seq for entry in results if entry.images or len(shortened(entry.text)) < len(entry.text))
 
 
-def _old_enough(found: list[tuple[Entry, ...]], sizes: dict[int, float], target: float) -> tuple[Entry, ...]:
+def _old_enough(found: list[tuple[ContextEntry, ...]], sizes: dict[int, float], target: float) -> tuple[ContextEntry, ...]:
     """The oldest groups that must go so that the rest fits ``target``; the newest group always stays."""
     kept = 0.0
     keep_from = len(found) - 1
@@ -203,7 +203,7 @@ def _old_enough(found: list[tuple[Entry, ...]], sizes: dict[int, float], target:
     return gone if any(entry.kind is not EntryKind.SUMMARY for entry in gone) else ()
 
 
-def _shorten(entries: tuple[Entry, ...], over: float, factor: float, tokens: int, window: int) -> Shorten:
+def _shorten(entries: tuple[ContextEntry, ...], over: float, factor: float, tokens: int, window: int) -> Shorten:
     """Only the newest group and a summary are left and are still ``over`` tokens too long: the longest text gives way."""
     free = [entry for entry in entries if not entry.pinned]
     # Instructions of skills come last: they are shortened only when nothing else is long enough to give way.
@@ -227,7 +227,7 @@ def _shorten(entries: tuple[Entry, ...], over: float, factor: float, tokens: int
     return Shorten(longest.seq, kept, tokens)
 
 
-def _request(state: RunState, entries: tuple[Entry, ...], system: str, tools: tuple[ToolSpec, ...], window: int) -> ChatRequest:
+def _request(state: RunState, entries: tuple[ContextEntry, ...], system: str, tools: tuple[ToolSpec, ...], window: int) -> ChatRequest:
     return ChatRequest(
         model=state.agent.model,
         messages=(ChatMessage(role=Role.SYSTEM, content=system), *messages(entries)),
@@ -248,15 +248,15 @@ def reply_limit(agent: AgentConfig, window: int) -> int:
     return min(agent.max_tokens, max(64, window // 4))
 
 
-def messages(entries: tuple[Entry, ...]) -> list[ChatMessage]:
+def messages(entries: tuple[ContextEntry, ...]) -> list[ChatMessage]:
     """Entries as chat messages. A call without a result gets one that says so, and a result without its call is left out, so that every
     server accepts the request."""
     return [message for message, _entry in sources(entries)]
 
 
-def sources(entries: tuple[Entry, ...]) -> list[tuple[ChatMessage, Entry | None]]:
+def sources(entries: tuple[ContextEntry, ...]) -> list[tuple[ChatMessage, ContextEntry | None]]:
     """The chat messages, each with the entry it was made of; None for what stands in for a missing result."""
-    out: list[tuple[ChatMessage, Entry | None]] = []
+    out: list[tuple[ChatMessage, ContextEntry | None]] = []
     open_calls: dict[str, str] = {}
 
     def close() -> None:

@@ -14,7 +14,24 @@ from typing import NamedTuple
 
 from atelier_desk.domain.agent import SearchScope, ToolDialect
 from atelier_desk.domain.base import new_id
-from atelier_desk.domain.chat import (
+from atelier_desk.domain.context import PromptFrame
+from atelier_desk.domain.errors import AtelierError, ContextOverflowError, ProviderError
+from atelier_desk.domain.events.run import (
+    ContextCompacted,
+    EventBody,
+    ImagesRejected,
+    LimitReached,
+    ModelReplied,
+    ModelRetried,
+    PauseReason,
+    ReplyCutOff,
+    RunFailed,
+    RunFinished,
+    RunPaused,
+    ToolsRefused,
+    WindowLearned,
+)
+from atelier_desk.domain.model_messages import (
     ChatDelta,
     ChatMessage,
     ChatReply,
@@ -29,23 +46,6 @@ from atelier_desk.domain.chat import (
     ToolSpec,
     Usage,
 )
-from atelier_desk.domain.context import PromptFrame
-from atelier_desk.domain.errors import AtelierError, ContextOverflowError, ProviderError
-from atelier_desk.domain.events.run import (
-    ContextCompacted,
-    EventBody,
-    LimitReached,
-    ModelReplied,
-    ModelRetried,
-    PauseReason,
-    PicturesRefused,
-    ReplyCutOff,
-    RunFailed,
-    RunFinished,
-    RunPaused,
-    ToolsRefused,
-    WindowLearned,
-)
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.domain.stream.payloads import Reasoning, Token
 from atelier_desk.domain.workflow import RunStatus
@@ -53,16 +53,15 @@ from atelier_desk.engine.gateways.direct_call import PROVIDER as DIRECT_CALL
 from atelier_desk.engine.gateways.gateway import OpenModel
 from atelier_desk.engine.journal import Follow, RunHandle
 from atelier_desk.engine.run.environment import RunEnvironment
-from atelier_desk.engine.run.mend import mended
-from atelier_desk.engine.run.reducer.state import Entry, RunState
-from atelier_desk.engine.run.request import context, prompt, searching
+from atelier_desk.engine.run.reducer.state import ContextEntry, RunState
+from atelier_desk.engine.run.request import context, prompt, tool_search
+from atelier_desk.engine.run.request.blank_replies import watched
 from atelier_desk.engine.run.request.pictures import with_pictures
 from atelier_desk.engine.run.request.repetition import Repetition
 from atelier_desk.engine.run.request.replies import Length, counted, judged, unique_calls
-from atelier_desk.engine.run.request.silence import watched
 from atelier_desk.engine.run.request.toolset import toolset, visible
-from atelier_desk.engine.team.port import TeamPort
-from atelier_desk.i18n import N_, _
+from atelier_desk.engine.run.sanitize import mended
+from atelier_desk.engine.team.protocol import TeamPort
 from atelier_desk.llm.profiles import profile
 from atelier_desk.llm.replies.picture_refusal import refuses_pictures, unexplained
 from atelier_desk.llm.replies.tool_refusal import refuses_tools
@@ -70,6 +69,7 @@ from atelier_desk.llm.secrets import redact
 from atelier_desk.llm.tokens import BYTES_PER_TOKEN, dearest_input, definition_tokens, estimate, priced
 from atelier_desk.llm.wire import retry
 from atelier_desk.policy import budget
+from atelier_desk.support.i18n import N_, _
 from atelier_desk.tools.modes import Search, Toolset
 from atelier_desk.tools.skills import activate
 from atelier_desk.tools.skills.activate import ActivateSkillTool
@@ -165,7 +165,7 @@ class ModelCall:
         self._estimated = 0
         self._frame: PromptFrame | None = None
         self._with_tools = True
-        self._searched: searching.Searched | None = None
+        self._searched: tool_search.ToolSearchState | None = None
         self._sees = True
         self._blind = False
         self._pictured = False
@@ -217,14 +217,14 @@ class ModelCall:
         usage = Usage(tokens_input=self._estimated, tokens_output=written, estimated=True)
         return priced(usage, self._info)
 
-    async def _fit(self, opened: OpenModel, *, with_tools: bool) -> context.Ready:
+    async def _fit(self, opened: OpenModel, *, with_tools: bool) -> context.ReadyRequest:
         """Compact until the request fits; each compaction is committed before the next is planned."""
         state = self._handle.current
         guided = opened.dialect is ToolDialect.GUIDED
         window = min(opened.window, state.window or opened.window)
         # A model that is too small to call tools by itself is too small to look for them.
         mine = toolset(self._env.registry, state)
-        searched = None if guided else searching.searched(mine, state, window)
+        searched = None if guided else tool_search.searched(mine, state, window)
         self._searched = searched if with_tools else None
         search = searched.search if searched is not None else None
         tools = offered_tools(mine, state, guided=guided, search=search) if with_tools else ()
@@ -246,7 +246,7 @@ class ModelCall:
             step = context.plan(
                 state, system=system, tools=tools, window=window, factor=factor, tool_tokens=tool_tokens, sees=self._sees, blind=self._blind
             )
-            if isinstance(step, context.Ready):
+            if isinstance(step, context.ReadyRequest):
                 self._based_on = state.last_seq
                 return step
             if isinstance(step, context.CutResults):
@@ -259,7 +259,7 @@ class ModelCall:
             else:
                 await self._summarise(opened, step, window, factor)
 
-    async def _reserved(self, opened: OpenModel, ready: context.Ready) -> context.Ready | None:
+    async def _reserved(self, opened: OpenModel, ready: context.ReadyRequest) -> context.ReadyRequest | None:
         """The request with a reply no longer than the run's caps have room for; None, and the run pauses at the limit, without room.
 
         A last answer the owner asked for at a limit goes beyond those of its run: that is what was decided. None goes beyond the month's.
@@ -267,13 +267,13 @@ class ModelCall:
         await self._env.month.prepare()
         self._env.month.release(self._handle.run_id)
         room = self._room(opened, ready.tokens, ready.request.max_tokens, within_run=not self._handle.current.final_only)
-        if isinstance(room, budget.Reached):
+        if isinstance(room, budget.ReachedLimit):
             stopped: list[EventBody] = [LimitReached(**asdict(room)), RunPaused(reason=PauseReason.LIMIT)]
             await self._env.journal.append_if(self._handle, lambda now: None if now.status.final or now.pause is not None else stopped)
             return None
         return replace(ready, request=ready.request.model_copy(update={"max_tokens": room}))
 
-    def _room(self, opened: OpenModel, prompt_tokens: int, reply_tokens: int, *, within_run: bool = True) -> int | budget.Reached:
+    def _room(self, opened: OpenModel, prompt_tokens: int, reply_tokens: int, *, within_run: bool = True) -> int | budget.ReachedLimit:
         return self._env.month.reserve(
             self._handle.current,
             prompt_tokens=prompt_tokens,
@@ -286,7 +286,7 @@ class ModelCall:
         summary, usage = "", Usage()
         # A summary takes from the same caps as a reply; where they have no room for it the digest costs nothing.
         await self._env.month.prepare()
-        affordable = not isinstance(self._room(opened, step.tokens, SUMMARY_TOKENS), budget.Reached)
+        affordable = not isinstance(self._room(opened, step.tokens, SUMMARY_TOKENS), budget.ReachedLimit)
         if opened.dialect is not ToolDialect.GUIDED and affordable:
             try:
                 summary, usage = await self._model_summary(opened, step.entries, window, factor)
@@ -315,7 +315,7 @@ class ModelCall:
 
         await self._env.journal.append_if(self._handle, decide)
 
-    async def _model_summary(self, opened: OpenModel, entries: tuple[Entry, ...], window: int, factor: float) -> tuple[str, Usage]:
+    async def _model_summary(self, opened: OpenModel, entries: tuple[ContextEntry, ...], window: int, factor: float) -> tuple[str, Usage]:
         reply_tokens = min(SUMMARY_TOKENS, window // 5)
         room = int((window * 0.8 - reply_tokens - 200) / factor * 3.0)
         text = prompt.as_text(entries)
@@ -402,7 +402,7 @@ class ModelCall:
                 usage=self._used(),
             )
 
-    async def _commit(self, opened: OpenModel, ready: context.Ready, reply: ChatReply, duration_ms: int) -> None:
+    async def _commit(self, opened: OpenModel, ready: context.ReadyRequest, reply: ChatReply, duration_ms: int) -> None:
         sent = opened.info.provider != DIRECT_CALL  # a direct call sends nothing anywhere
         usage = counted(reply, tokens_input=ready.tokens, most_output=ready.request.max_tokens) if sent else Usage()
         if usage.tokens_input and not usage.estimated and opened.dialect is not ToolDialect.GUIDED:
@@ -472,7 +472,7 @@ class ModelCall:
             return
         if self._pictured and not self._begun and not state.pictures_refused and refuses_pictures(error):
             said = redact(str(error.params.get("detail") or message))
-            await self._env.journal.append(self._handle, PicturesRefused(reason=said), clear_partial=True)
+            await self._env.journal.append(self._handle, ImagesRejected(reason=said), clear_partial=True)
             await self._remember(supports_vision=False)
             return
         if not self._begun and unexplained(error) and await self._left_out(error):
@@ -516,7 +516,7 @@ class ModelCall:
             said = redact(str(error.params.get("detail") or ""))
             names = tuple(image.name for image in newest.images if image.name)
             await self._env.journal.append(
-                self._handle, PicturesRefused(reason=said, entries=(newest.seq,), names=names), clear_partial=True
+                self._handle, ImagesRejected(reason=said, entries=(newest.seq,), names=names), clear_partial=True
             )
             return True
         opened = await self._open(state)

@@ -8,13 +8,13 @@ import binascii
 import logging
 from threading import Event
 
-from atelier_desk.domain.chat import ChatMessage, ChatRequest, ImagePart
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.domain.parts import ArtefactPart
+from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, ImagePart
 from atelier_desk.domain.pictures import PictureLimits
-from atelier_desk.media.prepare import UnfitPicture, prepared
+from atelier_desk.domain.result_parts import ArtefactPart
+from atelier_desk.media.prepare import UnusablePicture, prepared
 from atelier_desk.storage.folder.artefacts import Artefacts
-from atelier_desk.threads import in_tool_thread
+from atelier_desk.support.threads import in_tool_thread
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ async def fitted(image: ImagePart, limits: PictureLimits, *, kept: bool = False)
     try:
         data = base64.b64decode(image.data, validate=True)
     except (binascii.Error, ValueError):
-        raise UnfitPicture("broken") from None
+        raise UnusablePicture("broken") from None
     gone = Event()
     try:
         ready = await in_tool_thread(prepared, data, limits, gone.is_set, kept=kept)
@@ -66,7 +66,7 @@ async def _filled(message: ChatMessage, artefacts: Artefacts, workflow_id: str, 
                 data = await artefacts.read(workflow_id, part)
                 image = image.model_copy(update={"data": base64.b64encode(data).decode()})
             images.append(await fitted(image, limits, kept=kept))
-        except (StorageError, UnfitPicture) as error:
+        except (StorageError, UnusablePicture) as error:
             log.warning("a picture cannot be sent: %s", error.code)
             content = f"{content}\n\n[The picture {image.name!r} was attached here; its file is missing or damaged.]".strip()
     return message.model_copy(update={"images": tuple(images), "content": content})

@@ -12,7 +12,7 @@ from atelier_desk.domain.events.run import OutputShown
 from atelier_desk.domain.instructions import FolderInstructions
 from atelier_desk.domain.skill import SkillFacts
 from atelier_desk.domain.team import ChildState
-from atelier_desk.engine.run.reducer.state import Entry, EntryKind, RunState
+from atelier_desk.engine.run.reducer.state import ContextEntry, EntryKind, RunState
 from atelier_desk.tools.control.answer_child import AnswerChildTool
 from atelier_desk.tools.control.read_attachment import ReadAttachmentTool
 from atelier_desk.tools.skills.activate import ActivateSkillTool
@@ -168,7 +168,7 @@ SUMMARISED = 2000
 """Characters of an entry that are summarised: its beginning and its end."""
 
 
-def as_text(entries: tuple[Entry, ...]) -> str:
+def as_text(entries: tuple[ContextEntry, ...]) -> str:
     """Entries as plain lines for a summary, each cut to ``SUMMARISED`` characters."""
     labels = {
         EntryKind.USER: "User",
@@ -185,7 +185,7 @@ def as_text(entries: tuple[Entry, ...]) -> str:
     return "\n".join(lines)
 
 
-def digest(entries: tuple[Entry, ...], limit: int = 4000) -> str:
+def digest(entries: tuple[ContextEntry, ...], limit: int = 4000) -> str:
     """A summary without a model, always the same for the same entries: the user's words first, then what was answered and called.
 
     Newer lines win over older ones when ``limit`` characters are not enough.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atelier_desk.domain.chat import ChatDelta, ReasoningDelta, TextDelta
+from atelier_desk.domain.model_messages import ChatDelta, ReasoningDelta, TextDelta
 from atelier_desk.llm.dialects.code_spans import CodeSpans
 
 SHORTEST = 40

@@ -11,7 +11,7 @@ from atelier_desk.domain.base import new_id
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.storage.repositories.housekeeping import Housekeeping
-from atelier_desk.threads import in_storage_thread
+from atelier_desk.support.threads import in_storage_thread
 from atelier_desk.workspace.checkpoints.cleaning import Cleaned, clean
 from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
 from atelier_desk.workspace.checkpoints.leftovers import DAYS, Leftover, delete, survey, unclaimed

@@ -7,13 +7,13 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from atelier_desk import figures
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import AtelierError, LimitError, UsageError
 from atelier_desk.domain.ids import is_id
-from atelier_desk.i18n import N_
 from atelier_desk.storage.repositories.base import some
-from atelier_desk.tools import argument_words
+from atelier_desk.support import number_format
+from atelier_desk.support.i18n import N_
+from atelier_desk.tools import argument_text
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -76,7 +76,7 @@ class Problems(AtelierError):
         self._error = error
 
     def localized(self, translate: Callable[..., str]) -> str:
-        return argument_words.explain(self._error, number=figures.number).removesuffix(".")
+        return argument_text.explain(self._error, number=number_format.number).removesuffix(".")
 
 
 def build(model: type[M], what: str, /, **fields: Any) -> M:

@@ -17,22 +17,22 @@ if TYPE_CHECKING:
     from atelier_desk.domain.settings import Settings
     from atelier_desk.domain.skill import Invocation
     from atelier_desk.engine.bus import EventBus
+    from atelier_desk.engine.image_descriptions import ImageDescriber
     from atelier_desk.engine.journal import Journal
     from atelier_desk.engine.question_gate import WorkflowQuestionGate
     from atelier_desk.engine.runs.manager import RunManager
-    from atelier_desk.engine.seeing import Seer
     from atelier_desk.engine.services.common.mcp_content import McpContent
     from atelier_desk.engine.services.common.mcp_status import McpStatus
     from atelier_desk.knowledge.search import MemorySearch
     from atelier_desk.llm.base import Embedder, Provider
-    from atelier_desk.llm.listed import ModelList
+    from atelier_desk.llm.model_catalogue import ModelList
     from atelier_desk.llm.secrets import KeyVault
     from atelier_desk.storage.folder.datadir import DataDir
     from atelier_desk.storage.repositories import Repositories
     from atelier_desk.tools.registry import ToolRegistry
     from atelier_desk.tools.services import ToolServices
-    from atelier_desk.web.making import Maker
-    from atelier_desk.web.reader import Web
+    from atelier_desk.web.media_generation import MediaGenerator
+    from atelier_desk.web.page_fetcher import Web
     from atelier_desk.web.search import Searcher
     from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
 
@@ -180,10 +180,10 @@ class ServiceContext(Protocol):
     def searcher(self) -> Searcher: ...
 
     @property
-    def maker(self) -> Maker: ...
+    def maker(self) -> MediaGenerator: ...
 
     @property
-    def seer(self) -> Seer: ...
+    def seer(self) -> ImageDescriber: ...
 
     @property
     def web_pages(self) -> Web: ...

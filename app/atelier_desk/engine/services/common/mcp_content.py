@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.mcp import McpEntry, McpError, McpPrompt, McpServer, McpTemplate, RejectedKind
-from atelier_desk.domain.text import shorten
-from atelier_desk.i18n import N_
-from atelier_desk.threads import in_tool_thread
+from atelier_desk.support.i18n import N_
+from atelier_desk.support.text import shorten
+from atelier_desk.support.threads import in_tool_thread
 
 if TYPE_CHECKING:
     from atelier_desk.mcp.connection import Connection

@@ -10,8 +10,8 @@ from atelier_desk.domain.errors import AtelierError
 from atelier_desk.domain.mcp import McpEntry, McpError, ServerProblem
 from atelier_desk.engine.services.common.mcp_content import Refresh
 from atelier_desk.engine.services.common.mcp_rules import tool_statuses
-from atelier_desk.i18n import _
-from atelier_desk.mcp_words import rejected_words
+from atelier_desk.presentation.mcp import rejected_text
+from atelier_desk.support.i18n import _
 
 MAX_NAMED = 8
 """Tools, resources and prompts of a server that a run names; the window and ``atelier mcp test`` name all."""
@@ -59,7 +59,7 @@ class McpProblems:
 
 def left_out(entry: McpEntry) -> tuple[str, ...]:
     """What a server lists and nobody can use, each with its reason, in the current language."""
-    return tuple(rejected_words(*each) for each in _left_out(entry))
+    return tuple(rejected_text(*each) for each in _left_out(entry))
 
 
 def _left_out(entry: McpEntry) -> list[tuple[str, str, str]]:

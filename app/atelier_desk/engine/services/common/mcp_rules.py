@@ -12,19 +12,19 @@ from urllib.parse import urlsplit
 from atelier_desk.domain.errors import NotFoundError, UsageError
 from atelier_desk.domain.mcp import MOST_ROOTS, McpEntry, McpServer
 from atelier_desk.domain.permission import RuleScope
-from atelier_desk.domain.text import shorten
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.mcp_status import McpToolStatus
-from atelier_desk.i18n import N_, _
 from atelier_desk.llm.secrets import redact
 from atelier_desk.mcp import definitions
-from atelier_desk.mcp.reading.found import is_secret
-from atelier_desk.threads import in_tool_thread
+from atelier_desk.mcp.config_import.found_server import is_secret
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.text import shorten
+from atelier_desk.support.threads import in_tool_thread
 
 if TYPE_CHECKING:
     from atelier_desk.domain.permission import PermissionRule
     from atelier_desk.mcp.connection import Connection
-    from atelier_desk.workspace.denials import Denials
+    from atelier_desk.workspace.run_denials import Denials
 
 HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}")
 OWN_HEADERS = frozenset({"accept", "content-type", "content-length", "host", "connection", "transfer-encoding", "mcp-session-id"})
@@ -147,12 +147,12 @@ def started(connection: Connection | None) -> dict[str, Any]:
 
 async def denied_in(folder: str, rules: Sequence[PermissionRule]) -> Denials:
     """What rules deny to a server's program, which serves many runs: those that hold everywhere or in its folder, when it starts."""
-    from atelier_desk.policy.permissions import denying
-    from atelier_desk.workspace.denials import Denials
+    from atelier_desk.policy.permissions import path_denials
+    from atelier_desk.workspace.run_denials import Denials
 
     place = await in_tool_thread(_whole, folder) if folder else ""
     held = [rule for rule in rules if rule.scope is RuleScope.ALWAYS or (rule.scope is RuleScope.FOLDER and rule.scope_id == place)]
-    return Denials(denying.bans(held), (place,) if place else (), os.path.expanduser("~"))  # noqa: ASYNC240, PTH111
+    return Denials(path_denials.bans(held), (place,) if place else (), os.path.expanduser("~"))  # noqa: ASYNC240, PTH111
 
 
 def _whole(folder: str) -> str:
@@ -180,7 +180,7 @@ def icon_text(data: bytes) -> str:
     """An icon in base64 when it is a small picture (PNG, JPEG, GIF, WebP), else empty. A drawing (SVG) can hold programs and addresses."""
     import base64
 
-    from atelier_desk.engine.pictures import picture_of
+    from atelier_desk.engine.image_headers import picture_of
 
     try:
         found = picture_of("icon", data) if data else None

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 
 from atelier_desk.domain.mcp import McpServer
 from atelier_desk.llm.secrets import KeyVault
-from atelier_desk.mcp import resolving
-from atelier_desk.threads import in_storage_thread
+from atelier_desk.mcp import variable_resolution
+from atelier_desk.support.threads import in_storage_thread
 
 
 class McpSecrets:
@@ -35,16 +35,16 @@ class McpSecrets:
         """Keep values by ``env:NAME``, ``header:NAME`` or ``client:secret``."""
         for key, value in given.items():
             kind, _colon, part = key.partition(":")
-            await in_storage_thread(self._vault.keep, resolving.entry(config, kind, part), value)
+            await in_storage_thread(self._vault.keep, variable_resolution.entry(config, kind, part), value)
 
     async def changed(self, before: McpServer, after: McpServer) -> None:
         """Forget what a server needs no more; a sign-in also when it would be another's."""
-        kept = set(resolving.secrets_of(after))
-        gone = [each for each in resolving.secrets_of(before) if each not in kept]
+        kept = set(variable_resolution.secrets_of(after))
+        gone = [each for each in variable_resolution.secrets_of(before) if each not in kept]
         if (before.url, before.client_id) != (after.url, after.client_id):
-            gone.append(resolving.entry(after, "oauth"))  # its token would be sent to whoever is there now
+            gone.append(variable_resolution.entry(after, "oauth"))  # its token would be sent to whoever is there now
         if before.client_id and not after.client_id:
-            gone.append(resolving.entry(after, "client", "secret"))
+            gone.append(variable_resolution.entry(after, "client", "secret"))
         await self._forget(gone)
 
     async def forget(self, config: McpServer) -> None:
@@ -56,13 +56,13 @@ class McpSecrets:
         return await in_storage_thread(self._missing, config)
 
     async def has_client_secret(self, config: McpServer) -> bool:
-        found = await in_storage_thread(self._vault.get, resolving.entry(config, "client", "secret"))
+        found = await in_storage_thread(self._vault.get, variable_resolution.entry(config, "client", "secret"))
         return bool(config.client_id and found)
 
     async def drafted(self, config: McpServer, given: Mapping[str, str]) -> KeyVault:
         """A vault for trying a server as it is in a form: what was typed, and what is kept, in memory alone."""
         made = KeyVault(session=True)
-        await in_storage_thread(self._fill, made, resolving.secrets_of(config))
+        await in_storage_thread(self._fill, made, variable_resolution.secrets_of(config))
         await McpSecrets(made).keep(config, given)
         return made
 
@@ -71,7 +71,7 @@ class McpSecrets:
             await in_storage_thread(self._vault.delete, each)
 
     def _missing(self, config: McpServer) -> tuple[str, ...]:
-        return tuple(each.rpartition("/")[2] for each in resolving.secrets_of(config) if self._vault.get(each) is None)
+        return tuple(each.rpartition("/")[2] for each in variable_resolution.secrets_of(config) if self._vault.get(each) is None)
 
     def _fill(self, made: KeyVault, entries: Iterable[str]) -> None:
         for each in entries:
@@ -88,4 +88,8 @@ class McpSecrets:
 
 def all_of(config: McpServer) -> list[str]:
     """Every entry that a server can have; the same number for the same configuration."""
-    return [*resolving.secrets_of(config), resolving.entry(config, "oauth"), resolving.entry(config, "client", "secret")]
+    return [
+        *variable_resolution.secrets_of(config),
+        variable_resolution.entry(config, "oauth"),
+        variable_resolution.entry(config, "client", "secret"),
+    ]

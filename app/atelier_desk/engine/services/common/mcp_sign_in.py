@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.mcp import START_S, McpServer
 from atelier_desk.engine.services.common.mcp_status import McpHealth, McpStatus
-from atelier_desk.i18n import N_
-from atelier_desk.mcp import resolving
-from atelier_desk.threads import in_storage_thread
+from atelier_desk.mcp import variable_resolution
+from atelier_desk.support.i18n import N_
+from atelier_desk.support.threads import in_storage_thread
 
 if TYPE_CHECKING:
     from atelier_desk.llm.secrets import KeyVault
     from atelier_desk.mcp.connection import Connection
-    from atelier_desk.mcp.oauth import Kept
+    from atelier_desk.mcp.oauth import StoredTokens
 
 WAIT_S = 300.0
 """Seconds a person has to sign in."""
@@ -41,7 +41,7 @@ class McpSignIn:
 
     def __init__(self, servers: Servers, vault: KeyVault) -> None:
         self._servers, self._vault = servers, vault
-        self._signing: dict[str, tuple[Kept, Told]] = {}
+        self._signing: dict[str, tuple[StoredTokens, Told]] = {}
 
     async def sign_in(self, name: str, told: Told = None) -> McpHealth:
         """Sign in to a server in the browser, and connect. ``told`` gets the address of the page. Cancelling gives it up.
@@ -54,7 +54,7 @@ class McpSignIn:
         config = await self._servers.settled(name)
         if config.transport != "http":
             raise UsageError(N_("The MCP server {server} is a program on this machine: there is nothing to sign in to."), server=name)
-        kept = oauth.Kept(config, self._vault)
+        kept = oauth.StoredTokens(config, self._vault)
         await kept.load()
         callback = oauth.Callback()
         port = await callback.open(int(kept.said.get("port", 0)))
@@ -78,17 +78,17 @@ class McpSignIn:
     async def sign_out(self, name: str) -> None:
         """Forget a server's client and tokens, and end its connection."""
         config = (await self._servers.get(name)).config
-        await in_storage_thread(self._vault.delete, resolving.entry(config, "oauth"))
+        await in_storage_thread(self._vault.delete, variable_resolution.entry(config, "oauth"))
         await self._servers.stop(name)
 
     async def auth(self, server: McpServer) -> Any:
         """What signs a server's requests; None where nobody ever signed in."""
-        from atelier_desk.mcp.oauth import Kept
+        from atelier_desk.mcp.oauth import StoredTokens
 
         if server.name in self._signing:
             kept, told = self._signing[server.name]
         else:
-            kept, told = Kept(server, self._vault), None
+            kept, told = StoredTokens(server, self._vault), None
             await kept.load()
             if not kept.signed_in:
                 return None
@@ -96,7 +96,7 @@ class McpSignIn:
 
         return await auth(server, kept, told=told)
 
-    async def _signed_in(self, name: str, kept: Kept, told: Told) -> McpHealth:
+    async def _signed_in(self, name: str, kept: StoredTokens, told: Told) -> McpHealth:
         health = McpHealth(ok=False)
         for _attempt in range(2):
             registered = "client" in kept.said

@@ -54,7 +54,7 @@ class McpToolStatus:
         told: what its server says of it now; ``approved_told`` what was approved, where that is another text.
         hints: its annotations, as its server gives them.
         on: nobody switched it off.
-        problem: why it cannot be used, in English; ``mcp_words.why_words`` says it in the current language.
+        problem: why it cannot be used, in English; ``mcp_words.why_text`` says it in the current language.
         rule: what the permission rule of its very name says (``allow``, ``ask``, ``deny``); empty when there is none.
     """
 

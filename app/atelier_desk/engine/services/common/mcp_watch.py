@@ -7,9 +7,9 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from atelier_desk import background
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.mcp import McpError
+from atelier_desk.support import background
 
 if TYPE_CHECKING:
     from atelier_desk.mcp.connection import Connection

@@ -9,8 +9,8 @@ from functools import lru_cache
 from itertools import count, islice
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.text import shorten
-from atelier_desk.i18n import DOMAIN, LANGUAGES, N_, _, catalogue_dir
+from atelier_desk.support.i18n import DOMAIN, LANGUAGES, N_, _, catalogue_dir
+from atelier_desk.support.text import shorten
 
 UNTITLED = N_("New workflow")
 NAME_LENGTH = 60

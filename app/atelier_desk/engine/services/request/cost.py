@@ -8,7 +8,7 @@ from datetime import datetime
 
 from atelier_desk.domain.agent import AgentConfig, ToolMode
 from atelier_desk.engine.run.reducer.state import RunState
-from atelier_desk.engine.run.request import prompt, searching
+from atelier_desk.engine.run.request import prompt, tool_search
 from atelier_desk.engine.run.request.model_call import tools_tokens
 from atelier_desk.engine.run.request.toolset import toolset
 from atelier_desk.llm.profiles import profile
@@ -60,7 +60,7 @@ def prompt_cost(
     config = config.model_copy(update={"tool_mode": mode})
     state = RunState(run_id="", workflow_id="", agent=config, language=language, started_at=now, workspace=FOLDER)
     mine = toolset(registry, state)
-    searched = searching.searched(mine, state, window)
+    searched = tool_search.searched(mine, state, window)
     search = searched.search if searched is not None else None
     definitions = tuple(registry.get_definitions_by_names(mine.visible(search), profile("", config.model).edit_forms))
     system, tokens = measured(message_tokens(prompt.system_prompt(state, mine.text(search)))), measured(tools_tokens(definitions))

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Literal
 
 from atelier_desk.domain.attachment import Attachment
-from atelier_desk.domain.chat import ChatMessage, ToolSpec
+from atelier_desk.domain.model_messages import ChatMessage, ToolSpec
 
 PartKind = Literal["system", "folder", "skills", "tools", "memory", "history", "results", "message", "images"]
 """``skills`` their catalogue and the instructions that were taken up, ``memory`` results of the memory tool, ``results`` those of other
@@ -94,7 +94,7 @@ class SentItem:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftEntry:
+class OmittedEntry:
     """An entry that was not sent whole. ``after`` is what was sent of it; empty when a summary stands for it."""
 
     origin: str
@@ -107,7 +107,7 @@ class LeftEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class Omitted:
     """One saving of room that still held for the request.
 
     Attributes:
@@ -123,7 +123,7 @@ class LeftOut:
     origin: str
     time: datetime
     method: str
-    entries: tuple[LeftEntry, ...]
+    entries: tuple[OmittedEntry, ...]
     summary: str = ""
     tokens_before: int = 0
     tokens_after: int = 0
@@ -159,7 +159,7 @@ class SentRequest:
     tokens: int
     parts: tuple[PartSize, ...]
     items: tuple[SentItem, ...]
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[Omitted, ...] = ()
     exact: bool = True
     searched_tools: int = 0
     searched_tokens: int = 0

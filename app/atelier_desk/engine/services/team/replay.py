@@ -12,13 +12,13 @@ from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import QUEUED, Message, ToolExecution
 from atelier_desk.engine.branch_tasks import tasks_of
-from atelier_desk.engine.run.projection.project import Totals, project
+from atelier_desk.engine.run.projection.project import RunTotals, project
 from atelier_desk.engine.run.reducer.reduce import reduce
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.services.team.timeline import marks
 from atelier_desk.engine.services.team.tree import build, from_state
-from atelier_desk.engine.services.team.views import AgentNode, Mark
-from atelier_desk.engine.services.workflow.transcript import Around, TranscriptEntry, assembled
+from atelier_desk.engine.services.team.views import AgentNode, TimelineMark
+from atelier_desk.engine.services.workflow.transcript import MessageWindow, TranscriptEntry, assembled
 
 KEPT_EVERY = 200
 """Events between two moments that are kept, so that going back folds no more than that many."""
@@ -39,7 +39,7 @@ class Snapshot:
     workflow_id: str
     root_run_id: str
     seq: int
-    mark: Mark | None
+    mark: TimelineMark | None
     entries: tuple[TranscriptEntry, ...]
     tree: AgentNode | None
     tasks: tuple[Task, ...]
@@ -62,14 +62,14 @@ class _Moment:
     def take(self, event: RunEvent) -> None:
         before = self.states.get(event.run_id)
         after = self.states[event.run_id] = reduce(before, event)
-        shown = project(event, before, after, Totals())
+        shown = project(event, before, after, RunTotals())
         self.messages |= {message.id: message for message in shown.messages if message.kind != QUEUED}
         self.executions |= {call.id: call for call in shown.executions}
         self.questions |= {question.id: question for question in shown.questions}
         self.approvals |= {request.id: request for request in shown.approvals}
 
 
-class Tape:
+class RecordedRun:
     """A team's events with moments kept on the way.
 
     Args:
@@ -107,7 +107,7 @@ class Tape:
         approvals = list(moment.approvals.values())
         tree = build(self._root_run_id, runs, approvals)
         entries: dict[str, tuple[TranscriptEntry, ...]] = {}
-        around = Around(list(moment.executions.values()), list(moment.questions.values()), approvals, [tree] if tree else [])
+        around = MessageWindow(list(moment.executions.values()), list(moment.questions.values()), approvals, [tree] if tree else [])
         for entry in assembled(list(moment.messages.values()), around):
             entries[entry.message.run_id] = (*entries.get(entry.message.run_id, ()), entry)
         main = entries.pop(self._root_run_id, ())

@@ -38,7 +38,7 @@ from atelier_desk.domain.events.run import (
 )
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.workflow import RunStatus
-from atelier_desk.engine.services.team.views import Mark, Span, SpanKind, Timeline, TimelineRun
+from atelier_desk.engine.services.team.views import Span, SpanKind, Timeline, TimelineMark, TimelineRun
 
 RUNNING = "running"
 _OF_A_CHILD = (ChildStarted, ChildFinished, ChildAsked, ChildAnswered)
@@ -82,9 +82,9 @@ def _in_tree_order(runs: list[TimelineRun]) -> tuple[TimelineRun, ...]:
     return tuple(under(None))
 
 
-def marks(events: Sequence[RunEvent]) -> tuple[Mark, ...]:
+def marks(events: Sequence[RunEvent]) -> tuple[TimelineMark, ...]:
     """The places the scrubber can stop at. Events that make no stream event carry the number of the next one and are shown with it."""
-    found: dict[int, Mark] = {}
+    found: dict[int, TimelineMark] = {}
     names: dict[str, str] = {}
     titles: dict[tuple[str, str], str] = {}
     for event in events:
@@ -99,7 +99,7 @@ def marks(events: Sequence[RunEvent]) -> tuple[Mark, ...]:
         if isinstance(body, ChildrenPlanned):
             names |= {plan.id: plan.name for plan in body.children}
         label = names.get(body.child_id, "") if isinstance(body, _OF_A_CHILD) else _label(body)
-        found[event.stream_from] = Mark(event.stream_from, event.time, event.run_id, body.type, label, title)
+        found[event.stream_from] = TimelineMark(event.stream_from, event.time, event.run_id, body.type, label, title)
     return tuple(found[seq] for seq in sorted(found))
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalStatus
-from atelier_desk.domain.chat import Usage
 from atelier_desk.domain.events.run import RunEvent, handed_over
+from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.team import ChildState, Spending
 from atelier_desk.domain.workflow import Run, RunStatus
 from atelier_desk.engine.run import team
@@ -41,7 +41,7 @@ OUTLINE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class AgentFacts:
     """What is known of one run.
 
     Attributes:
@@ -58,13 +58,13 @@ class Facts:
     counting_since: datetime | None = None
 
 
-def from_state(state: RunState, now: datetime | None = None) -> Facts:
+def from_state(state: RunState, now: datetime | None = None) -> AgentFacts:
     """Facts of a run whose whole state is known; ``now`` for one in memory, whose time goes on counting while it works."""
     elapsed, counting = state.elapsed_ms, None
     if now is not None and state.status is RunStatus.PROCESSING and state.last_time is not None:
         elapsed += max(0, round((now - state.last_time).total_seconds() * 1000))
         counting = now
-    return Facts(
+    return AgentFacts(
         state=state,
         status=state.status,
         usage=state.usage,
@@ -75,9 +75,9 @@ def from_state(state: RunState, now: datetime | None = None) -> Facts:
     )
 
 
-def from_row(row: Run, outline: RunState) -> Facts:
+def from_row(row: Run, outline: RunState) -> AgentFacts:
     """Facts of a run that is not in memory."""
-    return Facts(
+    return AgentFacts(
         state=outline,
         status=row.status,
         usage=row.usage,
@@ -96,7 +96,7 @@ def outlines(events: Iterable[RunEvent]) -> dict[str, RunState]:
     return states
 
 
-def build(root_run_id: str, runs: Mapping[str, Facts], approvals: Iterable[ApprovalRequest] = ()) -> AgentNode | None:
+def build(root_run_id: str, runs: Mapping[str, AgentFacts], approvals: Iterable[ApprovalRequest] = ()) -> AgentNode | None:
     """The tree under a run; None when nothing is known of it."""
     if root_run_id not in runs:
         return None
@@ -113,7 +113,7 @@ def build(root_run_id: str, runs: Mapping[str, Facts], approvals: Iterable[Appro
 
 class _Builder:
     def __init__(
-        self, runs: Mapping[str, Facts], counts: Mapping[str, Mapping[ApprovalStatus, int]], below: Mapping[str, Sequence[str]]
+        self, runs: Mapping[str, AgentFacts], counts: Mapping[str, Mapping[ApprovalStatus, int]], below: Mapping[str, Sequence[str]]
     ) -> None:
         self._runs = runs
         self._counts = counts
@@ -190,7 +190,7 @@ class _Builder:
         )
 
 
-def _question(facts: Facts, known: ChildState | None) -> str:
+def _question(facts: AgentFacts, known: ChildState | None) -> str:
     if facts.status is RunStatus.AWAITING_USER and facts.state.questions:
         return facts.state.questions[0].spec.question
     if facts.status is RunStatus.AWAITING_PARENT:
@@ -206,7 +206,7 @@ async def read_trees(context: ServiceContext, workflow_id: str, root_run_ids: Se
     outlined = outlines(await all_events(context, cold, OUTLINE))
     # Nothing is awaited from here on: what is in memory is read at one moment.
     now = context.clock.now()
-    facts: dict[str, Facts] = {}
+    facts: dict[str, AgentFacts] = {}
     for row in rows:
         state = _live(context, row.id)
         if state is not None:
@@ -223,7 +223,7 @@ def _live(context: ServiceContext, run_id: str) -> RunState | None:
     return handle.state if handle is not None and not handle.stale else None
 
 
-def _add_newborn(context: ServiceContext, facts: dict[str, Facts], now: datetime) -> None:
+def _add_newborn(context: ServiceContext, facts: dict[str, AgentFacts], now: datetime) -> None:
     """Sub-agents that began after the rows were read."""
     waiting = list(facts.values())
     while waiting:

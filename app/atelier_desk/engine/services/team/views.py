@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Literal
 
 from atelier_desk.domain.agent import Budget
-from atelier_desk.domain.chat import Usage
+from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.team import ChildStatus, Spending
 from atelier_desk.domain.workflow import RunStatus
 
@@ -175,7 +175,7 @@ class TimelineRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class TimelineMark:
     """A place the scrubber can stop at: one event of the team's journal.
 
     Attributes:
@@ -208,4 +208,4 @@ class Timeline:
     start: datetime
     end: datetime | None
     runs: tuple[TimelineRun, ...] = ()
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[TimelineMark, ...] = ()

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from atelier_desk.domain.errors import LimitError, UsageError
-from atelier_desk.i18n import N_
+from atelier_desk.support.i18n import N_
 
 FILE_MOST = 2 * 1024**3
 """Bytes of JSON that are read of one file, unpacked."""

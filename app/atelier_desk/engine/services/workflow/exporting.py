@@ -8,17 +8,17 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ConflictError, StorageError
 from atelier_desk.domain.events.run import RunEvent
 from atelier_desk.domain.memory import MemoryScope
-from atelier_desk.domain.parts import ArtefactPart
+from atelier_desk.domain.result_parts import ArtefactPart
 from atelier_desk.domain.workflow import Message, Report, Workflow
 from atelier_desk.engine.history import readable_events
-from atelier_desk.engine.identities import files_of
+from atelier_desk.engine.id_remap import files_of
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.common.paging import all_rows
 from atelier_desk.engine.services.workflow.file import ArtefactFile, ReportFile, WorkflowFile, to_json
-from atelier_desk.i18n import N_
 from atelier_desk.storage.damage import Damage, readable_until
 from atelier_desk.storage.folder.artefacts import Artefacts
 from atelier_desk.storage.integrity import damaged_in
+from atelier_desk.support.i18n import N_
 
 READ_ATTEMPTS = 10
 """How often an export begins again because something was written while it read."""

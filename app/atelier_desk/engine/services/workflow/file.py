@@ -13,14 +13,14 @@ from atelier_desk.domain.base import Model, Timestamp, utc_now
 from atelier_desk.domain.context import PromptFrame
 from atelier_desk.domain.events.run import RunEvent
 from atelier_desk.domain.memory import Memory
-from atelier_desk.domain.parts import ResultPart, SourcePart
 from atelier_desk.domain.question import UserQuestion
+from atelier_desk.domain.result_parts import ResultPart, SourcePart
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, MessageRole, Report, Run, ToolExecution, Workflow
-from atelier_desk.engine.notice_words import misfit_words, narrowed_words, nudge_words, retry_words, unfinished_words
+from atelier_desk.engine.notice_text import misfit_text, narrowed_text, nudge_text, retry_text, unfinished_text
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
-from atelier_desk.i18n import N_, _
-from atelier_desk.source_words import used, words
+from atelier_desk.presentation.sources import used, words
+from atelier_desk.support.i18n import N_, _
 
 
 class ReportFile(Model):
@@ -106,7 +106,7 @@ def _turn(entry: TranscriptEntry) -> list[str]:
     if len(lines) > 2 and lines[-1]:
         lines.append("")
     finish = str(message.details.get("finish_reason", ""))
-    title, text = unfinished_words(finish, content=bool(message.content.strip()), thought=bool(message.reasoning))
+    title, text = unfinished_text(finish, content=bool(message.content.strip()), thought=bool(message.reasoning))
     if title:
         said = _("{title}. {text}", title=title, text=text)
         lines += [f"> {said}", ""]
@@ -127,15 +127,15 @@ def _notice(message: Message) -> str:
     """The words of a notice that has no text of its own."""
     details = message.details
     if message.kind == "nudge":
-        return nudge_words(str(details.get("reason", "")), int(details.get("tasks") or 0))
+        return nudge_text(str(details.get("reason", "")), int(details.get("tasks") or 0))
     if message.kind == "rights_narrowed":
-        return narrowed_words(details)
+        return narrowed_text(details)
     if message.kind == "misfit":
-        title, text = misfit_words(str(details.get("problem", "")))
+        title, text = misfit_text(str(details.get("problem", "")))
         return _("{title}. {text}", title=title, text=text)
     if message.kind != "retry":
         return message.kind
-    title, text = retry_words(str(details.get("reason", "")), details)
+    title, text = retry_text(str(details.get("reason", "")), details)
     return _("{title}. {text}", title=title, text=text)
 
 

@@ -16,7 +16,6 @@ from pydantic import ValidationError
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.approval import ApprovalPolicy, ApprovalRequest, ApprovalScope, ApprovalSettings, ApprovalStatus
 from atelier_desk.domain.base import new_id
-from atelier_desk.domain.chat import Usage
 from atelier_desk.domain.context import PromptFrame
 from atelier_desk.domain.errors import AtelierError, StorageError, UsageError
 from atelier_desk.domain.events.run import (
@@ -35,14 +34,15 @@ from atelier_desk.domain.events.run import (
     ToolCallStarted,
     UserMessage,
 )
+from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.permission import RuleScope, snapshot
 from atelier_desk.domain.question import QuestionStatus, UserQuestion
 from atelier_desk.domain.skill import Invocation, SkillUse
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, Report, Run, RunStatus, ToolExecution, WorkflowStatus
-from atelier_desk.engine.identities import made_by, renamed
+from atelier_desk.engine.id_remap import made_by, renamed
 from atelier_desk.engine.run.projection.project import project
-from atelier_desk.engine.run.projection.projection import Totals
+from atelier_desk.engine.run.projection.projection import RunTotals
 from atelier_desk.engine.run.reducer.reduce import fold, reduce
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.reducer.steps import Wait, next_step
@@ -51,11 +51,11 @@ from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.workflow.exporting import artefacts_of
 from atelier_desk.engine.services.workflow.file import WorkflowFile
-from atelier_desk.i18n import N_, _
-from atelier_desk.policy.approvals import stricter
+from atelier_desk.policy.approval_modes import stricter
 from atelier_desk.policy.permissions import taint
 from atelier_desk.storage.folder.files import sha256
-from atelier_desk.threads import in_storage_thread
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.threads import in_storage_thread
 from atelier_desk.tools.outcomes import ToolResult
 
 if TYPE_CHECKING:
@@ -362,14 +362,14 @@ def _held(file: WorkflowFile) -> WorkflowFile:
         for request in _allowed(file, state) if state is not None else ():
             event = _next_event(run, stream_seq, ApprovalRequested(approval=request))
             before, state = state, reduce(state, event)
-            stream_seq += len(project(event, before, state, Totals()).said)
+            stream_seq += len(project(event, before, state, RunTotals()).said)
             added.append(event)
             asked.append(request)
             run = run.model_copy(update={"last_seq": event.seq})
         for body in _let_go(state) if state is not None else ():
             event = _next_event(run, stream_seq, body)
             before, state = state, reduce(state, event)
-            out = project(event, before, state, Totals())
+            out = project(event, before, state, RunTotals())
             stream_seq += len(out.said)
             added.append(event)
             over |= {each.id: each for each in out.questions}

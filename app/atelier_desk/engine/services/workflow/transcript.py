@@ -161,18 +161,18 @@ class TranscriptReader:
         repos = self._context.repos
         run_ids = list(dict.fromkeys(message.run_id for message in messages if message.call_ids))
         if not run_ids:
-            return assembled(messages, Around(branches=branches))
+            return assembled(messages, MessageWindow(branches=branches))
         calls, approvals = await asyncio.gather(repos.executions.for_runs(run_ids), repos.approvals.of_teams(workflow_id, roots))
         may_ask = any(call.effect == Effect.INTERACT or call.server for call in calls)  # servers ask in the middle of a call
         questions = await repos.questions.list(workflow_id) if may_ask else []
         trees: dict[str, AgentNode] = {}
         if any(call.section == PLANNING for call in calls):
             trees = await read_trees(self._context, workflow_id, roots)
-        return assembled(messages, Around(calls, questions, approvals, trees.values(), branches))
+        return assembled(messages, MessageWindow(calls, questions, approvals, trees.values(), branches))
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
+class MessageWindow:
     """What the messages of a transcript are shown with; ``trees`` may hold more agents than the messages are of."""
 
     calls: Sequence[ToolExecution] = ()
@@ -182,7 +182,7 @@ class Around:
     branches: dict[str, Branch] = field(default_factory=dict)
 
 
-def assembled(messages: Sequence[Message], around: Around) -> list[TranscriptEntry]:
+def assembled(messages: Sequence[Message], around: MessageWindow) -> list[TranscriptEntry]:
     """The messages with what belongs to each; pure."""
     calls = {(call.run_id, call.call_id): call for call in around.calls}
     questions: dict[tuple[str, str], list[UserQuestion]] = {}

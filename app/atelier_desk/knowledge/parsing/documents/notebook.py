@@ -7,10 +7,10 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from atelier_desk.i18n import N_
 from atelier_desk.knowledge.parsing.documents import markdown
 from atelier_desk.knowledge.parsing.errors import ParseError
 from atelier_desk.knowledge.parsing.parsed import Parsed, Section
+from atelier_desk.support.i18n import N_
 
 CELLS = 5_000
 CELL = 20_000

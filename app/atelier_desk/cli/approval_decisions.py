@@ -1,0 +1,156 @@
+"""How calls that need an approval are decided from the command line: in the terminal, by an option, or left for later."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
+
+from atelier_desk.cli import approval_text
+from atelier_desk.cli.answering import Asker
+from atelier_desk.cli.output import Output
+from atelier_desk.domain.approval import NOBODY_TO_ASK, ApprovalRequest, ApprovalScope, ApprovalStatus
+from atelier_desk.domain.errors import AtelierError, UsageError
+from atelier_desk.engine.atelier import Atelier
+from atelier_desk.policy.approval_modes import together
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.text import visible_json
+
+TICK_S = 1.0
+"""How often the time is counted in which a person can see the request in the terminal."""
+ALL = N_("all")
+"""What a person types to allow all calls that were listed with the one that is asked about."""
+CHOICES = {"yes": N_("yes"), "no": N_("no"), "edit": N_("edit"), "run": N_("run"), "always": N_("always")}
+"""What a person can type, in any unambiguous short form; ``run`` allows the tool for the rest of the run."""
+
+
+class Decisions(Asker[ApprovalRequest]):
+    """Where decisions about calls come from.
+
+    ``ask`` prompts when somebody is there; ``allow`` and ``deny`` decide alike about every call.
+    """
+
+    how = N_("Decide with: atelier approvals approve ID, or reject ID; then continue with: atelier resume {workflow}")
+
+    def __init__(self, atelier: Atelier, out: Output, mode: str = "ask") -> None:
+        super().__init__(out, atelier.approvals)
+        self._approvals = atelier.approvals
+        self._clock = atelier.clock
+        self._mode = mode
+
+    async def _by_option(self, asked: ApprovalRequest) -> bool | None:
+        if asked.status is ApprovalStatus.PENDING:
+            if self._mode == "ask":
+                return None
+            if self._mode == "allow":
+                # Nobody looks at what is asked, so a yes to the settings of a repository does not outlive the run.
+                await self._approve(asked, scope=ApprovalScope.RUN if asked.reason == "repository" else ApprovalScope.ONCE)
+            else:
+                await self._reject(asked, NOBODY_TO_ASK)
+        return True
+
+    async def _approve(
+        self, asked: ApprovalRequest, arguments: dict[str, Any] | None = None, scope: ApprovalScope = ApprovalScope.ONCE
+    ) -> None:
+        await self._give(asked, self._approvals.approve(asked.id, arguments, scope))
+
+    async def _listed(self, asked: ApprovalRequest) -> tuple[ApprovalRequest, ...]:
+        """The calls that may be allowed with this one, itself among them."""
+        waiting = await self._approvals.pending(asked.workflow_id)
+        return next((group for group in together(waiting) if asked.id in {each.id for each in group}), ())
+
+    async def _approve_together(self, listed: Sequence[ApprovalRequest]) -> None:
+        ids = [each.id for each in listed]
+        self.given.update(ids)
+        try:
+            await self._approvals.approve_together(ids)
+        except AtelierError:
+            self.given.difference_update(ids)
+            raise
+
+    async def _reject(self, asked: ApprovalRequest, note: str) -> None:
+        await self._give(asked, self._approvals.reject(asked.id, note))
+
+    def _in_a_line(self, asked: ApprovalRequest) -> str:
+        who = approval_text.lineage(asked.lineage, asked.agent_name)
+        return _("Approval {id} needed by {agents}: {call}", id=asked.id, agents=who, call=approval_text.asked_for(asked))
+
+    def _show(self, asked: ApprovalRequest) -> None:
+        first, *rest = approval_text.described(asked)
+        self._out.note(first, "bold")
+        for line in rest:
+            self._out.note(line, "")
+
+    async def _by_person(self, asked: ApprovalRequest) -> bool:
+        choices = dict(CHOICES)
+        # What comes while the person types is not in the list, and not allowed.
+        listed = await self._listed(asked)
+        if len(listed) > 1:
+            choices["all"] = ALL
+            self._out.note(_("{n} calls of this run wait together:", n=len(listed)), "bold")
+            for each in listed:
+                self._out.note(f"  {approval_text.risk(each)} · {approval_text.asked_for(each)}", "")
+        words = ", ".join(_(word) for word in choices.values())
+        typed = await self._typed(_("Approve it? ({choices}; empty decides later): ", choices=words))
+        if not typed:
+            return False
+        match _choice(typed, words, choices):
+            case "all":
+                await self._approve_together(listed)
+            case "yes":
+                await self._approve(asked)
+            case "run":
+                await self._approve(asked, scope=ApprovalScope.RUN)
+            case "always":
+                await self._approve(asked, scope=ApprovalScope.ALWAYS)
+            case "edit":
+                self._out.note(visible_json(asked.arguments), "")
+                typed = (await self._out.ask(_("New arguments as JSON (empty keeps them): "))) or ""
+                await self._approve(asked, parse_arguments(typed) if typed.strip() else None)
+            case _:
+                await self._reject(asked, (await self._out.ask(_("Reason for rejecting (optional, shown to the agent): "))) or "")
+        return True
+
+    @contextlib.asynccontextmanager
+    async def _in_sight(self, asked: ApprovalRequest) -> AsyncIterator[None]:
+        """Count the time in which the request stands in the terminal: it can be seen there."""
+        ticking = asyncio.create_task(self._tick(asked.id))
+        try:
+            yield
+        finally:
+            ticking.cancel()
+            with contextlib.suppress(asyncio.CancelledError, AtelierError):
+                await ticking
+
+    async def _tick(self, approval_id: str) -> None:
+        left: float | None = TICK_S
+        while left is not None:
+            await self._clock.sleep(TICK_S)
+            left = await self._approvals.seen(approval_id, round(TICK_S * 1000))
+
+
+def parse_arguments(text: str) -> dict[str, Any]:
+    """Arguments of a call from JSON.
+
+    Raises:
+        UsageError: not JSON, or not an object.
+    """
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(N_("The arguments are not JSON: {reason}"), reason=error) from None
+    if not isinstance(value, dict):
+        raise UsageError(N_("The arguments must be a JSON object, such as {example}."), example='{"operation": "list"}')
+    return value
+
+
+def _choice(typed: str, words: str, choices: Mapping[str, str]) -> str:
+    """The choice a person meant, by its word in their language or in English, or by the beginning of it."""
+    said = typed.casefold()
+    for spellings in ({_(word): choice for choice, word in choices.items()}, {choice: choice for choice in choices}):
+        fitting = [choice for word, choice in spellings.items() if word.casefold().startswith(said)]
+        if len(fitting) == 1:
+            return fitting[0]
+    raise UsageError(N_("{typed} is no answer; type one of: {choices}."), typed=typed, choices=words)

@@ -1,0 +1,126 @@
+"""What the command line says about a call that waits for an approval."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from atelier_desk.domain.approval import NOBODY_TO_ASK, ApprovalRequest, ApprovalStatus, OnTimeout
+from atelier_desk.domain.call import Presentation
+from atelier_desk.domain.permission import Holds, RuleScope
+from atelier_desk.presentation.rules import always_text
+from atelier_desk.presentation.undo import undo_text
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.text import shorten, visible, visible_json
+
+SHOWN = 160
+"""Characters of a call and of its result in its one line."""
+REASONS = {
+    "manual": N_("the profile asks before every call"),
+    "selective": N_("the profile asks before calls of this kind"),
+    "risk_high": N_("high-risk calls always need confirmation"),
+    "repaired": N_("the arguments had to be repaired"),
+    "protected": N_("it changes a file that programs run or agents follow"),
+    "unparsed": N_("its command could not be parsed"),
+    "opaque": N_("it starts other programs or a script, whose effects cannot be checked"),
+    "installs": N_("it installs a package, whose scripts run here"),
+    "altered": N_("its server changed what it says of this tool since it was approved (atelier mcp tools)"),
+    "unconfined": N_("it would run outside the sandbox or with network access"),
+    "repository": N_("settings of this git repository may run programs or use files elsewhere; a yes holds until they change"),
+    "denied": N_("it could access something a rule denies, and this system cannot block that"),
+    "tainted": N_("it sends data out or writes outside the workspace, after the team read from untrusted sources"),
+}
+"""The rule that asked, by ``ApprovalRequest.reason``."""
+RISKS = {"low": N_("low risk"), "medium": N_("medium risk"), "high": N_("high risk")}
+STATES = {
+    "pending": N_("waiting"),
+    "approved": N_("approved"),
+    "rejected": N_("rejected"),
+    "cancelled": N_("cancelled"),
+}
+DECIDERS = {"user": N_("by the user"), "timeout": N_("no decision was made in time"), "stop": N_("the run was stopped")}
+TIMEOUTS = {
+    OnTimeout.REJECT: N_("Rejected if there is no decision within {seconds} s."),
+    OnTimeout.APPROVE: N_("Approved if there is no decision within {seconds} s."),
+    OnTimeout.ASK_AGAIN: N_("Asked again if there is no decision within {seconds} s."),
+}
+
+
+def reason(code: str) -> str:
+    """The rule that asked, in words; a code nobody knows stays as it is."""
+    return _(REASONS[code]) if code in REASONS else code
+
+
+def risk(asked: ApprovalRequest) -> str:
+    """How risky a call is; what unknown settings of a repository start may do anything, however little the call itself does."""
+    name = "high" if asked.reason == "repository" else asked.risk
+    return _(RISKS[name]) if name in RISKS else name
+
+
+def lineage(above: Sequence[Any], name: str) -> str:
+    """The agents from the root to the one that asks; ``above`` holds ``Ancestor`` or their JSON objects."""
+    names = [each["agent_name"] if isinstance(each, dict) else each.agent_name for each in above]
+    return " → ".join([*names, name or _("The agent")])
+
+
+def call_text(shown: Presentation, tool: str, arguments: Any, *, over: bool = False) -> str:
+    """A call in one line, in the words of its tool; one without such words is its title, else its name, with the arguments."""
+    said = shown.words(over=over)
+    return short(said.localized(_)) if said.parts(_)[0] else " ".join(filter(None, (_(shown.title) or tool, short(arguments))))
+
+
+def asked_for(asked: ApprovalRequest) -> str:
+    """The call that a request is about, in the same words."""
+    return call_text(asked.presentation, asked.tool, asked.arguments)
+
+
+def short(value: Any) -> str:
+    """A value on one line of at most ``SHOWN`` characters; nothing for nothing."""
+    if value in (None, {}, ""):
+        return ""
+    text = visible(value) if isinstance(value, str) else visible_json(value)
+    text = " ".join(text.split())
+    return shorten(text, SHOWN)
+
+
+def outcome(asked: ApprovalRequest) -> str:
+    """What became of a request, by whom and why."""
+    return decision(asked.status.value, asked.decided_by, asked.note)
+
+
+def decision(status: str, decided_by: str, note: str = "", edited: bool = False) -> str:
+    """A state and what led to it. Only a person's own reason is shown: the program's notes are written for the agent."""
+    text = _(STATES[status]) if status in STATES else status
+    decider = N_("nobody was available to ask") if note == NOBODY_TO_ASK else DECIDERS.get(decided_by, "")
+    if decider:
+        text += f" ({_(decider)})"
+    if edited:
+        text += ", " + _("with other arguments")
+    own_reason = note if decided_by == "user" and note != NOBODY_TO_ASK else ""
+    return _("{name}: {text}", name=text, text=own_reason) if own_reason else text
+
+
+def folder_text(where: Holds) -> str:
+    """Which folder "this folder" is, behind a choice; nothing elsewhere."""
+    return f" ({where.scope_id})" if where.scope is RuleScope.FOLDER else ""
+
+
+def described(asked: ApprovalRequest) -> list[str]:
+    """All a person needs to decide, line by line: who, which call, why, with what, and what happens when nobody decides."""
+    lines = [
+        _("{agents} asks for your approval: {call}", agents=lineage(asked.lineage, asked.agent_name), call=asked_for(asked)),
+        f"  {risk(asked)} · {reason(asked.reason)}" + (f" ({asked.about})" if asked.about else ""),
+    ]
+    if asked.status is ApprovalStatus.PENDING and (undo := undo_text(asked)):
+        lines.append(f"  {undo}")
+    if asked.server:
+        lines.append("  " + _("Server: {name}", name=asked.server))
+    if asked.round > 1:
+        lines.append("  " + _("Asked {count} times", count=asked.round))
+    lines += [f"  {line}" for line in visible_json(asked.arguments, 2).split("\n")]
+    if asked.always and asked.status is ApprovalStatus.PENDING:
+        lines.append(f"  {always_text(asked.holds, ' · '.join(asked.always))}{folder_text(asked.holds)}")
+    if asked.timeout_s and asked.status is ApprovalStatus.PENDING:
+        left = max(0.0, asked.timeout_s - asked.seen_ms / 1000)
+        lines.append("  " + _(TIMEOUTS[asked.on_timeout], seconds=round(left)))
+    return lines

@@ -1,0 +1,88 @@
+"""Holding the data folder: perform the command, and serve other processes meanwhile and as long as they need it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from argparse import Namespace
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+from atelier_desk.cli.dispatch import perform, register_commands
+from atelier_desk.cli.log_output import start_logging
+from atelier_desk.cli.main import early_language
+from atelier_desk.cli.output import ReaderGone, Terminal
+from atelier_desk.cli.parser import ENGINE
+from atelier_desk.domain.errors import AtelierError
+from atelier_desk.engine.atelier import Atelier
+from atelier_desk.engine.housekeeping import once_a_day
+from atelier_desk.engine.ipc.server import IpcServer
+from atelier_desk.presentation.file_changes import upgrade_text
+from atelier_desk.storage.folder.version import UpgradeStep
+from atelier_desk.support.i18n import _
+from atelier_desk.support.shutdown import CANCELLED, EndWatch
+
+STAY_NOTE_S = 1.0
+
+
+async def hold(root: Path, arguments: Namespace, argv: Sequence[str], terminal: Terminal, watch: EndWatch) -> int:
+    """Open the data folder here, perform the command, and stay until what is done for other processes is done too."""
+
+    def upgrading(step: UpgradeStep) -> None:
+        terminal.note(upgrade_text(step))
+
+    start, loss = arguments.needs == ENGINE, arguments.accept_loss
+    async with Atelier.open(root, language=early_language(argv), accept_loss=loss, start=start, upgrading=upgrading) as atelier:
+        start_logging(arguments.log_level, Path(atelier.datadir.logs))
+        async with serving(atelier) as server:
+            try:
+                watch.status = await perform(atelier, arguments, terminal)
+                await _tidy(atelier, watch.status, started=start)
+                return watch.status
+            finally:
+                await _stay(server, terminal)
+
+
+async def _tidy(atelier: Atelier, status: int, *, started: bool) -> None:
+    """What the window does in the background: once a day, and not after a command that was interrupted."""
+    task = asyncio.current_task()
+    if status == CANCELLED or (task is not None and task.cancelling()):
+        return
+    with suppress(asyncio.CancelledError):  # the command itself is done, and its status stays
+        await once_a_day(atelier, started=started)
+
+
+async def _stay(server: IpcServer, terminal: Terminal) -> None:
+    """Serve other processes until they need nothing any more; being asked to end hands them over."""
+    task = asyncio.current_task()
+    assert task is not None
+    if task.cancelling():
+        return
+    unused = asyncio.create_task(server.until_unused())
+    try:
+        await asyncio.wait({unused}, timeout=STAY_NOTE_S)
+        if not unused.done():
+            with suppress(ReaderGone):
+                terminal.note(_("Done. This process keeps serving other commands; Ctrl-C hands them over."))
+            await unused
+    except asyncio.CancelledError:
+        # The command itself is done, and its status stays.
+        task.uncancel()
+    finally:
+        unused.cancel()
+
+
+@asynccontextmanager
+async def serving(atelier: Atelier) -> AsyncIterator[IpcServer]:
+    """Serve other processes while this one holds the data folder; a machine that gives no socket is no reason to refuse the command."""
+    register_commands()
+    server = IpcServer(atelier, atelier.datadir)
+    try:
+        await server.start()
+    except (AtelierError, OSError) as error:
+        logging.getLogger(__name__).warning("other processes cannot be served: %s", error)
+    try:
+        yield server
+    finally:
+        await server.aclose()

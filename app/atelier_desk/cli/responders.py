@@ -1,0 +1,34 @@
+"""Who answers here what agents and servers ask."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from dataclasses import dataclass
+
+from atelier_desk.cli.answers import Answers
+from atelier_desk.cli.approval_decisions import Decisions
+from atelier_desk.cli.output import Output
+from atelier_desk.engine.atelier import Atelier
+
+
+@dataclass(frozen=True, slots=True)
+class Responders:
+    """Where answers to questions and decisions about calls come from."""
+
+    questions: Answers
+    approvals: Decisions
+
+    @classmethod
+    async def create(cls, atelier: Atelier, out: Output, arguments: Namespace | None = None) -> Responders:
+        """As the options of ``add_people_options`` say; without them whoever sits at the terminal is asked."""
+        answers, on_approval = (arguments.answers, arguments.on_approval) if arguments is not None else ("ask", "ask")
+        return cls(await Answers.create(atelier, out, answers), Decisions(atelier, out, on_approval))
+
+    @property
+    def given(self) -> set[str]:
+        """Ids of all that was answered from here."""
+        return self.questions.given | self.approvals.given
+
+    async def show_pending(self, workflow_id: str) -> int:
+        """Say what a workflow waits for, and what to type; the number of it."""
+        return await self.questions.show_pending(workflow_id) + await self.approvals.show_pending(workflow_id)

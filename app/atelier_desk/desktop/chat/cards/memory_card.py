@@ -1,0 +1,178 @@
+"""What a turn wants remembered, asked about at the call that wrote it or at the end of the turn: kept for all workflows, kept here alone,
+edited or forgotten, one by one; and that its model is asked for more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.chat.cards.headed_card import HeadedCard
+from atelier_desk.desktop.chat.transcript.host import TranscriptHost
+from atelier_desk.desktop.jobs import error_text
+from atelier_desk.desktop.widgets import FlowLayout, IconButton, bind, control, fill, label, say
+from atelier_desk.support.i18n import N_, _, ngettext
+from atelier_desk.support.text import visible
+
+if TYPE_CHECKING:
+    from atelier_desk.domain.memory import Memory
+    from atelier_desk.engine.runs.memory_extraction import ExtractionReply
+
+SHOWN = 300
+"""Characters of a memory that its row shows; the rest is in the form that Edit opens."""
+
+
+class RememberedRow(QWidget):
+    """One memory: its words, for whom it holds, and what a person can say to it."""
+
+    def __init__(self, memory: Memory, card: RememberedCard) -> None:
+        super().__init__(card)
+        self.memory = memory
+        words = visible(" ".join(memory.content.split()))
+        text = label(words if len(words) <= SHOWN else words[:SHOWN] + "…", "", self, wrap=True)
+        facts = say(label("", "small", self, wrap=True), self._facts)
+        buttons = FlowLayout(spacing=6)
+        self.keep = control(QPushButton(self), "memory-keep", N_("Keep for all workflows"), on=lambda: card.keep(self.memory, True))
+        self.here = control(QPushButton(self), "memory-keep-here", N_("This workflow only"), on=lambda: card.keep(self.memory, False))
+        self.edit = IconButton("pencil", N_("Edit this memory"), self)
+        self.forget = IconButton("trash-2", N_("Do not remember"), self)
+        control(self.edit, "memory-edit", on=lambda: card.edit(memory), name=lambda: _("Edit this memory") + f": {words[:80]}")
+        control(self.forget, "memory-forget", on=lambda: card.forget(memory), name=lambda: _("Do not remember") + f": {words[:80]}")
+        self.keep.setVisible(memory.proposed)
+        self.here.setVisible(memory.proposed)
+        self.setAccessibleName(words[:SHOWN])
+        for widget in (self.keep, self.here, self.edit, self.forget):
+            buttons.addWidget(widget)
+        fill(QVBoxLayout(self), text, facts, buttons, margins=(0, 6, 0, 0), spacing=4)
+
+    def _facts(self) -> str:
+        from atelier_desk.desktop.panes.memory.list import TYPE_WORDS
+
+        memory = self.memory
+        if memory.proposed:
+            holds = _("for all workflows?")
+        else:
+            holds = _("for all workflows") if memory.workflow_id is None else _("for this workflow")
+        return " · ".join(filter(None, (_(TYPE_WORDS[memory.type]), holds, memory.agent_source)))
+
+
+class RememberedCard(HeadedCard):
+    """``remembered``, with a row for each memory; ``memory-stop-looking`` while the model is asked."""
+
+    def __init__(self, host: TranscriptHost, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("remembered")
+        self._host = host
+        self._memories: tuple[Memory, ...] = ()
+        self._looking: tuple[ExtractionReply, ...] = ()
+        self.rows: list[RememberedRow] = []
+        self.stop = control(QPushButton(self), "memory-stop-looking", N_("Stop"), look="ghost", on=self._stop_looking)
+        self.head.addWidget(self.stop, 0, Qt.AlignmentFlag.AlignTop)
+        self._list = QVBoxLayout()
+        self._list.setSpacing(6)
+        self.words.addLayout(self._list)
+        bind(self._show)
+
+    def show_memories(self, memories: Sequence[Memory], looking: Sequence[ExtractionReply] = ()) -> None:
+        """These, as they are now, and whether the model is asked for more."""
+        if tuple(looking) != self._looking:
+            self._looking = tuple(looking)
+            self._show()
+        if tuple(memories) == self._memories:
+            return
+        self._memories = tuple(memories)
+        for row in self.rows:
+            self._list.removeWidget(row)
+            row.hide()
+            row.deleteLater()
+        self.rows = [RememberedRow(memory, self) for memory in memories]
+        for row in self.rows:
+            self._list.addWidget(row)
+            row.setEnabled(self._host.bridge is not None)
+        self._show()
+
+    def _show(self) -> None:
+        asked = sum(memory.proposed for memory in self._memories)
+        count = len(self._memories)
+        if asked:
+            title = ngettext("{n} thing to remember?", "{n} things to remember?", asked)
+            text = _("For now it applies to this workflow only.")
+        elif count:
+            title, text = ngettext("{n} thing remembered", "{n} things remembered", count), ""
+        else:
+            title, text = _("What to remember"), ""
+        error = self._looking[0].error if self._looking else ""
+        if error:
+            text = " ".join(filter(None, (text, _("The model could not be asked: {error}", error=error))))
+        elif self._looking:
+            text = " ".join(filter(None, (text, _("Asking the model…"))))
+        self.stop.setVisible(bool(self._looking) and not error)
+        self.show_head("brain", "accent" if asked else "muted", title, text)
+        self.setAccessibleName(". ".join(filter(None, (title, text))))
+
+    def _stop_looking(self) -> None:
+        bridge = self._host.bridge
+        if bridge is not None and self._looking:
+            bridge.jobs.start(bridge.engine.runs.remembering.stop(self._looking[0].turn_id))
+
+    # -- what a person says ------------------------------------------------------------------------------------------------------
+    def keep(self, memory: Memory, everywhere: bool) -> None:
+        """Yes: for all workflows, or for this one alone."""
+        bridge, home = self._host.bridge, memory.workflow_id or ""
+        if bridge is None:
+            return
+        memories = bridge.engine.memories
+
+        async def job() -> None:
+            await memories.keep(memory.id, everywhere=everywhere, content=memory.content)
+            said = _("Remembered for all workflows") if everywhere else _("Remembered for this workflow")
+            self._offer(said, lambda: memories.propose_again(memory.id, home))
+
+        self._start(memory, job)
+
+    def forget(self, memory: Memory) -> None:
+        """No."""
+        bridge = self._host.bridge
+        if bridge is None:
+            return
+        memories = bridge.engine.memories
+
+        async def job() -> None:
+            await memories.delete(memory.id)
+            self._offer(_("Memory deleted"), lambda: memories.undo_delete(memory.id))
+
+        self._start(memory, job)
+
+    def edit(self, memory: Memory) -> None:
+        """Other words for it, before or after a yes."""
+        from atelier_desk.desktop.panes.memory.dialog import MemoryDialog
+        from atelier_desk.desktop.panes.memory.list import MemoryRow
+
+        bridge = self._host.bridge
+        if bridge is None:
+            return
+        dialog = MemoryDialog(MemoryRow(memory), self.window())
+
+        async def save(fields: dict[str, Any]) -> None:
+            try:
+                await bridge.engine.memories.update(memory.id, **fields)
+            except Exception as error:
+                dialog.show_error(error_text(error))
+                return
+            dialog.close_done()
+
+        dialog.accepted_fields.connect(lambda fields: bridge.jobs.start(save(fields), key=f"remembered {memory.id}"))
+        dialog.open()
+
+    def _start(self, memory: Memory, job: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        if self._host.bridge is not None:
+            self._host.bridge.jobs.start(job(), key=f"remembered {memory.id}")
+
+    def _offer(self, said: str, undo: Callable[[], Coroutine[Any, Any, Any]]) -> None:
+        from atelier_desk.desktop.panes.base import offer_undo
+
+        bridge = self._host.bridge
+        if bridge is not None:
+            offer_undo(self.parentWidget() or self, said, lambda: bridge.jobs.start(undo()))

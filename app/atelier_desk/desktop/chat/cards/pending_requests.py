@@ -1,0 +1,98 @@
+"""What waits for a person below a card: approvals, questions of sub-agents, agents that stopped at a limit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QWidget
+
+from atelier_desk.desktop.chat.cards.cards import QuestionCard
+from atelier_desk.desktop.chat.cards.limit_card import LimitCard
+from atelier_desk.desktop.chat.transcript.entries import QuestionRow
+from atelier_desk.desktop.chat.transcript.host import TranscriptHost
+from atelier_desk.desktop.team.state import Member
+from atelier_desk.desktop.theme import theme
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.questions.approval_card import ApprovalCard
+    from atelier_desk.desktop.questions.approval_group import ApprovalGroup
+    from atelier_desk.domain.approval import ApprovalRequest
+
+    _Card = ApprovalCard | ApprovalGroup | QuestionCard | LimitCard
+
+
+class PendingRequests(QWidget):
+    """A stack of such cards, each kept as long as its reason lasts.
+
+    Signals:
+        height_changed: a card came, went or grew.
+    """
+
+    height_changed = Signal()
+
+    def __init__(self, host: TranscriptHost, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._host = host
+        self._cards: dict[str, _Card] = {}
+
+    def __len__(self) -> int:
+        return len(self._cards)
+
+    def show_all(self, approvals: Iterable[ApprovalRequest], members: Iterable[Member] = ()) -> None:
+        """Show the cards of these requests, and of what these agents wait for a person with."""
+        wanted: dict[str, _Card] = {}
+        for group in self._host.desk.together(approvals) if self._host.desk is not None else ():
+            key, shown = self._approval(group)
+            wanted[key] = shown
+        for member in members:
+            for question_id, text in member.questions.items():
+                key = f"question:{question_id}"
+                known = self._cards.get(key)
+                wanted[key] = known if known is not None else QuestionCard(QuestionRow(question_id, text), self._host, self)
+            if member.at_limit:
+                key = f"limit:{member.run_id}:{member.limit}:{member.cap}"
+                card = self._cards.get(key) or LimitCard(self._host, self)
+                assert isinstance(card, LimitCard)
+                card.show_limit(member.run_id, member.name, member.limit, member.value, member.cap, member.left_over)
+                wanted[key] = card
+        for key in [key for key in self._cards if key not in wanted]:
+            self._drop(self._cards[key])
+        came = [card for key, card in wanted.items() if key not in self._cards]
+        changed = list(wanted) != list(self._cards)
+        self._cards = wanted
+        for card in came:
+            card.show()
+        self.setVisible(bool(wanted))  # where it is empty it would lie over other cards and take their clicks
+        if changed:
+            self.height_changed.emit()
+
+    def _approval(self, group: Sequence[ApprovalRequest]) -> tuple[str, ApprovalCard | ApprovalGroup]:
+        from atelier_desk.desktop.questions.approval_group import ApprovalGroup, card_for, group_key
+
+        key = group_key(group)
+        known = self._cards.get(key)
+        if isinstance(known, ApprovalGroup):
+            known.show_requests(group)
+        if known is not None:
+            return key, known  # type: ignore[return-value]  # the key says of which kind it is
+        assert self._host.bridge is not None
+        card = card_for(self._host.bridge, group, self)
+        card.height_changed.connect(self.height_changed)
+        return key, card
+
+    @staticmethod
+    def _drop(card: QWidget) -> None:
+        card.hide()
+        card.setParent(None)
+        card.deleteLater()
+
+    def fit(self, width: int) -> int:
+        """Stack the cards; 0 when there are none."""
+        y = 0
+        for card in self._cards.values():
+            height = card.fit(width)
+            card.setGeometry(0, y, width, height)
+            y += height + theme().px(8)
+        return y

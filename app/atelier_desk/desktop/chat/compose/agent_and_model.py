@@ -1,0 +1,304 @@
+"""Which agent and which model answer in the workflow in view: what the pickers show, and what is picked, stored with the workflow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal
+
+from atelier_desk.desktop.widgets.picker import PickerItem
+from atelier_desk.presentation.permission_profiles import Profile, mode_of, profile_of
+from atelier_desk.support import number_format
+from atelier_desk.support.i18n import _
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.chat.header import ChatHeader
+    from atelier_desk.domain.agent import Agent, Choices
+    from atelier_desk.domain.provider import ModelInfo
+    from atelier_desk.domain.settings import Settings
+    from atelier_desk.domain.workflow import Workflow
+
+RECENT = 4
+"""Models picked last that stand before the others."""
+
+
+def key_of(provider: str, model: str) -> str:
+    """How a picker names a model; no provider's name has a slash."""
+    return f"{provider}/{model}"
+
+
+def describe(info: ModelInfo) -> str:
+    """Window and prices of a model as far as they are known: ``128 k · $0.25 / $2.00``."""
+    window = [_("{tokens} tokens", tokens=number_format.tokens(info.context_window))] if info.context_window else []
+    known = [each for each in (info.price_input, info.price_output) if each is not None]
+    prices = " / ".join(map(number_format.cost, known)) if any(known) else _("free")
+    return " · ".join([*window, *([prices] if known else [])])
+
+
+def abilities(info: ModelInfo) -> tuple[tuple[str, str], ...]:
+    """What a model can do as far as it is known, as icons with their words."""
+    known = (
+        (info.supports_tools, "wrench", _("tools")),
+        (info.supports_vision, "image", _("pictures")),
+        (info.supports_thinking, "brain", _("thinking")),
+    )
+    return tuple((icon, word) for can, icon, word in known if can)
+
+
+def model_choices(models: Sequence[ModelInfo], favourites: Sequence[str], recent: Sequence[str]) -> list[PickerItem]:
+    """The chat models: favourites, those picked last, then each provider's own. Each stands in the first group it belongs to."""
+    chat = {key_of(info.provider, info.name): info for info in models if not info.embedding}
+
+    def made(key: str, group: str, detail: str) -> PickerItem:
+        info = chat[key]
+        words = " · ".join(filter(None, (detail, describe(info))))
+        return PickerItem(key, info.label or info.name, group, words, abilities(info), starred=key in favourites, also=info.name)
+
+    starred = [made(key, _("Favourites"), chat[key].provider) for key in favourites if key in chat]
+    latest = [made(key, _("Recent"), chat[key].provider) for key in recent if key in chat and key not in favourites]
+    shown = {each.key for each in (*starred, *latest)}
+    return [*starred, *latest, *(made(key, info.provider, "") for key, info in chat.items() if key not in shown)]
+
+
+def model_labels(models: Sequence[ModelInfo]) -> dict[tuple[str, str], str]:
+    """What models are called, by provider and name, where that is not their name."""
+    return {(info.provider, info.name): info.label for info in models if info.label}
+
+
+def effort_choices() -> list[PickerItem]:
+    """How long a model can be told to think."""
+    own = PickerItem("", _("Agent default"))
+    levels = (("off", _("Off")), ("low", _("Low")), ("medium", _("Medium")), ("high", _("High")))
+    return [own, *(PickerItem(key, text) for key, text in levels)]
+
+
+class WorkflowChoices(QObject):
+    """Fills the header's pickers. What is picked is stored with the workflow, or kept until its first message makes one.
+
+    Attributes:
+        chosen: what was chosen in place of the agent's own configuration.
+        profile: what the agent may do here without asking; None while there is no agent.
+
+    Signals:
+        shown: who answers may be another now; provider and model.
+    """
+
+    shown = Signal(str, str)
+
+    def __init__(self, bridge: Bridge, header: ChatHeader, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._bridge, self._header = bridge, header
+        self.agents: list[Agent] = []
+        self.models: list[ModelInfo] = []
+        self.profile: Profile | None = None
+        self.workflow_id = ""
+        self._agent_id = ""
+        self._default_agent_id = ""
+        self._chosen: Choices | None = None
+        self._settings: Settings | None = None
+        self._storing: asyncio.Task[object] | None = None
+        header.agent_chosen.connect(self._on_agent)
+        header.model_chosen.connect(self._on_model)
+        header.effort_chosen.connect(self._on_effort)
+        header.models.starred.connect(self._on_model_starred)
+        header.agents.starred.connect(self._on_agent_starred)
+        header.models.closed.connect(self.show)
+        header.agents.closed.connect(self.show)
+
+    async def load(self) -> None:
+        """Read agents, and then the models: a server that is slow to tell holds nobody up."""
+        self.agents = await self._bridge.engine.agents.list()
+        self._default_agent_id = (await self._bridge.engine.agents.default()).id if self.agents else ""
+        self._settings = await self._bridge.engine.settings.get()
+        self.show()
+        self._bridge.jobs.start(self._load_models(), "models of the pickers")
+
+    async def _load_models(self) -> None:
+        self.models = await self._bridge.engine.models.list()
+        self.show()
+
+    def set_workflow(self, workflow: Workflow | None) -> None:
+        """Another workflow is in view, with its agent and what was chosen for it; None: the next message makes one."""
+        self.workflow_id = workflow.id if workflow is not None else ""
+        self._agent_id = workflow.agent_id if workflow is not None else ""
+        self._chosen = workflow.choices if workflow is not None else None
+        self.show()
+
+    def take(self, workflow: Workflow) -> None:
+        """The workflow in view was changed: by the command line, or by what was picked here."""
+        settled = self._storing is None or self._storing.done()
+        if settled and (workflow.agent_id, workflow.choices) != (self._agent_id, self.chosen):
+            self.set_workflow(workflow)
+
+    @property
+    def chosen(self) -> Choices:
+        from atelier_desk.domain.agent import Choices
+
+        if self._chosen is None and not self.workflow_id:
+            return self.fresh[1]
+        return self._chosen or Choices()
+
+    @property
+    def agent(self) -> Agent | None:
+        """The agent that answers."""
+        return self._agent(self._agent_id) or (self._agent(self._default_agent_id) if self.workflow_id else self.fresh[0])
+
+    @property
+    def fresh(self) -> tuple[Agent | None, Choices]:
+        """Who answers in a new workflow: the agent and the model that were used last."""
+        from atelier_desk.domain.agent import Choices
+
+        last, used = (self._settings.last_agent_id, self._settings.last_model) if self._settings is not None else ("", "")
+        agent = self._agent(last) or self._agent(self._default_agent_id) or (self.agents[0] if self.agents else None)
+        provider, _slash, model = used.partition("/")
+        return agent, Choices(provider=provider, model=model)
+
+    def _agent(self, agent_id: str) -> Agent | None:
+        return next((each for each in self.agents if each.id == agent_id), None)
+
+    def used(self) -> None:
+        """A message is sent: new workflows begin with who answers this one."""
+        agent = self.agent
+        if agent is None or self._settings is None:
+            return
+        fields = {"last_agent_id": agent.id, "last_model": key_of(*self.model) if self.chosen.model else ""}
+        if any(getattr(self._settings, name) != value for name, value in fields.items()):
+            self._keep(**fields)
+
+    @property
+    def model(self) -> tuple[str, str]:
+        """Provider and model that answer; empty when there is no agent."""
+        agent, chosen = self.agent, self.chosen
+        if chosen.model:
+            names = self._settings.provider_names if self._settings is not None else {}
+            return names.get(chosen.provider, chosen.provider), chosen.model
+        return (agent.config.provider, agent.config.model) if agent else ("", "")
+
+    @property
+    def info(self) -> ModelInfo | None:
+        """What is known of that model."""
+        return next((each for each in self.models if (each.provider, each.name) == self.model), None)
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """What the model of each agent is called, by the agent's id; of the one that answers, the model that will."""
+        found = {each.id: self.label_of(each.config.provider, each.config.model) for each in self.agents}
+        return found | ({self.agent.id: self.label_of(*self.model)} if self.agent is not None else {})
+
+    def label_of(self, provider: str, model: str) -> str:
+        """What a model is called everywhere: its label where it has one."""
+        return model_labels(self.models).get((provider, model), model)
+
+    @property
+    def window(self) -> int:
+        """Tokens that fit into a request to that model: what is assumed when its server does not say, 0 until the models were read."""
+        from atelier_desk.engine.gateways.gateway import DEFAULT_WINDOW
+
+        info = self.info
+        return (info.context_window or DEFAULT_WINDOW) if info is not None else 0
+
+    async def stored(self) -> None:
+        """Wait until what was picked is stored with the workflow."""
+        import asyncio
+
+        if self._storing is not None and not self._storing.done():
+            await asyncio.wait([self._storing])
+
+    def show(self) -> None:
+        """Fill the pickers."""
+        agent, settings = self.agent, self._settings
+        starred = settings.favourite_agents if settings is not None else ()
+        labels = self.labels
+        first = sorted(self.agents, key=lambda each: each.id not in starred)
+        agents = [PickerItem(each.id, each.config.name, "", labels[each.id], starred=each.id in starred) for each in first]
+        self._header.set_agents(agents, agent.id if agent else "")
+        provider, model = self.model
+        favourites = settings.favourite_models if settings is not None else ()
+        models = model_choices(self.models, favourites, settings.recent_models[:RECENT] if settings is not None else ())
+        key, info = key_of(provider, model), self.info
+        if model and info is None:
+            models.insert(0, PickerItem(key, model, "", provider))
+        self._header.set_models(models, key, (info.label if info is not None else "") or model)
+        thinks = self.chosen.thinking is not None or (info is not None and bool(info.supports_thinking))
+        self._header.set_efforts(effort_choices() if thinks else [], self.chosen.thinking.value if self.chosen.thinking is not None else "")
+        mode = self.chosen.approval or (agent.config.approval if agent else None)
+        self.profile = profile_of(mode) if mode is not None else None
+        self.shown.emit(provider, model)
+
+    # -- what is picked -------------------------------------------------------------------------------------------------------
+    def _on_agent(self, agent_id: str) -> None:
+        self._agent_id = agent_id
+        self.choose(self.chosen.without_model())
+
+    def _on_model(self, key: str) -> None:
+        provider, _slash, model = key.partition("/")
+        agent = self.agent
+        own = agent is not None and (agent.config.provider, agent.config.model) == (provider, model)
+        picked = {"provider": "", "model": ""} if own else {"provider": provider, "model": model}
+        self.choose(self.chosen.model_copy(update=picked))
+        if self._settings is not None:
+            recent = (key, *(each for each in self._settings.recent_models if each != key))[: 2 * RECENT]
+            self._keep(recent_models=recent)
+
+    def _on_effort(self, level: str) -> None:
+        from atelier_desk.domain.agent import Thinking
+
+        self.choose(self.chosen.model_copy(update={"thinking": Thinking(level) if level else None}))
+
+    def choose_profile(self, name: str) -> None:
+        """What agents may do without asking in this workflow, from its next message on, until another is chosen."""
+        self.choose(self.chosen.model_copy(update={"approval": mode_of(name)}))
+
+    def choose(self, choices: Choices) -> None:
+        """Take what was chosen, and store it with the workflow when there is one."""
+        self._chosen = choices
+        self.show()
+        if self.workflow_id:
+            agent_id = self._agent_id
+            self._storing = self._bridge.jobs.start(self._store(self._storing, self.workflow_id, choices, agent_id))
+
+    async def choose_now(self, choices: Choices) -> None:
+        """The same, known to be stored when it returns. Raises what the engine says against it."""
+        await self.stored()
+        workflow_id = self.workflow_id
+        if workflow_id:
+            await self._bridge.engine.workflows.choose(workflow_id, choices, agent_id=self._agent_id)
+        if workflow_id == self.workflow_id:
+            self._chosen = choices
+            self.show()
+
+    async def _store(self, before: asyncio.Task[object] | None, workflow_id: str, choices: Choices, agent_id: str) -> None:
+        import asyncio
+
+        if before is not None and not before.done():
+            await asyncio.wait([before])  # in the order in which they were picked
+        try:
+            await self._bridge.engine.workflows.choose(workflow_id, choices, agent_id=agent_id)
+        except Exception:
+            workflow = await self._bridge.engine.workflows.get(workflow_id)
+            if self.workflow_id == workflow_id and self._chosen is choices:
+                self.set_workflow(workflow)
+            raise
+
+    def _on_model_starred(self, key: str, on: bool) -> None:
+        if self._settings is not None:
+            self._keep(favourite_models=_starred(self._settings.favourite_models, key, on))
+
+    def _on_agent_starred(self, agent_id: str, on: bool) -> None:
+        if self._settings is not None:
+            self._keep(favourite_agents=_starred(self._settings.favourite_agents, agent_id, on))
+
+    def _keep(self, **fields: tuple[str, ...] | str) -> None:
+        assert self._settings is not None
+        self._settings = self._settings.model_copy(update=fields)
+        self._bridge.jobs.start(self._bridge.engine.settings.update(**fields))
+        if self._header.models.menu_open is None and self._header.agents.menu_open is None:
+            self.show()  # an open menu keeps its order under the pointer
+
+
+def _starred(before: tuple[str, ...], key: str, on: bool) -> tuple[str, ...]:
+    return (*(each for each in before if each != key), *([key] if on else []))

@@ -1,0 +1,263 @@
+"""Between the composer's row of attachments and the engine: files are read, mentions found, and what is there told."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject
+
+from atelier_desk.desktop.chat.compose.attachments import THUMBNAIL, Item, encoded, opened
+from atelier_desk.desktop.chat.compose.completion import Completed, Completion
+from atelier_desk.desktop.jobs import error_text
+from atelier_desk.domain.limits import ATTACHED_FILES, PICTURE_PIXELS
+from atelier_desk.support.i18n import N_, _, ngettext
+from atelier_desk.support.number_format import number
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QImage
+
+    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.chat.compose.agent_and_model import WorkflowChoices
+    from atelier_desk.desktop.chat.compose.composer import Composer
+    from atelier_desk.desktop.folders.controller import FolderController
+    from atelier_desk.domain.attachment import Attachment
+    from atelier_desk.engine.attachments import PreparedAttachments
+    from atelier_desk.engine.mentions.source import Mention
+
+_NAMED = 5
+"""Files that were left out which are named."""
+_SIDE = 2 * THUMBNAIL
+"""Pixels of a chip's picture that are kept, for sharp screens."""
+
+
+class AttachmentController(QObject):
+    """Fills the row.
+
+    Attributes:
+        workflow_id: the workflow in view, empty while the next message begins one.
+    """
+
+    def __init__(self, bridge: Bridge, composer: Composer, choices: WorkflowChoices, folders: FolderController, parent: QObject) -> None:
+        super().__init__(parent)
+        self._bridge, self._composer, self._choices, self._folders = bridge, composer, choices, folders
+        self._row = composer.attachments
+        self.workflow_id = ""
+        self.popup: Completion | None = None
+        composer.files_given.connect(self.add_files)
+        composer.pictures_given.connect(self.add_pictures)
+        composer.text_given.connect(self.add_text)
+        self._row.changed.connect(self.say)
+        self._row.opened.connect(self.show_large)
+        self._row.left.connect(composer.field.setFocus)
+        choices.shown.connect(lambda *_: self.say())
+        composer.field.textChanged.connect(self._make_popup)
+
+    # -- adding ---------------------------------------------------------------------------------------------------------------
+    def add_files(self, names: list[str]) -> None:
+        """Files and folders by their paths."""
+        for name in names[: self._room(len(names))]:
+            path = Path(name)
+            self._begin(path.name or name, self._read_file(path))
+
+    def add_pictures(self, images: list[QImage]) -> None:
+        for image in images[: self._room(len(images))]:
+            if image.isNull() or image.width() * image.height() > PICTURE_PIXELS:
+                self._bridge.failed.emit(_("The picture is too large: at most {most} million pixels.", most=PICTURE_PIXELS // 10**6))
+                continue
+            self._begin(_("Picture"), self._read_image(image))
+
+    def add_text(self, text: str) -> None:
+        """A long text of the clipboard goes as a file: the message stays readable."""
+        if self._room(1):
+            self._begin(_("Pasted text"), self._read_text(text))
+
+    def add_mention(self, mention: Mention) -> None:
+        if mention.needs:
+            from atelier_desk.desktop.chat.compose.resource_values import ResourceValues
+
+            dialog = ResourceValues(self._bridge, mention, self._composer)
+            dialog.filled.connect(self.add_mention)
+            dialog.open()
+        elif self._room(1):
+            where = self.workflow_id, self._folders.folders
+            self._begin(mention.name, self._bridge.engine.attachments.mention(mention, *where))
+
+    def _room(self, wanted: int) -> int:
+        room = max(0, ATTACHED_FILES - len(self._row.chips))
+        if wanted > room:
+            self._bridge.failed.emit(_("A message can have at most {most} attachments.", most=ATTACHED_FILES))
+        return min(room, wanted)
+
+    def _begin(self, name: str, reading: Coroutine[Any, Any, PreparedAttachments]) -> None:
+        item = Item(" ".join(name.split()))
+        self._row.add(item)
+        self._bridge.jobs.start(self._read(item, reading))
+
+    async def _read(self, item: Item, reading: Coroutine[Any, Any, PreparedAttachments]) -> None:
+        try:
+            what = await reading
+            thumbnail = await _thread(opened, what.data, _SIDE) if what.width else None
+        except Exception as error:
+            item.problem = error_text(error)
+            self._row.refresh(item)
+            return
+        except BaseException:
+            self._row.remove(item)
+            raise
+        same = next((each for each in self._row.items if each is not item and _same(each, what)), None)
+        if same is not None:
+            self._row.remove(item)
+            self._bridge.failed.emit(_("{name} is already attached.", name=what.name))
+            return
+        item.name, item.what, item.thumbnail = what.name, what, thumbnail
+        self._row.refresh(item)
+
+    async def _read_file(self, path: Path) -> PreparedAttachments:
+        return await self._bridge.engine.attachments.read(path, self._folders.folders)
+
+    async def _read_image(self, image: QImage) -> PreparedAttachments:
+        data = await _thread(encoded, image)
+        ending = ".png" if data.startswith(b"\x89PNG") else ".jpg"
+        return await self._bridge.engine.attachments.of_bytes(_("Picture") + ending, data)
+
+    async def _read_text(self, text: str) -> PreparedAttachments:
+        return await self._bridge.engine.attachments.of_bytes(_("Pasted text") + ".txt", text.encode("utf-8", "replace"))
+
+    # -- what is there --------------------------------------------------------------------------------------------------------
+    async def items_of(self, workflow_id: str, attachments: tuple[Attachment, ...]) -> list[Item]:
+        """What a draft has, with the pictures of those that are ones; what is missing is left out and told."""
+        found = []
+        for each in attachments:
+            item = Item(each.name, each)
+            try:
+                if each.width:
+                    item.thumbnail = await _thread(opened, await self._bridge.engine.attachments.data(workflow_id, each), _SIDE)
+            except Exception as error:
+                self._bridge.failed.emit(error_text(error))
+                continue
+            found.append(item)
+        return found
+
+    def say(self) -> None:
+        """Tell before it is sent what the model cannot take, pictures it does not see and more text than its window has room for; and
+        what looks like secrets."""
+        items, info, told = self._row.items, self._choices.info, list[str]()
+        refused = [item.problem for item in items if item.problem]
+        if refused:
+            told += [*dict.fromkeys(refused[:_NAMED]), _("Remove what cannot be attached, then send the message.")]
+        secrets = [item.name for item in items if item.secret]
+        if secrets:
+            names = ", ".join(secrets)
+            told.append(_("{names}: may contain secrets. It would be sent to the model's server.", names=names))
+        for item in items:
+            if item.left_out:
+                names = ", ".join(item.left_out[:_NAMED]) + ("…" if len(item.left_out) > _NAMED else "")
+                told.append(_("Left out of {name} because they look like secrets: {names}", name=item.name, names=names))
+            if item.encoding:
+                told.append(_("{name} is not UTF-8; it was read as {encoding}.", name=item.name, encoding=item.encoding))
+        pictures = sum(item.picture for item in items)
+        if pictures and info is not None and info.supports_vision is False:
+            words = ngettext(
+                "{model} cannot see images: it only learns that {n} was attached.",
+                "{model} cannot see images: it only learns that {n} were attached.",
+                pictures,
+                model=info.label or info.name,
+            )
+            told.append(words)
+        characters = sum(item.characters for item in items)
+        room = _room_for_text(self._choices.window)
+        if characters > room and not self._choices.window:
+            text = _(
+                "The attached texts have {count} characters: the model may receive excerpts only, and can read the rest.",
+                count=number(characters),
+            )
+            told.append(text)
+        elif characters > room:
+            told.append(
+                _(
+                    "The attached texts have {count} characters: the model receives excerpts of about {room}, and can read the rest.",
+                    count=number(characters),
+                    room=number(room),
+                )
+            )
+        self._composer.show_note("\n".join(told))
+
+    def show_large(self, item: Item) -> None:
+        self._bridge.jobs.start(self._show_large(item, self.workflow_id))
+
+    async def _show_large(self, item: Item, workflow_id: str) -> None:
+        from atelier_desk.desktop.chat.preview import Preview
+
+        what = item.what
+        if what is None:
+            return
+        if hasattr(what, "data"):
+            data, text = what.data, what.text or ""
+        else:
+            service = self._bridge.engine.attachments
+            data = await service.data(workflow_id, what) if what.width else b""
+            text = await service.text(workflow_id, what)
+        picture = await _thread(opened, data) if what.width else None
+        facts = " · ".join(filter(None, (item.facts(), what.path)))
+        Preview(item.name, facts, self._composer, picture=picture, text=text).open()
+
+    # -- mentions -------------------------------------------------------------------------------------------------------------
+    def _make_popup(self) -> None:
+        """Made when an ``@`` is typed first: most messages have none."""
+        if self.popup is None and "@" in self._composer.field.toPlainText():
+            popup = self.popup = Completion(self._composer.field, "mention", "@", self._find, self._bridge.jobs, N_("Mentions"))
+            popup.chosen.connect(lambda taken: self.add_mention(taken.data))
+            popup.look_soon()
+
+    async def _find(self, typed: str) -> list[Completed]:
+        found = await self._bridge.engine.attachments.find(typed, self.workflow_id, self._folders.folders)
+        return [_completed(mention) for mention in found]
+
+
+_KINDS = {"file": N_("file"), "task": N_("task"), "report": N_("report"), "memory": N_("memory"), "agent": N_("agent")}
+
+
+def _completed(mention: Mention) -> Completed:
+    kind = N_("folder") if mention.icon == "folder" else _KINDS.get(mention.kind, mention.kind)
+    detail = " · ".join(filter(None, (mention.detail, _(kind))))
+    return Completed(f"@{mention.name}", mention.name, detail, mention.name, mention.icon, mention)
+
+
+def shown_of(item: Item) -> dict[str, Any]:
+    """What goes along as the transcript has it, before the engine has committed it; a picture with its bytes."""
+    what = item.what
+    if what is None:
+        return {"name": item.name}
+    plain = {"name": what.name, "media_type": what.media_type, "source": what.source, "width": what.width, "height": what.height}
+    facts = {"size": item.bytes, "characters": item.characters, "path": what.path}
+    text = what.text or ""
+    sha = getattr(what, "sha256", "")
+    return {**plain, **facts, "text": text, "sha256": sha, "thumbnail": item.thumbnail}
+
+
+def _room_for_text(window: int) -> int:
+    """Characters of texts that fit, as the engine reckons; it takes a window that nobody knows for a small one."""
+    from atelier_desk.engine.gateways.gateway import DEFAULT_WINDOW
+    from atelier_desk.engine.runs.attachments import text_room
+
+    return text_room(window or DEFAULT_WINDOW)
+
+
+def _same(item: Item, what: PreparedAttachments) -> bool:
+    """Whether the row has this very content under this name. Of what a draft kept the hash is known alone."""
+    other = item.what
+    if other is None or (other.name, other.source) != (what.name, what.source):
+        return False
+    if hasattr(other, "data"):
+        return other.data == what.data
+    import hashlib
+
+    return other.sha256 == hashlib.sha256(what.data).hexdigest()
+
+
+async def _thread(function: Any, *args: Any) -> Any:
+    import asyncio
+
+    return await asyncio.to_thread(function, *args)

@@ -1,0 +1,135 @@
+"""Carries out what is asked of the messages that wait, and puts one that is taken back where it can be written on."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QImage
+
+from atelier_desk.support.i18n import _
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.chat.compose.composer import Composer
+    from atelier_desk.desktop.chat.compose.queue_strip import QueueStrip
+    from atelier_desk.domain.events.run import UserMessage
+
+
+class QueueController(QObject):
+    """Between the strip, the engine and the composer of one workflow at a time.
+
+    Signals:
+        given_back: the attachments of a message that was taken back.
+    """
+
+    given_back = Signal(object)
+
+    def __init__(self, bridge: Bridge, strip: QueueStrip, composer: Composer, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._bridge, self.strip, self._composer = bridge, strip, composer
+        self._workflow_id = ""
+        self._edits: dict[str, dict[str, str]] = {}
+        """What was typed in messages that wait in workflows that are out of view, by workflow and message."""
+        self.stepping: Callable[[], bool] = bool
+        """Whether a turn that begins waits before each step."""
+        strip.edit_wanted.connect(self._on_edit)
+        strip.move_wanted.connect(self._on_move)
+        strip.take_back_wanted.connect(self._on_take_back)
+        strip.send_wanted.connect(self._on_send)
+        strip.edit_missed.connect(self._on_missed)
+
+    def set_workflow(self, workflow_id: str) -> None:
+        """Another workflow is in view; empty for none. What waits in it is read."""
+        if edits := self.strip.edits():
+            self._edits[self._workflow_id] = edits
+        self._workflow_id = workflow_id
+        self.strip.show_waiting((), {})
+        if workflow_id:
+            self._bridge.jobs.start(self._read(workflow_id))
+
+    async def _read(self, workflow_id: str) -> None:
+        from atelier_desk.domain.stream.payloads import Waiting
+
+        found = await self._bridge.engine.runs.waiting.list(workflow_id)
+        if workflow_id == self._workflow_id:
+            self.strip.show_waiting(
+                [
+                    Waiting(
+                        message_id=each.message_id,
+                        content=each.content,
+                        images=len(each.images) + sum(one.picture for one in each.attachments),
+                        files=(*(one.name for one in each.files), *(one.name for one in each.attachments if not one.picture)),
+                    )
+                    for each in found or ()
+                ],
+                self._edits.pop(workflow_id, None),
+            )
+
+    def _on_edit(self, message_id: str, text: str) -> None:
+        self._bridge.jobs.start(self._edit(self._workflow_id, message_id, text))
+
+    async def _edit(self, workflow_id: str, message_id: str, text: str) -> None:
+        from atelier_desk.domain.errors import ConflictError
+
+        try:
+            await self._bridge.engine.runs.waiting.edit(workflow_id, message_id, text)
+        except ConflictError:  # it was sent in the very moment
+            if workflow_id != self._workflow_id:
+                raise
+            self._on_missed(text)
+
+    def _on_missed(self, text: str) -> None:
+        """What was typed is not lost: it can be sent as a message of its own."""
+        self._into_field(text)
+        self._bridge.failed.emit(_("The message is no longer queued. Your text is in the field below."))
+
+    def _on_move(self, message_id: str, to: int) -> None:
+        workflow_id = self._workflow_id
+        self._bridge.jobs.once(("move", message_id), lambda: self._bridge.engine.runs.waiting.move(workflow_id, message_id, to))
+
+    def _on_send(self, message_id: str) -> None:
+        from atelier_desk.domain.workflow import RunMode
+
+        workflow_id, mode = self._workflow_id, RunMode.STEPPING if self.stepping() else RunMode.AUTO
+        self._bridge.jobs.once(("send", message_id), lambda: self._bridge.engine.runs.send_queued(workflow_id, message_id, mode=mode))
+
+    def _on_take_back(self, message_id: str) -> None:
+        workflow_id = self._workflow_id
+        self._bridge.jobs.once(("back", message_id), lambda: self._take_back(workflow_id, message_id))
+
+    async def _take_back(self, workflow_id: str, message_id: str) -> None:
+        message = await self._bridge.engine.runs.waiting.take_back(workflow_id, message_id)
+        if workflow_id == self._workflow_id:
+            self._put_back(message)
+        else:
+            # Another workflow is in view by now: it is there when this one is opened again.
+            row = await self._bridge.engine.workflows.get(workflow_id)
+            kept = (*row.draft_attachments, *message.attachments)
+            await self._bridge.engine.workflows.set_draft(workflow_id, joined(row.draft, message.content), kept)
+
+    def _put_back(self, message: UserMessage) -> None:
+        """Text and attachments into the composer, after what stands there."""
+        self._into_field(message.content)
+        self.given_back.emit(message.attachments)
+        for each in message.images:
+            self._composer.pictures_given.emit([QImage.fromData(base64.b64decode(each.data))])
+        if message.files:
+            names = ", ".join(file.name for file in message.files)
+            self._bridge.failed.emit(_("Attach these files again: {names}", names=names))
+
+    def _into_field(self, text: str) -> None:
+        """After what stands in the composer."""
+        field = self._composer.field
+        field.setPlainText(joined(field.toPlainText(), text))
+        field.moveCursor(field.textCursor().MoveOperation.End)
+
+
+def joined(before: str, text: str) -> str:
+    """A text after what stands in a field already; either may be empty."""
+    if not text.strip():
+        return before
+    return f"{before.rstrip()}\n\n{text}" if before.strip() else text

@@ -1,0 +1,25 @@
+"""What is said when a turn of the transcript is answered again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.chat.transcript.entries import Entry
+
+_NOT_A_PERSONS = frozenset({"prompt", "from_parent", "agent_report"})
+
+
+def regenerate_text(entries: Iterable[Entry], run_id: str, message_id: str) -> str:
+    """What goes along with a message that is changed, or a reply that is made again, and what the turn's calls changed, as far as it is
+    loaded; empty when there is nothing to say.
+    """
+    from atelier_desk.engine.regenerate_text import CHANGES, changed_text, repeated_text
+
+    turn = [entry for entry in entries if entry.run_id == run_id]
+    at = next((place for place, entry in enumerate(turn) if entry.id == message_id), len(turn))
+    said = [entry for entry in turn[:at] if entry.kind == "user" and entry.topic not in _NOT_A_PERSONS]
+    changed = at < len(turn) and turn[at].kind == "user"
+    done = sum(call.status == "ok" and call.effect in CHANGES for entry in turn for call in entry.calls)
+    return " ".join(filter(None, (repeated_text(len(said) - (not changed)), changed_text(done))))

@@ -1,0 +1,354 @@
+"""From the composer to the engine: what is typed is kept as the workflow's draft, sent, and put back when the engine refuses it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, cast
+
+from PySide6.QtCore import QObject, Signal
+
+from atelier_desk.desktop.chat.compose.attachment_controller import AttachmentController, shown_of
+from atelier_desk.desktop.chat.compose.queue_controller import joined
+from atelier_desk.desktop.chat.compose.regenerate import regenerate_text
+from atelier_desk.desktop.debouncer import Debouncer
+from atelier_desk.domain.limits import MESSAGE
+from atelier_desk.support.i18n import _
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.chat.compose.agent_and_model import WorkflowChoices
+    from atelier_desk.desktop.chat.compose.attachments import Item
+    from atelier_desk.desktop.chat.compose.composer import Composer
+    from atelier_desk.desktop.chat.transcript.entries import Entry
+    from atelier_desk.desktop.chat.transcript.host import TranscriptHost
+    from atelier_desk.desktop.chat.transcript.page_reader import TranscriptPages
+    from atelier_desk.desktop.chat.transcript.view import ChatView
+    from atelier_desk.desktop.folders.controller import FolderController
+    from atelier_desk.domain.agent import Choices
+    from atelier_desk.domain.attachment import Attachment
+    from atelier_desk.domain.events.run import Dispatch
+    from atelier_desk.domain.workflow import RunMode, Workflow
+
+SAY_MS = 1_000
+"""Milliseconds a message may wait for what it calls before that is said."""
+DRAFT_MS = 600
+"""Milliseconds after the last key before a draft is kept."""
+
+
+class Sender(QObject):
+    """Sends what a person says in the workflow in view, also again and as another version.
+
+    Attributes:
+        attaching: what goes along with the next message.
+        workflow_id: whose text the composer has; empty while the next message begins a workflow.
+        running: a run works there, so that a message may wait its turn.
+        stepping: the next message starts a run that waits before each step.
+
+    Signals:
+        workflow_made: a first message was sent with no workflow open; the new one's id.
+        told: something to say in passing.
+    """
+
+    workflow_made = Signal(str)
+    told = Signal(str)
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        composer: Composer,
+        choices: WorkflowChoices,
+        folders: FolderController,
+        pages: TranscriptPages,
+        view: ChatView,
+        parent: QObject,
+    ) -> None:
+        super().__init__(parent)
+        self._folders = folders
+        self._bridge, self._composer, self._choices, self._pages, self._view = bridge, composer, choices, pages, view
+        self.workflow_id = ""
+        self.running = False
+        self.stepping = False
+        self._sent = 0
+        self._new_draft = ""
+        self._new_items: list[Item] = []
+        """What was written and attached for a new workflow, while another one is shown."""
+        self._items_changed = False
+        self._opening: asyncio.Task[Any] | None = None
+        self._shown_yet = False
+        """A workflow, or the page of a new one, was shown. What is written before that is for the first that opens."""
+        self._calling: list[str] = []
+        """Workflows in which a message waits for the prompt that it calls."""
+        self._say_soon = Debouncer(self, SAY_MS, lambda: self.told.emit(_("Waiting for the MCP server's prompt…")))
+        self._draft_timer = Debouncer(self, DRAFT_MS, lambda: self._keep(True))
+        self.attaching = AttachmentController(bridge, composer, choices, folders, self)
+        composer.field.history = self._sent_before
+        composer.sent.connect(self.send)
+        composer.draft_changed.connect(lambda *_: self._draft_timer.start())
+        composer.attachments.changed.connect(self._on_items)
+        composer.attachments.taken_away.connect(self._on_taken_away)
+
+    def attach(self, host: TranscriptHost) -> None:
+        """Do what is asked for in a transcript."""
+        host.go_on_requested.connect(self._on_go_on)
+        host.regenerate_requested.connect(self._on_regenerate)
+        host.resend_requested.connect(self._on_resend)
+        host.branch_requested.connect(self._on_branch)
+        host.goes_along = self._said_again
+
+    def _sent_before(self) -> list[str]:
+        """What the person has written in this workflow, as far as it is loaded."""
+        return [entry.content for entry in self._view.entries if entry.kind == "user" and entry.content]
+
+    # -- drafts ---------------------------------------------------------------------------------------------------------------
+    def open_soon(self, workflow_id: str, opening: asyncio.Task[Any]) -> None:
+        """A workflow is being read. The first one that is gets what was written before anything was shown."""
+        if not self._shown_yet:
+            self.workflow_id = workflow_id
+        self._opening = opening
+
+    def begin_new(self) -> None:
+        """The page of a new workflow is shown, with what was written for one before."""
+        self._shown_yet = True
+        if self._opening is not None:
+            self._opening.cancel()  # one that was chosen a moment before would come over it
+        self.keep_draft()
+        self.workflow_id = self.attaching.workflow_id = ""
+        self._show_waiting()
+        self._composer.set_draft(self._new_draft)
+        self._show_items(self._new_items)
+
+    def show(self, workflow: Workflow) -> None:
+        """What is typed goes away only when another workflow takes its place: one that is read again has nothing newer to show."""
+        if workflow.id != self.workflow_id:
+            self.keep_draft()  # what was typed while this one was read
+            self.workflow_id = self.attaching.workflow_id = workflow.id
+            self._show_waiting()
+            self._composer.set_draft(workflow.draft)
+            self._show_items(())
+            self._read_items(workflow)
+        elif not self._shown_yet and workflow.draft:
+            self._composer.set_draft(joined(workflow.draft, self._composer.field.toPlainText()))
+            self._draft_timer.start()
+        if not self._shown_yet:
+            self.attaching.workflow_id = workflow.id
+            self._read_items(workflow)
+        self._shown_yet = True
+
+    def keep_draft(self) -> None:
+        """Store at once what was typed and is not stored yet, as before another workflow is shown."""
+        pending = self._draft_timer.isActive()
+        self._draft_timer.stop()
+        self._keep(pending)
+
+    def _on_items(self) -> None:
+        self._items_changed = True
+        self._draft_timer.start()
+
+    def _on_taken_away(self, item: Item) -> None:
+        """What the draft kept of it goes, after the draft without it is stored."""
+        if self.workflow_id and hasattr(item.what, "sha256"):
+            self._bridge.jobs.start(self._take_away(self.workflow_id, cast("Attachment", item.what)))
+
+    async def _take_away(self, workflow_id: str, attachment: Attachment) -> None:
+        if self.workflow_id == workflow_id:
+            self._items_changed = False
+            await self._store(workflow_id, self._composer.field.toPlainText(), self._composer.attachments.items)
+        await self._bridge.engine.attachments.drop(workflow_id, attachment)
+
+    def _show_items(self, items: Sequence[Item]) -> None:
+        self._composer.show_items(items)
+        self._items_changed = False
+        self.attaching.say()
+
+    def take_back(self, attachments: tuple[Attachment, ...]) -> None:
+        """Put what went with a message that is not sent after what is attached already."""
+        self._bridge.jobs.start(self._take_back(self.workflow_id, attachments))
+
+    async def _take_back(self, workflow_id: str, attachments: tuple[Attachment, ...]) -> None:
+        for item in await self.attaching.items_of(workflow_id, attachments):
+            if self.workflow_id == workflow_id:
+                self._composer.attachments.add(item)
+
+    def _read_items(self, workflow: Workflow) -> None:
+        """Show what its draft has besides text, before what was attached meanwhile."""
+        if workflow.draft_attachments:
+            self._bridge.jobs.start(self._load_items(workflow))
+
+    async def _load_items(self, workflow: Workflow) -> None:
+        items = await self.attaching.items_of(workflow.id, workflow.draft_attachments)
+        if self.workflow_id == workflow.id:
+            meanwhile = self._composer.attachments.items
+            self._show_items([*items, *meanwhile])
+            if meanwhile:
+                self._on_items()
+
+    def _keep(self, typed: bool) -> None:
+        text = self._composer.field.toPlainText()
+        if not self._shown_yet:
+            return  # the stored one is not known yet, and would be lost
+        items = self._composer.attachments.items
+        if not self.workflow_id:
+            self._new_draft, self._new_items = text, items
+        elif self._bridge.ready and typed:
+            changed, self._items_changed = self._items_changed, False
+            self._bridge.jobs.start(self._store(self.workflow_id, text, items if changed else None))
+
+    async def _store(self, workflow_id: str, text: str, items: Sequence[Item] | None) -> None:
+        """Keep a draft; what was read and is not kept with the workflow yet is kept now."""
+        engine = self._bridge.engine
+        kept: list[Attachment] | None = None
+        if items is not None:
+            kept = []
+            for item in items:
+                if item.what is not None and not hasattr(item.what, "sha256"):
+                    item.what = await engine.attachments.keep(workflow_id, item.what)
+                if item.what is not None:
+                    kept.append(cast("Attachment", item.what))
+        await engine.workflows.set_draft(workflow_id, text[:MESSAGE], *([kept] if kept is not None else []))
+
+    # -- messages -------------------------------------------------------------------------------------------------------------
+    def send(self, text: str, items: Sequence[Item], strategy: str) -> None:
+        """All of it is read now: what the person does next changes nothing of what was sent, nor where to."""
+        from atelier_desk.domain.agent import Choices
+        from atelier_desk.domain.events.run import Dispatch
+        from atelier_desk.domain.workflow import RunMode
+
+        agent = self._choices.agent if self._shown_yet or not self.workflow_id else None  # before it is read, its own one answers
+        answers = (agent.id, self._choices.chosen) if agent else ("", Choices())
+        if agent is not None:
+            self._choices.used()
+        mode = RunMode.STEPPING if self.stepping else RunMode.AUTO
+        folders = self._folders.for_new
+        if not self.workflow_id:
+            self._new_draft, self._new_items = "", []
+        self._bridge.jobs.start(self._send(self.workflow_id, text, list(items), Dispatch(strategy), answers, folders, mode))
+
+    async def _send(
+        self,
+        workflow_id: str,
+        text: str,
+        items: list[Item],
+        strategy: Dispatch,
+        answers: tuple[str, Choices],
+        folders: tuple[str, ...],
+        mode: RunMode,
+    ) -> None:
+        engine, (agent_id, choices) = self._bridge.engine, answers
+        await self._first_opened()
+        waits = self.running and strategy.value == "queue"
+        storing = self._choices.stored()
+        await storing
+        if not workflow_id:
+            workflow_id = (await engine.workflows.create(agent_id=agent_id, workspace=folders, choices=choices)).id
+            self._folders.begun()
+            if not self._pages.workflow_id:
+                self.workflow_id = workflow_id  # what is typed meanwhile goes on there
+            await self._pages.open(workflow_id)
+            self.workflow_made.emit(workflow_id)
+        own: Entry | None = None
+        if self._pages.current is not None and self._pages.workflow_id == workflow_id and not waits:
+            self._sent += 1
+            change = self._pages.current.add_own(f"own-{self._sent}", text, [shown_of(item) for item in items])
+            own = change[1]
+            self._pages.changed.emit([change])
+            self._view.scroll_to_end()
+        try:
+            what = [item.what for item in items if item.what is not None]
+            with self._stoppable(workflow_id, text):
+                await engine.runs.send(workflow_id, text, agent_id=agent_id, attachments=what, strategy=strategy, mode=mode)
+        except Exception:
+            await self._put_back(workflow_id, own, text, items)
+            raise
+        if self.workflow_id == workflow_id:
+            self._draft_timer.stop()
+            now, self._items_changed = self._composer.attachments.items, False
+            await self._store(workflow_id, self._composer.field.toPlainText(), now if items or now else None)
+
+    @contextmanager
+    def _stoppable(self, workflow_id: str, text: str) -> Iterator[None]:
+        """Offer Stop while a server may be making the prompt that a message calls."""
+        if not text.lstrip().startswith("/") or ":" not in text.split(maxsplit=1)[0]:
+            yield
+            return
+        self._calling.append(workflow_id)
+        self._show_waiting()
+        self._say_soon.start()
+        try:
+            yield
+        finally:
+            self._calling.remove(workflow_id)
+            self._show_waiting()
+            if not self._calling:
+                self._say_soon.stop()
+
+    def _show_waiting(self) -> None:
+        self._composer.set_waiting(bool(self.workflow_id) and self.workflow_id in self._calling)
+
+    def stop_waiting(self) -> bool:
+        """Wait no longer for what a message calls: it is put back. False when nothing is waited for here."""
+        if not self.workflow_id or self.workflow_id not in self._calling:
+            return False
+        self._bridge.jobs.once(("stop waiting",), self._bridge.engine.mcp.content.stop_waiting)
+        return True
+
+    async def _first_opened(self) -> None:
+        """A message written before anything was shown is put below what is being read, and not lost from view with it."""
+        import asyncio
+
+        if not self._shown_yet and self._opening is not None:
+            await asyncio.wait([self._opening])
+
+    async def _put_back(self, workflow_id: str, own: Entry | None, text: str, items: list[Item]) -> None:
+        """The engine refused the message: it is where it was written again, also when another workflow is shown now."""
+        transcript = self._pages.current
+        if own is not None and transcript is not None and own in transcript.entries:
+            transcript.remove(own)
+            self._view.set_entries(transcript.entries)
+        if self.workflow_id != workflow_id:
+            await self._store(workflow_id, text, items or None)
+            return
+        if not self._composer.field.toPlainText().strip():
+            self._composer.set_draft(text)
+        if items:
+            self._show_items([*items, *self._composer.attachments.items])
+            self._on_items()
+
+    # -- turns again ----------------------------------------------------------------------------------------------------------
+    def _on_go_on(self, finish: str) -> None:
+        """An ordinary message: it works with every kind of server, and can be seen."""
+        from atelier_desk.engine.notice_text import continue_text
+
+        if self._pages.current is not None:
+            self._pages.changed.emit(self._pages.current.release_notices())  # taken: a second click finds no button
+        self.send(continue_text(finish), [], "queue")
+
+    def _on_regenerate(self, run_id: str, message_id: str) -> None:
+        workflow_id, runs = self._pages.workflow_id, self._bridge.engine.runs
+        self._rerun(("regenerate", run_id), lambda: runs.regenerate(workflow_id, run_id, message_id), self._said_again(run_id, message_id))
+
+    def _on_resend(self, run_id: str, message_id: str, text: str) -> None:
+        workflow_id, runs = self._pages.workflow_id, self._bridge.engine.runs
+        again = self._said_again(run_id, message_id)
+        self._rerun(("resend", run_id, text), lambda: runs.edit_and_resend(workflow_id, run_id, text, message_id), again)
+
+    def _said_again(self, run_id: str, message_id: str) -> str:
+        return regenerate_text(self._view.entries, run_id, message_id)
+
+    def _on_branch(self, run_id: str) -> None:
+        workflow_id = self._pages.workflow_id
+        self._rerun(("branch", run_id), lambda: self._bridge.engine.workflows.select_branch(workflow_id, run_id))
+
+    def _rerun(self, once: tuple[str, ...], change: Callable[[], Coroutine[Any, Any, object]], words: str = "") -> None:
+        """Change which turns the conversation has, and say ``words`` when it is done."""
+
+        async def work() -> None:
+            await self._choices.stored()
+            await change()
+            if words:
+                self.told.emit(words)
+            await self._pages.reload()
+
+        self._bridge.jobs.once(once, work)

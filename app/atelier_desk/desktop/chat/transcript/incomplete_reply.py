@@ -1,0 +1,42 @@
+"""Says below a reply that it is not whole, and offers to have it continued."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QPushButton, QWidget
+
+from atelier_desk.desktop.chat.cards.headed_card import HeadedCard
+from atelier_desk.desktop.chat.transcript.entries import Entry
+from atelier_desk.desktop.chat.transcript.host import TranscriptHost
+from atelier_desk.desktop.widgets import bind, control
+from atelier_desk.engine.notice_text import unfinished_text
+from atelier_desk.support.i18n import N_
+from atelier_desk.support.text import visible
+
+
+class UnfinishedCard(HeadedCard):
+    """``unfinished-card``: the reply was cut, filtered or empty; ``reply-go-on`` is there while nothing came after it."""
+
+    def __init__(self, entry: Entry, host: TranscriptHost, parent: QWidget | None = None) -> None:
+        super().__init__(parent, "card-warn")
+        self.setObjectName("unfinished-card")
+        self._entry, self._host = entry, host
+        self._button = control(
+            QPushButton(self),
+            "reply-go-on",
+            N_("Continue"),
+            look="primary",
+            tip=N_("Continue where the model stopped"),
+            name=N_("Continue the answer"),
+            on=lambda: self._host.go_on_requested.emit(self._entry.unfinished),
+        )
+        self.head.addWidget(self._button, 0, Qt.AlignmentFlag.AlignTop)
+        bind(self.refresh)
+
+    def refresh(self) -> None:
+        entry = self._entry
+        title, text = unfinished_text(entry.unfinished, content=bool(entry.content.strip()), thought=bool(entry.reasoning))
+        self.show_head("circle-alert", "warn", title, text)
+        # In a replay nothing can be said.
+        self._button.setVisible(entry.actionable and self._host.bridge is not None)
+        self.setAccessibleName(visible(f"{title}. {text}"))

@@ -1,0 +1,21 @@
+"""A place inside one item of a transcript, which a search can reach."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+TEXT: Final = "text"
+THOUGHTS: Final = "thoughts"
+HEAD: Final = "head"
+"""The line of a card that is there also while it is folded."""
+CALL: Final = "call"
+QUESTION: Final = "question"
+
+
+class TranscriptPosition(NamedTuple):
+    """``part`` is one of the names above; ``key`` the call's id (for ``CALL`` with the number of its text on a second line) or the
+    question's; ``number`` counts the matches in that text from 0."""
+
+    part: str
+    key: str
+    number: int

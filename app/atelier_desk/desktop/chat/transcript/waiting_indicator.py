@@ -1,0 +1,65 @@
+"""That something goes on while a model has said nothing yet: a turning arc and the seconds, below the last item of a transcript."""
+
+from __future__ import annotations
+
+import time
+
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtWidgets import QHBoxLayout, QWidget
+
+from atelier_desk.desktop.widgets import Spinner, fill, label, say
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.number_format import NARROW, duration
+
+PATIENCE_MS = 250
+"""A shorter wait is not told: between two steps of a run the line would only flicker."""
+TICK_MS = 1_000
+
+
+class ThinkingLine(QWidget):
+    """``thinking-line``: "Thinking… 3 s". The seconds go on where the system asks for no motion, too.
+
+    Signals:
+        shown_changed: it came or went.
+    """
+
+    shown_changed = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("thinking-line")
+        self._since = 0.0
+        self._label = say(label("", "muted", self), self._words)
+        say(self, name=N_("Thinking…"))  # without the seconds: nobody wants them read out one by one
+        fill(QHBoxLayout(self), Spinner(self), self._label, 1, margins=(0, 4, 0, 8), spacing=8)
+        self._patience = QTimer(self, singleShot=True, interval=PATIENCE_MS)
+        self._patience.timeout.connect(self._appear)
+        self._tick = QTimer(self, interval=TICK_MS)
+        self._tick.timeout.connect(lambda: say(self._label))
+        self.hide()
+
+    def show_since(self, since: float) -> None:
+        """Count from this moment (``time.monotonic``); 0: nothing is waited for."""
+        if bool(since) == bool(self._since):
+            self._since = since
+            return
+        self._since = since
+        if since:
+            self._patience.start()
+            return
+        self._patience.stop()
+        self._tick.stop()
+        if not self.isHidden():
+            self.hide()
+            self.shown_changed.emit()
+
+    def _appear(self) -> None:
+        say(self._label)
+        self.show()
+        self._tick.start()
+        self.shown_changed.emit()
+
+    def _words(self) -> str:
+        seconds = int(time.monotonic() - self._since) if self._since else 0
+        lasted = f"{seconds}{NARROW}s" if seconds < 10 else duration(seconds * 1000)
+        return _("Thinking… {time}", time=lasted) if seconds else _("Thinking…")

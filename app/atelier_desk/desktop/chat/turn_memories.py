@@ -1,0 +1,80 @@
+"""What each turn remembered: told to the message whose call wrote it, or to the last one of the turn, which asks in a card what is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from atelier_desk.desktop.chat.turn_ends import TurnEnds
+from atelier_desk.domain.memory import REEMBED
+
+if TYPE_CHECKING:
+    from PySide6.QtCore import QObject
+
+    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.chat.transcript.entries import Entry
+    from atelier_desk.desktop.chat.transcript.page_reader import TranscriptPages
+    from atelier_desk.domain.memory import Memory
+    from atelier_desk.domain.stream.event import StreamEvent, Topic
+    from atelier_desk.engine.runs.memory_extraction import ExtractionReply
+
+
+class TurnMemories(TurnEnds):
+    """Of the turn's whole team: at the call that wrote it, at once; what no call in view wrote, at the end of the turn."""
+
+    entry_field: ClassVar[str] = "remembered"
+    topic: ClassVar[Topic] = "memory"
+    by_pages: ClassVar[bool] = True
+
+    def __init__(self, bridge: Bridge, pages: TranscriptPages, parent: QObject) -> None:
+        self._written: dict[tuple[str, str], str] = {}
+        super().__init__(bridge, pages, parent)
+
+    def arrange(self, entries: Sequence[Entry]) -> None:
+        """Find the message whose call wrote each memory, by the turn and the memory."""
+        self._written = {}
+        for entry in entries:
+            for call in entry.calls:
+                if memory_id := _memory_of(call.result):
+                    self._written.setdefault((entry.run_id, memory_id), entry.id)
+
+    def stands_at(self, shown: Memory, entry: Entry, *, ended: bool) -> bool:
+        at = self._written.get((entry.run_id, shown.id))
+        return ended if at is None else at == entry.id
+
+    def _on_stream(self, event: StreamEvent) -> None:
+        from atelier_desk.domain.stream import payloads
+
+        super()._on_stream(event)
+        ended = event.payload
+        if event.workflow_id == self._pages.workflow_id and isinstance(ended, payloads.ToolEnd) and _memory_of(ended.result):
+            self.read()
+
+    async def of_turns(self, workflow_id: str, turn_ids: Sequence[str]) -> Mapping[str, Sequence[Memory]]:
+        turns: dict[str, list[Memory]] = {}
+        for memory in await self._bridge.engine.memories.of_turns(turn_ids) if turn_ids else ():
+            turns.setdefault(memory.turn_id, []).append(memory)
+        return turns
+
+    def concerns(self, key: str) -> bool:
+        return key != REEMBED  # else it is the memory's: whose turn it is of is known to the engine
+
+
+def _memory_of(result: object) -> str:
+    """Id of the memory that a call wrote; empty for other calls."""
+    return str(result.get("memory_id") or "") if isinstance(result, dict) else ""
+
+
+class MemoryQuestions(TurnEnds):
+    """That the model of a turn is asked what is to be remembered, or could not be."""
+
+    entry_field: ClassVar[str] = "looking"
+    topic: ClassVar[Topic] = "memory"
+    by_pages: ClassVar[bool] = True
+
+    async def of_turns(self, workflow_id: str, turn_ids: Sequence[str]) -> Mapping[str, Sequence[ExtractionReply]]:
+        found = await self._bridge.engine.runs.remembering.looking(turn_ids) if turn_ids else ()
+        return {each.turn_id: (each,) for each in found}
+
+    def concerns(self, key: str) -> bool:
+        return key != REEMBED  # else it is the turn's, or a memory's

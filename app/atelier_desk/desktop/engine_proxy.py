@@ -1,0 +1,74 @@
+"""The engine as the window calls it: ``await bridge.engine.workflows.rename(id, name)``.
+
+What is called are coroutine methods of the engine's own services, and mypy checks each call against them. Arguments are values: they are
+taken where the call is written, in the window's thread; what a widget shows later changes nothing of a call under way.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Coroutine
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Protocol
+
+from atelier_desk.engine.service_list import PARTS, Services
+
+if TYPE_CHECKING:
+    from atelier_desk.engine.doctor import Check
+    from atelier_desk.engine.runs.manager import RunManager
+
+
+class EngineCalls(Services):
+    """What the window may call of an ``Atelier``: the services and the runs, and nothing of what they are made of."""
+
+    runs: RunManager
+    go_on: Callable[[], Coroutine[Any, Any, None]]
+    run_diagnostics: Callable[[], Coroutine[Any, Any, list[Check]]]
+
+
+SERVICES = frozenset({"runs", *Services.__annotations__})
+
+
+class Engine(Protocol):
+    """Where calls go: ``opened`` is the engine, None while it is not open; ``run`` calls one of its methods on its own thread."""
+
+    @property
+    def opened(self) -> object | None: ...
+
+    async def run(self, service: str, method: str, args: tuple[Any, ...], fields: dict[str, Any]) -> Any: ...
+
+
+class Remote:
+    """The engine (``service`` is empty), one of its services, or a part of one that may be called: ``runs.steering``. What is not a
+    coroutine method cannot be had through it.
+
+    Raises:
+        AttributeError: there is no such service or method.
+        TypeError: it is there, but is no coroutine method: its answer would be computed in the wrong thread.
+    """
+
+    def __init__(self, engine: Engine, service: str = "") -> None:
+        self._engine, self._service = engine, service
+
+    def __getattr__(self, name: str) -> Remote | Callable[..., Awaitable[Any]]:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        path = f"{self._service}.{name}" if self._service else name
+        if path in SERVICES or path in PARTS:
+            return Remote(self._engine, path)
+        opened = self._engine.opened
+        if opened is not None:
+            check_callable(type(attrgetter(self._service)(opened) if self._service else opened), name)
+
+        async def call(*args: Any, **fields: Any) -> Any:
+            return await self._engine.run(self._service, name, args, fields)
+
+        return call
+
+
+def check_callable(owner: type, name: str) -> None:
+    """Refuse what the window cannot await. Raises as ``Remote`` does."""
+    if name.startswith("_") or not hasattr(owner, name):
+        raise AttributeError(f"the engine's {owner.__name__} has no method {name!r}")
+    if not inspect.iscoroutinefunction(getattr(owner, name)):
+        raise TypeError(f"{owner.__name__}.{name} is not a coroutine method: the window can only await the engine")

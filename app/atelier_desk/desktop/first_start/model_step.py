@@ -1,0 +1,313 @@
+"""The middle step: which model answers. It is tried for real before it is taken, unless a person wants to go on without."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import Qt, QUrl, Signal
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QButtonGroup, QFrame, QGridLayout, QHBoxLayout, QPushButton, QScrollArea, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.first_start.connection_test import chat_models
+from atelier_desk.desktop.first_start.steps import Step
+from atelier_desk.desktop.first_start.tile import TileChoice
+from atelier_desk.desktop.jobs import Jobs, error_text
+from atelier_desk.desktop.panes.times import duration
+from atelier_desk.desktop.settings.key_note import KeyNote
+from atelier_desk.desktop.settings.preset_picker import PresetPicker
+from atelier_desk.desktop.settings.progress_line import Busy
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import Card, control, fill, label, say
+from atelier_desk.domain.errors import AtelierError, ProviderError
+from atelier_desk.domain.provider import ProviderConfig, ProviderDraft, ProviderHealth
+from atelier_desk.llm.local.models import STARTER
+from atelier_desk.llm.presets import FIRST, PRESETS, name_for
+from atelier_desk.llm.registry import any_server_type, builtin_type, provider_types
+from atelier_desk.llm.wire.address import doubtful
+from atelier_desk.support.i18n import N_, _, ngettext
+from atelier_desk.support.text import shorten
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+
+COLUMNS = 4
+TILE = 118
+"""Narrowest a tile gets, in logical pixels at 100 %, before there are fewer in a row."""
+STARTER_ABOUT = N_("Works offline, right away: for sums, tasks, memories and questions. Too small for a real dialogue.")
+
+
+class ModelStep(Step):
+    """Tiles: the built-in starter, the services of ``presets.FIRST``, kinds of others that propose a model, servers found on this machine,
+    any other address. Below them what the chosen one needs. What was typed stays until ``forget``.
+
+    Signals:
+        go_on: the person wants what is entered as it is, without a test.
+    """
+
+    go_on = Signal()
+
+    def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self.jobs = Jobs(self, self._fail)
+        self._tried: tuple[ProviderDraft | None, str] | None = None
+        self._looked = False
+        self.choices: list[TileChoice] = []
+        self._columns = COLUMNS
+        self._group = QButtonGroup(self)
+        self._grid = QGridLayout()
+        self._grid.setSpacing(8)
+        self._panel = QVBoxLayout()
+        self.starter = self._add(
+            TileChoice("starter", N_("Starter, offline"), STARTER_ABOUT, self, config=None, proposed=STARTER), show=False
+        )
+        for preset in (next(each for each in PRESETS if each.id == name) for name in FIRST):
+            config = ProviderConfig(name=preset.title, kind=preset.kind, base_url=preset.url)
+            self._service(preset.id, preset.title, config, preset.model, preset.keys)
+        known = {preset.kind for preset in PRESETS}
+        for entry in provider_types():
+            if entry.model and entry.kind not in known:
+                self._service(entry.kind, entry.title, ProviderConfig(name=entry.name, kind=entry.kind), entry.model, "", entry.hint)
+        about = N_("Any OpenAI-compatible server, on this computer or elsewhere.")
+        self.other = self._add(
+            TileChoice(
+                "other", N_("Other address"), about, self, config=ProviderConfig(name="new", kind=any_server_type().kind), monogram="…",
+                address=True, key=N_("API key (if required)"),
+            )
+        )  # fmt: skip
+        self.services = control(QPushButton(self), "other-services", N_("Choose a service…"), look="link", on=self._ask_preset)
+        self.services.setAutoDefault(False)
+        fill(self.other.below, fill(QHBoxLayout(), self.services, 1))
+        self._looking = label("", "small", self)
+        self.key_note = KeyNote(bridge, "first", self, variable=False)
+        self._lay_out()
+        self.starter.tile.setChecked(True)
+        say(self.title, N_("Choose a model"))
+        say(self.intro, N_("You can change this at any time in Settings."))
+        self._choose(self.starter, focus=False)
+
+    def _service(self, name: str, title: str, config: ProviderConfig, model: str, keys: str, hint: str = "") -> None:
+        about = hint or (lambda: _("Your messages go to {service}. You need a key of your own.", service=_(title)))
+        made = TileChoice(name, title, about, self, config=config, proposed=model, keys=keys, key=N_("API key"))
+        self._add(made)
+        if keys:
+            place = keys.removeprefix("https://")
+            link = control(QPushButton(made), f"{name}-get-key", lambda: _("Get an API key: {place}", place=place), look="link")
+            link.setAutoDefault(False)
+            link.clicked.connect(lambda: QDesktopServices.openUrl(QUrl(keys)))
+            fill(made.below, fill(QHBoxLayout(), link, 1))
+
+    def _add(self, choice: TileChoice, at: int | None = None, *, show: bool = True) -> TileChoice:
+        """Put a choice among the others."""
+        self.choices.insert(len(self.choices) if at is None else at, choice)
+        self._group.addButton(choice.tile)
+        self._panel.addWidget(choice)
+        choice.hide()
+        choice.tile.clicked.connect(lambda: self._choose(choice, focus=not choice.tile.by_arrow))
+        for line in choice.fields():
+            line.textEdited.connect(lambda _text: self._chosen())
+            line.returnPressed.connect(self._entered)
+        choice.model.currentIndexChanged.connect(lambda _index: self._chosen())
+        if show:
+            self._place()
+        return choice
+
+    def _lay_out(self) -> None:
+        card = Card(self, margins=(16, 14, 16, 14))
+        fill(card.body, self._panel, self.key_note)
+        content = control(QWidget(self), look="plain")
+        fill(QVBoxLayout(content), card, self._looking, 1, margins=(0, 0, 4, 0), spacing=10)
+        area = self._area = QScrollArea(self)
+        area.setWidgetResizable(True)
+        area.setFrameShape(QFrame.Shape.NoFrame)
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        area.setWidget(content)
+        fill(self.column, self._grid, (area, 1))
+        self.busy = Busy(self)
+        self.test = control(QPushButton(self), "model-test", N_("Try it"), name=N_("Test the model"), on=self.run_test)
+        self.keep = control(QPushButton(self), "model-keep", N_("Save without testing"), look="link", on=self._keep)
+        for button in (self.test, self.keep):
+            button.setAutoDefault(False)
+        self.keep.hide()
+        self.column.addLayout(fill(QHBoxLayout(), (self.busy, 1), 0, self.keep, self.test, spacing=12))
+        self._place()
+
+    def _place(self) -> None:
+        """The tiles in rows, and Tab through them as they stand, each with its fields."""
+        for number, choice in enumerate(self.choices):
+            self._grid.removeWidget(choice.tile)
+            self._grid.addWidget(choice.tile, number // self._columns, number % self._columns)
+        for column in range(COLUMNS):
+            self._grid.setColumnStretch(column, 1 if column < self._columns else 0)
+        if hasattr(self, "test"):
+            tiles: list[QWidget] = [choice.tile for choice in self.choices]
+            fields = [field for choice in self.choices for field in (choice.url, choice.key, choice.model) if field is not None]
+            for before, after in pairwise((*tiles, *fields, self.services, self.keep, self.test)):
+                QWidget.setTabOrder(before, after)
+
+    def resizeEvent(self, event: Any) -> None:
+        super().resizeEvent(event)
+        columns = max(2, min(COLUMNS, self.width() // theme().px(TILE)))
+        if columns != self._columns:
+            self._columns = columns
+            self._place()
+
+    # found servers ------------------------------------------------------------------------------------------------------------------
+
+    def enter(self) -> None:
+        if not self._looked:
+            self._looked = True
+            say(self._looking, N_("Looking for model servers on this computer…"))
+            self.jobs.start(self._look(), "detect")
+        self.current().focus()
+
+    async def _look(self) -> None:
+        found = await self._bridge.engine.providers.detect()
+        for server in found:
+            self._add_found(server)
+        self._looking.hide()
+
+    def _add_found(self, server: Any) -> None:
+        count, url = len(server.models), server.base_url
+
+        def about() -> str:
+            if not count:
+                return _("Running at {url}, but it has no model yet.", url=url)
+            return ngettext("{n} model at {url}", "{n} models at {url}", count, url=url)
+
+        config = ProviderConfig(name=server.software, kind=server.kind, base_url=url)
+        name = server.software.lower().replace(" ", "-")
+        choice = TileChoice(name, server.software, about, self, config=config, models=tuple(server.models))
+        choice.tile.setEnabled(count > 0)
+        choice.setEnabled(count > 0)
+        self._add(choice, len(self.choices) - 1)
+
+    # choosing and trying --------------------------------------------------------------------------------------------------------------
+
+    def current(self) -> TileChoice:
+        return next((each for each in self.choices if each.tile.isChecked()), self.starter)
+
+    def _choose(self, choice: TileChoice, *, focus: bool = True) -> None:
+        choice.tile.setChecked(True)
+        for each in self.choices:  # not in a stack, which is as high as its highest page
+            each.setVisible(each is choice)
+        self.key_note.setVisible(choice.key is not None)
+        self._chosen()
+        if focus:
+            choice.focus()
+
+    def _entered(self) -> None:
+        """Enter after a key or an address tries it; once it has answered, the dialog goes on with Enter."""
+        if self.current().complete() and not self.ready():
+            self.run_test()
+
+    def _ask_preset(self) -> None:
+        """Services and programs to search through, for whoever knows the name and not the address."""
+        picker = PresetPicker(self)
+        picker.chosen.connect(self._take_preset)
+        picker.open()
+
+    def _take_preset(self, _kind: str, name: str, url: str, example: str) -> None:
+        own = next((each for each in self.choices if each.config is not None and each.config.name == name), None)
+        if own is None:
+            own = self.other
+            assert own.url is not None
+            own.url.setText(url)
+            say(own.url, hint=example or N_("Address, for example https://api.example.com/v1"))
+        self._choose(own)
+
+    def _chosen(self) -> None:
+        """Another tile or another value: what was tried no longer counts, and what is being tried is given up."""
+        self._tried = None
+        self.busy.drop()
+        self.keep.hide()
+        # Not while it is tried: a button that goes grey under the focus gives it to the next one, which is Skip.
+        self.test.setEnabled(self.current().complete())
+        self.ready_changed.emit()
+
+    def ready(self) -> bool:
+        """The starter needs no test; anything else must have answered, or was taken without."""
+        return self.current() is self.starter or self._tried is not None
+
+    def _draft(self, choice: TileChoice) -> tuple[ProviderDraft | None, str]:
+        """The provider to try (None for the built-in one), and the model's name (empty: the first it lists)."""
+        draft, model = choice.draft(), choice.model.currentText().strip() or choice.proposed
+        if draft is not None and choice is self.other:
+            draft = ProviderDraft(draft.config.model_copy(update={"name": name_for(draft.config, ())}), draft.key)
+        return draft, model
+
+    def run_test(self) -> None:
+        """Ask the model for a sentence; nothing is stored."""
+        testing = self.jobs.once("test", lambda: self._test(self.current()))
+        if testing is not None:
+            self.busy.watch(testing, N_("Asking the model…"))
+
+    async def _test(self, choice: TileChoice) -> None:
+        draft, model = self._draft(choice)
+        providers = self._bridge.engine.providers
+        try:
+            if draft is not None and not (model and choice.config and choice.model.count()):
+                offered = [info.name for info in chat_models(await providers.draft_models(draft))]
+                typed = choice.model.currentText().strip()
+                model = typed or (model if model in offered or not offered else offered[0])
+                choice.offer(tuple(offered), model)
+            if not model:
+                self._fail(_("This server does not list its models; enter the model name."))
+                return
+            trial = await (providers.try_draft(draft, model) if draft is not None else providers.try_model(builtin_type().kind, model))
+        except Exception as error:
+            self._fail(await self._reason(draft, error))
+            self.keep.setVisible(draft is not None)
+            return
+        self._tried = (draft, model)
+        shown = model if draft is not None else _("Starter, offline")
+        self.busy.note(_("{model} answered in {time}: “{text}”", model=shown, time=duration(trial.ms), text=shorten(trial.text, 90)), "ok")
+        self.ready_changed.emit()
+
+    def _keep(self) -> None:
+        """Without a network, or for a server that is off just now: a key is saved all the same."""
+        self._tried = self._draft(self.current())
+        self.ready_changed.emit()
+        self.go_on.emit()
+
+    async def _reason(self, draft: ProviderDraft | None, error: Exception) -> str:
+        """What went wrong; when the address looks wrong, what the server's test says, which looks around for the right one."""
+        if draft is None or not isinstance(error, ProviderError) or not doubtful(error):
+            return error_text(error)
+        try:
+            health: ProviderHealth = await self._bridge.engine.providers.test_draft(draft)
+        except AtelierError:
+            return error_text(error)
+        return error_text(error) if health.ok else health.message
+
+    def _fail(self, text: str) -> None:
+        self.busy.note(text, "error")
+
+    async def leave(self) -> bool:
+        """Store the server, and give its model to the agents that had the default agent's."""
+        draft, model = self._tried or (None, STARTER)
+        name = await self._store(draft) if draft is not None else builtin_type().kind
+        if model:
+            await self._bridge.engine.agents.use_model(name, model)
+        return True
+
+    async def _store(self, draft: ProviderDraft) -> str:
+        """The name it is kept under: that of the same server where it is there already, else a free one."""
+        providers = self._bridge.engine.providers
+        there: list[ProviderConfig] = await providers.list()
+        same = next((each for each in there if (each.kind, each.base_url) == (draft.config.kind, draft.config.base_url)), None)
+        if same is None:
+            taken = {each.name for each in there}
+            name = draft.config.name if draft.config.name not in taken else name_for(draft.config, taken)
+            same = draft.config.model_copy(update={"name": name})
+            await providers.save(same, new=True)
+        if draft.key:
+            await providers.set_key(same.name, draft.key)
+        return same.name
+
+    def forget(self) -> None:
+        """What was typed is stored now: the form begins anew."""
+        for choice in self.choices:
+            choice.forget()
+        self._choose(self.starter, focus=False)

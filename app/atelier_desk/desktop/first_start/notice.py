@@ -1,0 +1,55 @@
+"""The line that says what the starter model is, with the way to better ones."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QPushButton, QWidget
+
+from atelier_desk.desktop.widgets import FlowLayout, control
+from atelier_desk.desktop.widgets.controls import ElidedPill
+from atelier_desk.llm.local.models import STARTER
+from atelier_desk.llm.registry import builtin_type
+from atelier_desk.support.i18n import N_
+
+
+def is_starter(provider: str, model: str) -> bool:
+    """Whether this is the built-in model that only does simple, guided requests."""
+    return provider == builtin_type().kind and model == STARTER
+
+
+class StarterNotice(QWidget):
+    """``starter-notice``: hidden unless the model in use is the starter. ``better_models_wanted`` opens the guide."""
+
+    better_models_wanted = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("starter-notice")
+        self._pill = control(
+            ElidedPill("warn", self),
+            "",
+            N_("Starter model: for sums, tasks and simple questions"),
+            tip=N_("It can calculate, manage tasks and memories and ask questions. Larger models can do more."),
+        )
+        self._link = control(
+            QPushButton(self),
+            "better-models",
+            N_("Choose a better model"),
+            look="link",
+            on=lambda: self.better_models_wanted.emit(),
+        )
+        flow = FlowLayout(self, spacing=4)  # on two lines where the text is large
+        flow.addWidget(self._pill)
+        flow.addWidget(self._link)
+        self._speaks = self._covered = False
+        self.hide()
+
+    def set_model(self, provider: str, model: str) -> None:
+        """The model in use changed."""
+        self._speaks = is_starter(provider, model)
+        self.setVisible(self._speaks and not self._covered)
+
+    def cover(self, covered: bool) -> None:
+        """Whether something else stands in the place of the conversation and its composer."""
+        self._covered = covered
+        self.setVisible(self._speaks and not covered)

@@ -1,0 +1,125 @@
+"""A file that a program made and that waits for the person: its name, and Keep and Discard."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QPaintEvent
+from PySide6.QtWidgets import QPushButton, QSizePolicy, QStyle, QStyleOptionButton, QStylePainter, QWidget
+
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.widgets import FlowLayout, bind, control, say
+from atelier_desk.domain.errors import AtelierError, NotFoundError
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.tools import failure_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from atelier_desk.desktop.bridge import Bridge
+
+WHY = N_("Agents follow this file, or programs run it, so it is held outside the folder until you keep or discard it.")
+
+
+class _Name(QPushButton):
+    """A path longer than the row gives way in its middle. It is shortened as it is painted: a text that was set while the layout
+    asks for heights would take away the layout's own figures in the middle of its work.
+    """
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(theme().px(60), super().minimumSizeHint().height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        option = QStyleOptionButton()
+        self.initStyleOption(option)
+        room = self.style().subElementRect(QStyle.SubElement.SE_PushButtonContents, option, self).width()
+        room -= option.iconSize.width() + 4  # as much as a button leaves between its icon and its words
+        option.text = self.fontMetrics().elidedText(option.text, Qt.TextElideMode.ElideMiddle, room)
+        QStylePainter(self).drawControl(QStyle.ControlElement.CE_PushButton, option)
+
+
+class HeldRow(QWidget):
+    """``held-row``.
+
+    Args:
+        told: gets a sentence when it could not be kept or discarded.
+
+    Signals:
+        opened: its name was pressed.
+        answered: it was kept or discarded, here or elsewhere.
+    """
+
+    opened = Signal()
+    answered = Signal()
+
+    def __init__(
+        self,
+        bridge: Bridge | None,
+        workflow_id: str,
+        held_id: str,
+        path: str,
+        replaces: bool,
+        told: Callable[[str], object],
+        parent: QWidget,
+    ) -> None:
+        super().__init__(parent)
+        self.setObjectName("held-row")
+        self._bridge, self._workflow_id, self.held_id, self._path, self._replaces, self._told = (
+            bridge, workflow_id, held_id, path, replaces, told,
+        )  # fmt: skip
+        self.waits = True
+        self._kept: bool | None = None
+        self.name = control(_Name(self), "held-name", on=self.opened.emit, tip=WHY)
+        mark(self.name, "quiet")
+        self.name.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self.keep = control(QPushButton(self), "held-keep", N_("Keep"), on=lambda: self._answer(True))
+        self.discard = control(QPushButton(self), "held-discard", N_("Discard"), on=lambda: self._answer(False))
+        say(self.keep, name=lambda: _("Keep {path}", path=path))
+        say(self.discard, name=lambda: _("Discard {path}", path=path))
+        row = FlowLayout(self, 6)
+        for part in (self.name, self.keep, self.discard):
+            row.addWidget(part)
+        bind(self._show)
+
+    def _show(self) -> None:
+        words = N_("New version held: {path}") if self._replaces else N_("Held: {path}")
+        if not self.waits:
+            answered = N_("Kept: {path}") if self._kept else N_("Discarded: {path}")
+            words = N_("No longer held: {path}") if self._kept is None else answered
+        text = _(words, path=self._path)
+        icon = "triangle-alert" if self.waits else "trash-2" if self._kept is False else "check"
+        self.name.setIcon(theme().icon(icon, "warn" if self.waits else "muted", 14))
+        self.name.setText(text.replace("&", "&&"))
+        self.name.setAccessibleName(text)
+        self.name.setEnabled(self.waits)
+        say(self.name, tip=lambda: f"{self._path}\n{_(WHY)}" if self.waits else self._path)
+        for button in (self.keep, self.discard):
+            button.setVisible(self.waits and self._bridge is not None)
+
+    def settle(self) -> None:
+        """It was kept or discarded: there is nothing to answer any more."""
+        if self.waits:
+            self.waits = False
+            self._show()
+            self.answered.emit()
+
+    def _answer(self, keeps: bool) -> None:
+        if self._bridge is not None and self.waits:
+            self._bridge.jobs.start(self._answered(self._bridge, keeps), key=f"held {self.held_id}")
+
+    async def _answered(self, bridge: Bridge, keeps: bool) -> None:
+        files = bridge.engine.files
+        self._kept = keeps
+        try:
+            if keeps:
+                await files.keep(self._workflow_id, self.held_id)
+            else:
+                await files.discard(self._workflow_id, self.held_id)
+        except NotFoundError:
+            self._kept = None
+        except AtelierError as error:
+            self._kept = None
+            self._told(failure_text.in_words(error))
+            return
+        self.settle()

@@ -1,0 +1,88 @@
+"""The memories a request gave to its model, and why: read from the results of the memory tool that it holds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from atelier_desk.desktop.panes.times import decimal
+from atelier_desk.support.i18n import N_, _
+
+if TYPE_CHECKING:
+    from atelier_desk.domain.model_messages import ChatMessage
+    from atelier_desk.engine.services.request.views import SentRequest
+
+_PARTS = (
+    ("score", N_("score")),
+    ("relevance", N_("relevance")),
+    ("lexical", N_("words")),
+    ("cosine", N_("meaning")),
+    ("certainty", N_("certainty")),
+    ("importance", N_("importance")),
+    ("recency", N_("recency")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class GivenMemory:
+    """A memory as the model was given it. ``asked`` is what it searched for, empty when it listed or read it; ``parts`` by name those of
+    its score."""
+
+    id: str
+    content: str
+    asked: str
+    parts: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def why(self) -> str:
+        """In one line."""
+        found = [f"{_(name)} {decimal(value, 2)}" for name, value in self.parts]
+        return " · ".join([_("searched for “{words}”", words=self.asked) if self.asked else _("read by its agent"), *found])
+
+
+def given(request: SentRequest) -> list[GivenMemory]:
+    """Each memory once, in the order of the messages; the newest time it was given counts."""
+    asked = _asked(request.messages)
+    found: dict[str, GivenMemory] = {}
+    for item in request.items:
+        message = request.messages[item.index]
+        if item.part == "memory" and not item.cut:
+            for memory in _memories(message.content):
+                made = _given(memory, asked.get(message.tool_call_id or "", ""))
+                if made is not None:
+                    found.pop(made.id, None)
+                    found[made.id] = made
+    return list(found.values())
+
+
+def _asked(messages: Sequence[ChatMessage]) -> dict[str, str]:
+    """What each call searched for."""
+    return {
+        call.id: str(call.arguments.get("query") or "")
+        for message in messages
+        for call in message.tool_calls or ()
+        if isinstance(call.arguments, dict)
+    }
+
+
+def _memories(text: str) -> list[Any]:
+    try:
+        result = json.loads(text)
+    except ValueError:
+        return []
+    if not isinstance(result, dict):
+        return []
+    listed = result.get("results") or result.get("memories") or [result.get("memory")]
+    return listed if isinstance(listed, list) else []
+
+
+def _given(memory: Any, asked: str) -> GivenMemory | None:
+    if not isinstance(memory, dict) or not isinstance(memory.get("id"), str):
+        return None
+    text = memory.get("content") or memory.get("preview") or ""
+    values = [(name, memory.get(key)) for key, name in _PARTS if asked]
+    return GivenMemory(
+        memory["id"], str(text), asked, tuple((name, float(value)) for name, value in values if isinstance(value, int | float))
+    )

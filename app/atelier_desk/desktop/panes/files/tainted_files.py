@@ -1,0 +1,99 @@
+"""The files that were written after reading from outside, with the button that says they were read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QAbstractItemView, QListWidget, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
+from atelier_desk.desktop.settings.files import confirm
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import control, fill, label, say
+from atelier_desk.presentation.file_changes import mark_text
+from atelier_desk.support.i18n import N_, _, ngettext
+from atelier_desk.workspace.checkpoints.taint_marks import TaintMark
+
+ROWS = 4
+"""Files that are seen at once; the others are scrolled to."""
+
+
+class MarkedFiles(QWidget):
+    """``files-marked``: hidden while there are none. Several can be selected; with none selected the button is about
+    all, which is confirmed first.
+
+    Signals:
+        read: the paths that a person says they have read.
+    """
+
+    read = Signal(object)
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("files-marked")
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
+        self._marks: tuple[TaintMark, ...] = ()
+        self._heading = label("", "small", self, wrap=True)
+        self.list = control(QListWidget(self), "files-marked-list")
+        dress_list(self.list)
+        self.list.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.list.itemSelectionChanged.connect(self._name_button)
+        say(self.list, name=N_("Files written after reading from untrusted sources"))
+        self.button = control(QPushButton(self), "files-mark-read", on=self._on_read)
+        fill(QVBoxLayout(self), self._heading, self.list, (self.button, 0, Qt.AlignmentFlag.AlignLeft), margins=(0, 0, 0, 0), spacing=4)
+        self.hide()
+
+    def show_marks(self, marks: Sequence[TaintMark], folders: Sequence[str]) -> None:
+        """List these; paths are shown relative to the first of ``folders`` that holds them."""
+        self._marks = tuple(marks)
+        chosen = {item.data(KeyRole) for item in self.list.selectedItems()}
+        self.list.clear()
+        for mark in marks:
+            item = two_line_item(self.list, mark.path, _shown(mark, folders), mark_text(mark.sources), "triangle-alert", "warn")
+            item.setSelected(mark.path in chosen)
+        count = len(marks)
+        self._heading.setText(
+            ngettext(
+                "{n} file was written after reading from untrusted sources. Until you mark it as read, an agent that reads it asks "
+                "before it sends data out or writes outside the workspace.",
+                "{n} files were written after reading from untrusted sources. Until you mark them as read, an agent that reads one "
+                "asks before it sends data out or writes outside the workspace.",
+                count,
+            )
+        )
+        self.list.setMinimumHeight(theme().px(46))
+        self.list.setMaximumHeight(theme().px(46) * min(max(count, 1), ROWS))
+        self._name_button()
+        self.setVisible(bool(marks))
+
+    def _name_button(self) -> None:
+        chosen = len(self.list.selectedItems())
+        self.button.setText(ngettext("Mark {n} file as read", "Mark {n} files as read", chosen) if chosen else _("Mark all as read"))
+
+    def _on_read(self) -> None:
+        chosen = [item.data(KeyRole) for item in self.list.selectedItems()]
+        if chosen:
+            self.read.emit(chosen)
+        else:
+            self._ask_all()
+
+    def _ask_all(self) -> None:
+        """Nobody who marks all of them has pointed at each, and it cannot be undone."""
+        every = [mark.path for mark in self._marks]
+        title = ngettext("Mark {n} file as read?", "Mark all {n} files as read?", len(every))
+        about = _("Agents may then read them, send data out and write outside the workspace without asking. This cannot be undone.")
+        if whole := sum(mark.folder for mark in self._marks):
+            words = ngettext("{n} of them is a folder, with everything in it.", "{n} of them are folders, with everything in them.", whole)
+            about = f"{words} {about}"
+        confirm(self, title, about, _("Mark as read"), lambda: self.read.emit(every))
+
+
+def _shown(mark: TaintMark, folders: Sequence[str]) -> str:
+    path = Path(mark.path)
+    for folder in folders:
+        real = Path(folder).resolve()
+        if path != real and path.is_relative_to(real):
+            return path.relative_to(real).as_posix() + ("/" if mark.folder else "")
+    return f"{path.name}/" if mark.folder else mark.path

@@ -1,0 +1,205 @@
+"""Memories that say the same or cannot both hold, two by two side by side: a person says which holds."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QDialog, QGridLayout, QHBoxLayout, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.jobs import Jobs
+from atelier_desk.desktop.panes.base import offer_undo
+from atelier_desk.desktop.panes.memory.dialog import provenance
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.widgets import Card, control, fill, label
+from atelier_desk.support.i18n import _
+from atelier_desk.support.text import visible
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.engine.services.common.memory_maintenance import MemoryPair
+
+Undo = Callable[[], Awaitable[object]]
+
+
+class PairCard(Card):
+    """Two memories with ``tidy-first``, ``tidy-second`` and ``tidy-both``; once answered with what was done and ``tidy-undo`` instead.
+
+    Attributes:
+        pair: the memories as they were when the card was made.
+        undo: takes the answer back; None while there is none.
+        buttons: all of them, as the Tab key goes.
+    """
+
+    def __init__(self, pair: MemoryPair, dialog: TidyDialog, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.pair = pair
+        self.undo: Undo | None = None
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(theme().px(16))
+        same = pair.kind == "same"
+        self.body.addWidget(label(_("Duplicates") if same else _("Which is correct?"), "strong", self))
+        self._texts: dict[str, QLabel] = {}
+        self._buttons: list[QPushButton] = []
+        for place, (memory, name) in enumerate(((pair.first, "tidy-first"), (pair.second, "tidy-second"))):
+            other = pair.second if place == 0 else pair.first
+            text = self._texts[memory.id] = label(memory.content, "", self, wrap=True)
+            grid.addWidget(text, 0, place, Qt.AlignmentFlag.AlignTop)
+            grid.addWidget(label(provenance(memory), "small", self, wrap=True), 1, place, Qt.AlignmentFlag.AlignTop)
+            keep = control(QPushButton(_("Keep this one") if same else _("This one is correct"), self), name)
+            keep.setAccessibleName(visible(f"{keep.text()}: {' '.join(memory.content.split())[:80]}"))
+            keep.clicked.connect(lambda _on=False, kept=memory, gone=other: dialog.keep(self, kept.id, gone.id))
+            grid.addWidget(keep, 2, place, Qt.AlignmentFlag.AlignLeft)
+            grid.setColumnStretch(place, 1)
+            self._buttons.append(keep)
+        self.body.addLayout(grid)
+        both = control(QPushButton(_("Keep both"), self), "tidy-both", look="chip-plain")
+        both.clicked.connect(lambda _on=False: dialog.keep_both(self))
+        self._buttons.append(both)
+        self.said = label("", "muted", self)
+        self._back = control(QPushButton(_("Undo"), self), "tidy-undo", look="link")
+        self._back.clicked.connect(lambda _on=False: dialog.take_back(self))
+        self.body.addLayout(fill(QHBoxLayout(), self.said, self._back, 1, both, spacing=8))
+        self.buttons = (*self._buttons, self._back)
+        self.show_open()
+
+    def show_open(self) -> None:
+        """The buttons that answer it."""
+        self._show(None, "", "")
+
+    def show_answered(self, said: str, undo: Undo, gone: str = "") -> None:
+        """What was done, and the way back; the text of the memory that went is quieter."""
+        self._show(undo, said, gone)
+
+    def _show(self, undo: Undo | None, said: str, gone: str) -> None:
+        focused = self.isAncestorOf(self.focusWidget()) if self.focusWidget() is not None else False
+        self.undo = undo
+        self.said.setText(said)
+        for memory_id, text in self._texts.items():
+            mark(text, "muted" if memory_id == gone else "")
+        for button in self._buttons:
+            button.setVisible(undo is None)
+        for widget in (self.said, self._back):
+            widget.setVisible(undo is not None)
+        if focused:
+            (self._buttons[0] if undo is None else self._back).setFocus()
+
+
+class TidyDialog(QDialog):
+    """``memory-tidy``: a card a pair. An answered one stays in its place, where it can be taken back, until the dialog is closed; what was
+    answered by then, the undo of ``undo_on`` still brings back.
+    """
+
+    def __init__(self, bridge: Bridge, workflow_id: str, undo_on: QWidget) -> None:
+        super().__init__(undo_on.window())
+        self.setObjectName("memory-tidy")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(_("Clean up memories"))
+        self._bridge, self._workflow_id, self._undo_on = bridge, workflow_id, undo_on
+        self.jobs = Jobs(self, self._failed)
+        self.cards: list[PairCard] = []
+        column = fill(QVBoxLayout(self), label(_("Clean up memories"), "title", self), margins=(24, 20, 24, 20), spacing=8)
+        self.said = control(label(_("Comparing…"), "muted", self, wrap=True), "tidy-said")
+        column.addWidget(self.said)
+        self._holder = QWidget(self)
+        self._pairs = fill(QVBoxLayout(self._holder), margins=(0, 0, 0, 0), spacing=10)
+        self._pairs.addStretch(1)
+        self._area = QScrollArea(self)
+        self._area.setWidgetResizable(True)
+        self._area.setWidget(self._holder)
+        column.addWidget(self._area, 1)
+        self._close = control(QPushButton(_("Close"), self), "tidy-close", on=self.accept)
+        fill(column, fill(QHBoxLayout(), 1, self._close))
+        self.resize(theme().px(680), theme().px(520))
+        self.finished.connect(lambda _result: self._offer_undo())
+        self.jobs.start(self._load(), "load")
+
+    def _failed(self, problem: str) -> None:
+        self.said.setText(problem)
+
+    async def _load(self) -> None:
+        pairs = await self._bridge.engine.memories.pairs(self._workflow_id or None)
+        now = {(pair.first.id, pair.second.id): pair for pair in pairs}
+        for card in [each for each in self.cards if each.undo is None]:
+            pair = now.get((card.pair.first.id, card.pair.second.id))
+            if pair != card.pair:
+                self._replace(card, pair)
+        shown = {(card.pair.first.id, card.pair.second.id) for card in self.cards}
+        for key, pair in now.items():
+            if key not in shown:
+                self._insert(len(self.cards), pair)
+        self._order_tabs()
+        self.said.setText(
+            _("Keep one of two duplicates, or choose which of two contradicting memories is correct.")
+            if pairs
+            else _("No duplicates or contradictions found.")
+        )
+
+    def _order_tabs(self) -> None:
+        """The cards as they are shown, and Close after them, not before: it was made first."""
+        before: QWidget = self._area
+        for button in (*(each for card in self.cards for each in card.buttons), self._close):
+            self.setTabOrder(before, button)
+            before = button
+
+    def _insert(self, place: int, pair: MemoryPair) -> None:
+        card = PairCard(pair, self, self._holder)
+        self.cards.insert(place, card)
+        self._pairs.insertWidget(place, card)
+
+    def _replace(self, card: PairCard, pair: MemoryPair | None) -> None:
+        """What became of a pair by another's answer: one of its memories went, or became another."""
+        place = self.cards.index(card)
+        self.cards.remove(card)
+        self._pairs.removeWidget(card)
+        card.hide()
+        card.deleteLater()
+        if pair is not None:
+            self._insert(place, pair)
+
+    # -- what a person says ------------------------------------------------------------------------------------------------------
+    def keep(self, card: PairCard, kept: str, gone: str) -> None:
+        """Keep one memory of a pair, and forget the other."""
+        memories = self._bridge.engine.memories
+
+        async def job() -> None:
+            await memories.merge(kept, gone)
+            card.show_answered(_("Memories merged"), lambda: memories.undo_delete(gone), gone)
+            await self._load()
+
+        self.jobs.once(card, job)
+
+    def keep_both(self, card: PairCard) -> None:
+        """Have both stand."""
+        memories, ids = self._bridge.engine.memories, (card.pair.first.id, card.pair.second.id)
+
+        async def job() -> None:
+            await memories.keep_both(*ids)
+            card.show_answered(_("Both kept"), lambda: memories.keep_both(*ids, False))
+            await self._load()
+
+        self.jobs.once(card, job)
+
+    def take_back(self, card: PairCard) -> None:
+        """Undo an answer."""
+
+        async def job() -> None:
+            if card.undo is not None:
+                await card.undo()
+                card.show_open()
+                await self._load()
+
+        self.jobs.once(card, job)
+
+    def _offer_undo(self) -> None:
+        """Hand what was answered to the window's undo: over this dialog its message could not be clicked."""
+        jobs: Jobs = getattr(self._undo_on, "jobs", self.jobs)
+
+        async def job(undo: Undo) -> None:
+            await undo()
+
+        for card in self.cards:
+            if card.undo is not None:
+                offer_undo(self._undo_on, card.said.text(), partial(jobs.once, ("undo", id(card.undo)), partial(job, card.undo)))

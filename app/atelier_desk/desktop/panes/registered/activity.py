@@ -1,0 +1,20 @@
+"""The agents of a run and what they do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atelier_desk.desktop.panes.registry import PaneHost, pane
+from atelier_desk.support.i18n import N_
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.panes.activity.pane import ActivityPane
+
+
+@pane(
+    "activity", order=20, icon="activity", title=N_("Activity"), command=N_("Show activity"), place="stack", height=344, shortcut="Ctrl+2"
+)
+def activity(host: PaneHost) -> ActivityPane:
+    from atelier_desk.desktop.panes.activity.pane import ActivityPane
+
+    return ActivityPane(host.bridge)

@@ -1,0 +1,26 @@
+"""What agents changed in the folders they were granted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atelier_desk.desktop.panes.registry import PaneHost, pane
+from atelier_desk.support.i18n import N_
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.panes.files.pane import FilesPane
+
+
+@pane(
+    "files",
+    order=55,
+    icon="folder",
+    title=N_("Files"),
+    command=N_("Show files"),
+    place="drawer",
+    keywords="files workspace folder diff undo changes",
+)
+def files(host: PaneHost) -> FilesPane:
+    from atelier_desk.desktop.panes.files.pane import FilesPane
+
+    return FilesPane(host.bridge)

@@ -1,0 +1,26 @@
+"""What waits for the person, and what failed or finished unseen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atelier_desk.desktop.panes.registry import PaneHost, pane
+from atelier_desk.support.i18n import N_
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.panes.inbox.pane import InboxPane
+
+
+@pane(
+    "questions",
+    order=50,
+    icon="inbox",
+    title=N_("Inbox"),
+    command=N_("Show inbox"),
+    shortcut="Ctrl+5",
+    keywords="questions approvals waiting finished failed interrupted",
+)
+def questions(host: PaneHost) -> InboxPane:
+    from atelier_desk.desktop.panes.inbox.pane import InboxPane
+
+    return InboxPane(host.bridge, host.presenter)

@@ -1,0 +1,27 @@
+"""What each agent did when."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atelier_desk.desktop.panes.registry import PaneHost, pane
+from atelier_desk.support.i18n import N_
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.panes.timeline.pane import TimelinePane
+
+
+@pane(
+    "timeline",
+    order=60,
+    icon="chart-gantt",
+    title=N_("Timeline"),
+    command=N_("Show the timeline"),
+    place="drawer",
+    shortcut="Ctrl+6",
+    keywords="lanes time",
+)
+def timeline(host: PaneHost) -> TimelinePane:
+    from atelier_desk.desktop.panes.timeline.pane import TimelinePane
+
+    return TimelinePane(host.bridge)

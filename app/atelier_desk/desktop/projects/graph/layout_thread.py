@@ -1,0 +1,68 @@
+"""Lays the graph out on a thread of its own: what lay somewhere stays there, what came finds a place beside it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import numpy as np
+from PySide6.QtCore import QObject, Signal
+
+from atelier_desk.desktop.projects.graph.layout import Ints, lay_out
+from atelier_desk.desktop.projects.graph.model import GraphModel
+
+TELL_EVERY = 0.02
+"""Share of the work after which progress is told again."""
+
+
+class LayoutThread(QObject):
+    """One layout at a time, of one model.
+
+    Signals:
+        progress: share that is done, 0–1.
+    """
+
+    progress = Signal(float)
+
+    def __init__(self, model: GraphModel) -> None:
+        super().__init__(model)
+        self._model = model
+        self._told = 0.0
+
+    async def settle(self, *, anew: bool = False) -> None:
+        """Give every node a place; ``anew``: those in view another one, by the edges in view. Cancelling leaves everything where it was."""
+        model = self._model
+        if anew:
+            await self._lay(np.flatnonzero(model.node_shown), model.edges[model.edge_shown], keep=False)
+        if not np.isfinite(model.places).all():
+            await self._lay(np.arange(len(model)), model.edges, keep=True)
+
+    async def _lay(self, nodes: Ints, edges: Ints, *, keep: bool) -> None:
+        if not len(nodes):
+            return
+        row = np.full(len(self._model), -1, dtype=np.int64)
+        row[nodes] = np.arange(len(nodes))
+        start = fixed = None
+        if keep and np.isfinite(self._model.places[:, 0]).any():
+            start = self._model.places[nodes]
+            fixed = np.isfinite(start[:, 0])
+        stopped = False
+        self._told = 0.0
+        tell = self._teller(lambda: stopped)
+        try:
+            places = await asyncio.to_thread(lay_out, len(nodes), row[edges], start=start, fixed=fixed, tell=tell)
+        finally:
+            stopped = True
+        whole = self._model.places.copy()
+        if nodes[-1] < len(whole):  # emptied meanwhile
+            whole[nodes] = places
+            self._model.place(whole)
+
+    def _teller(self, stopped: Callable[[], bool]) -> Callable[[float], bool]:
+        def tell(share: float) -> bool:
+            if share - self._told >= TELL_EVERY:
+                self._told = share
+                self.progress.emit(share)
+            return not stopped()
+
+        return tell

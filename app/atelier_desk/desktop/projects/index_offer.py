@@ -1,0 +1,108 @@
+"""A line above the composer: a folder that agents got could be read as a project. Asked once, answered with yes, not now, or never."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.widgets import FlowLayout, bind, control, fill, label, say
+from atelier_desk.desktop.widgets.controls import show_pixmap
+from atelier_desk.support.i18n import N_, _
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.folders.controller import FolderController
+
+
+class OfferBar(QFrame):
+    """``project-offer``.
+
+    Signals:
+        begun: a sentence: a folder is being read now.
+    """
+
+    begun = Signal(str)
+
+    def __init__(self, bridge: Bridge, desk: FolderController, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("project-offer")
+        mark(self, "card-sunken")
+        self.bridge = bridge
+        self._desk = desk
+        self._later: set[str] = set()
+        """Answered with "not now": asked again when the program runs anew."""
+        self.folder = ""
+        self._seen: tuple[str, ...] = ()
+        self._icon = QLabel(self)
+        self._text = control(label("", "muted", self, wrap=True), "project-offer-text")
+        self.yes = control(QPushButton(self), "project-offer-yes", N_("Index"), on=self.accept)
+        self.no = control(QPushButton(self), "project-offer-no", N_("Not now"), look="ghost", on=self.put_off)
+        self.never = control(QPushButton(self), "project-offer-never", N_("Never for this folder"), look="ghost", on=self.refuse)
+        buttons = FlowLayout(spacing=6)
+        for button in (self.yes, self.no, self.never):
+            button.setCursor(Qt.CursorShape.PointingHandCursor)
+            buttons.addWidget(button)
+        words = fill(QHBoxLayout(), (self._icon, 0, Qt.AlignmentFlag.AlignTop), (self._text, 1), spacing=8)
+        fill(QVBoxLayout(self), words, buttons, margins=(14, 8, 10, 8), spacing=6)
+        desk.changed.connect(self.look)
+        self.hide()
+        bind(self._dress)
+
+    def look(self) -> None:
+        """See whether one of the folders in view is to be offered."""
+        if self._seen != self._desk.folders:
+            self._seen = self._desk.folders
+            self._show("")
+        if self.bridge.ready and self._seen:
+            self.bridge.jobs.start(self._look(self._seen), f"project offer {id(self)}")
+
+    async def _look(self, folders: tuple[str, ...]) -> None:
+        offers = await self.bridge.engine.projects.offers(folders)
+        if folders == self._desk.folders:
+            wanted = (each.folder for each in offers if each.folder not in self._later)
+            self._show(next(wanted, ""))
+
+    def _show(self, folder: str) -> None:
+        self.folder = folder
+        self.setVisible(bool(folder))
+        say(
+            self._text,
+            lambda: _("Index “{folder}” so agents can search it?", folder=Path(folder).name or folder) if folder else "",
+        )
+        self._text.setToolTip(folder)
+
+    # -- answers ----------------------------------------------------------------------------------------------------------------
+
+    def accept(self) -> None:
+        """Make it a project and read it."""
+        self._answer(True)
+
+    def refuse(self) -> None:
+        """Do not ask again for this folder."""
+        self._answer(False)
+
+    def put_off(self) -> None:
+        """Do not ask again while the program runs."""
+        self._later.add(self.folder)
+        self._show("")
+        self.look()
+
+    def _answer(self, yes: bool) -> None:
+        folder = self.folder
+        if folder:
+            self._later.add(folder)  # asked once, whatever becomes of the answer
+            self._show("")
+            self.bridge.jobs.start(self._keep(folder, yes))
+
+    async def _keep(self, folder: str, yes: bool) -> None:
+        made = await self.bridge.engine.projects.answer(folder, yes)
+        if made is not None:
+            self.begun.emit(_("Indexing “{name}”…", name=made.name))
+        self.look()
+
+    def _dress(self) -> None:
+        show_pixmap(self._icon, theme().pixmap("folder-search", "muted", theme().px(16), self.devicePixelRatioF()))

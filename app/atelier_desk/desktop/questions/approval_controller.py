@@ -1,0 +1,306 @@
+"""The one place of the window that knows the waiting approvals: their order, drafts, decisions, and the time their cards were seen.
+
+Cards come and go (one in the transcript, one in the inbox, both of the same request); what they share is here. There is one desk a bridge.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtWidgets import QWidget
+from shiboken6 import isValid
+
+from atelier_desk.desktop.debouncer import Debouncer
+from atelier_desk.desktop.jobs import Jobs
+from atelier_desk.desktop.questions.visible_time import VisibleTime
+from atelier_desk.domain.approval import ApprovalRequest, ApprovalScope, ApprovalStatus
+from atelier_desk.domain.errors import NotFoundError
+from atelier_desk.domain.stream.event import StreamEvent, Topic
+from atelier_desk.domain.stream.payloads import ValidationRequired, ValidationResponse
+from atelier_desk.policy.approval_modes import together
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+
+LONGEST_MS = 2_000
+"""Most time one tick counts: a machine that slept did not show the card."""
+RELOAD_MS = 200
+SETTLE_S = 0.5
+"""Seconds in which a card takes no yes and no key after it appeared or the list of what waits changed: what is pressed then was meant for
+what stood there before."""
+ENOUGH = 96
+"""Pixels of a card's height that must be on the screen for it to count as seen, or half of it if it is smaller than two of these."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What a person did to a request and has not sent: ``arguments`` is the edited text, None while it is not edited."""
+
+    arguments: str | None = None
+    note: str = ""
+
+
+class ApprovalController(QObject):
+    """Waiting approvals over all workflows, oldest first.
+
+    Signals:
+        changed: the list is another one.
+        asked: a new request (``ApprovalRequest``) came in.
+        updated: id of a request whose time, round or state changed.
+        draft_changed: id and the widget that changed it; other cards of the request follow.
+        notice: a sentence worth a short message.
+        decided: a person decided one in this window; its id.
+    """
+
+    changed = Signal()
+    asked = Signal(object)
+    updated = Signal(str)
+    draft_changed = Signal(str, object)
+    notice = Signal(object)
+    decided = Signal(str)
+
+    def __init__(self, bridge: Bridge, monotonic: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(bridge)
+        self._bridge = bridge
+        self.monotonic = monotonic
+        self.covered: Callable[[QWidget], bool] = lambda _card: False
+        """Whether something lies over a widget, such as the shade of a question."""
+        self.jobs = Jobs(self, self.notice.emit)
+        self.read = False
+        """Whether all that waits was read since the start."""
+        self._requests: dict[str, ApprovalRequest] = {}
+        self._decided: dict[str, ApprovalRequest] = {}
+        self._drafts: dict[str, Draft] = {}
+        self._told: set[str] | None = None
+        """What somebody was called for, and what waited at the start already; None before that is read. Whether a request is new to
+        ``_requests`` says nothing: reading them all may overtake the event of one."""
+        self._cards: list[tuple[weakref.ref[QWidget], str]] = []
+        self._list: tuple[str, ...] = ()
+        self._list_at = 0.0
+        """When ``_list``, the ids of what waits, became another one."""
+        self._reading = asyncio.Lock()
+        self._clock = VisibleTime(self, lambda: self.monotonic(), self._in_sight, self._count, LONGEST_MS)
+        self._clock.timeout.connect(self.tick)
+        self._reload_timer = Debouncer(self, RELOAD_MS, self.start)
+        self.changed.connect(self._note_list)
+        self.updated.connect(self._note_list)
+        bridge.stream_event.connect(self.on_stream)
+        bridge.changed.connect(self._on_changed)
+
+    # what waits ---------------------------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Read what waits: after a start of the program it is asked again."""
+        self.jobs.start(self._reload(), "reload")
+
+    def pending(self, workflow_id: str | None = None) -> list[ApprovalRequest]:
+        """What waits, oldest first; of one workflow or of all."""
+        found = [each for each in self._requests.values() if workflow_id in (None, each.workflow_id)]
+        return sorted(found, key=lambda each: (each.created_at, each.id))
+
+    def together(self, requests: Iterable[ApprovalRequest] | None = None) -> list[tuple[ApprovalRequest, ...]]:
+        """These, by default all that wait, as they are shown: what may be allowed with one yes in one card."""
+        return together(self.pending() if requests is None else requests)
+
+    def get(self, request_id: str) -> ApprovalRequest | None:
+        """The newest state of a request that waits, or was decided while this window was open."""
+        return self._requests.get(request_id) or self._decided.get(request_id)
+
+    def __len__(self) -> int:
+        return len(self._requests)
+
+    def _on_changed(self, topic: Topic, _id: str) -> None:
+        if topic == "approval" or (topic == "workflow" and self._requests):
+            self._reload_timer.ask()
+
+    def on_stream(self, event: StreamEvent) -> None:
+        """A request came, was asked again, or was decided."""
+        if isinstance(data := event.payload, ValidationRequired | ValidationResponse):
+            self.jobs.start(self._fetch(data.validation_id))
+
+    async def _reload(self) -> None:
+        async with self._reading:
+            found = await self._bridge.engine.approvals.pending()
+            waiting = {each.id: each for each in found or ()}
+            gone = [key for key in self._requests if key not in waiting]
+            before = list(self._requests)
+            self._requests = waiting
+            first = not self.read
+            if self._told is None:
+                self._told = set(waiting)
+            self.read = True
+            for key in gone:
+                await self._take(key)
+        for key in waiting:
+            self.updated.emit(key)
+        if first or before != list(waiting):
+            self.changed.emit()
+        self._time()
+
+    async def _fetch(self, request_id: str) -> None:
+        async with self._reading:
+            request = await self._take(request_id)
+        told = self._told = self._told or set()
+        if request is not None and request.status is ApprovalStatus.PENDING and request_id not in told:
+            told.add(request_id)
+            self.asked.emit(request)
+        self.changed.emit()
+        self._time()
+
+    async def _take(self, request_id: str) -> ApprovalRequest | None:
+        """Read one request and put it where it belongs; one that is gone with its workflow is forgotten."""
+        try:
+            request: ApprovalRequest | None = await self._bridge.engine.approvals.get(request_id)
+        except NotFoundError:
+            self._requests.pop(request_id, None)
+            self.updated.emit(request_id)
+            return None
+        if request is not None:
+            self._put(request)
+        return request
+
+    def _put(self, request: ApprovalRequest) -> None:
+        if request.status is ApprovalStatus.PENDING:
+            self._requests[request.id] = request
+        else:
+            self._requests.pop(request.id, None)
+            self._drafts.pop(request.id, None)
+            if self._has_card(request.id):
+                self._decided[request.id] = request
+        self.updated.emit(request.id)
+
+    # deciding -----------------------------------------------------------------------------------------------------------------------
+
+    async def approve(
+        self,
+        request_id: str,
+        arguments: dict[str, Any] | None = None,
+        scope: ApprovalScope = ApprovalScope.ONCE,
+        rules: Sequence[str] = (),
+    ) -> None:
+        """Allow; whatever the engine raises comes out, and the request stays as it was."""
+        await self._bridge.engine.approvals.approve(request_id, arguments=arguments, scope=scope, rules=rules)
+        await self._fetch(request_id)
+        self.decided.emit(request_id)
+
+    async def reject(self, request_id: str, note: str = "") -> None:
+        """Refuse, with a reason for the agent."""
+        await self._bridge.engine.approvals.reject(request_id, note=note)
+        await self._fetch(request_id)
+        self.decided.emit(request_id)
+
+    async def approve_together(self, request_ids: Sequence[str]) -> None:
+        """Allow exactly these calls of one run, each for this once; see ``approve``."""
+        try:
+            await self._bridge.engine.approvals.approve_together(list(request_ids))
+        finally:
+            for request_id in request_ids:
+                await self._fetch(request_id)
+        for request_id in request_ids:
+            self.decided.emit(request_id)
+
+    def unsettled(self, since: float) -> float:
+        """Seconds until a card that stands there ``since`` this time of ``monotonic`` takes a yes; 0 when it does."""
+        return max(0.0, max(since, self._list_at) + SETTLE_S - self.monotonic())
+
+    def _note_list(self, *_args: object) -> None:
+        """What waits moves up or down when something comes or goes, be it decided here or elsewhere."""
+        now = tuple(self._requests)
+        if now != self._list:
+            self._list, self._list_at = now, self.monotonic()
+
+    def draft(self, request_id: str) -> Draft:
+        return self._drafts.get(request_id, Draft())
+
+    def keep_draft(self, request_id: str, draft: Draft, source: QWidget) -> None:
+        """Remember what was typed, for every card of the request."""
+        if draft != self.draft(request_id):
+            self._drafts[request_id] = draft
+            self.draft_changed.emit(request_id, source)
+
+    # visible time -------------------------------------------------------------------------------------------------------------------
+
+    def watch(self, card: QWidget, request: ApprovalRequest) -> None:
+        """A card of this request may be on the screen from now on."""
+        self._cards = [*self._live_cards(), (weakref.ref(card), request.id)]
+        card.destroyed.connect(self._card_gone)
+        if request.status is ApprovalStatus.PENDING and request.id not in self._requests and request.id not in self._decided:
+            self._requests[request.id] = request
+            self.changed.emit()
+        self._time()
+
+    def remaining(self, request: ApprovalRequest) -> float | None:
+        """Seconds left to decide; None when it waits for ever."""
+        return request.timeout_s - request.seen_ms / 1000 if request.timeout_s > 0 else None
+
+    def look(self) -> None:
+        """A card was shown or hidden: time counts from now on, or up to now."""
+        self._clock.look()
+
+    def tick(self) -> None:
+        """Once a second: tell the engine how long each request was seen, however many of its cards show it."""
+        self._clock.count()
+
+    def _time(self) -> None:
+        """Turn the clock only while it has something to count."""
+        if self._cards and any(each.timeout_s > 0 for each in self._requests.values()):
+            self.look()
+            if not self._clock.isActive():
+                self._clock.start()
+        else:
+            self._clock.halt()
+
+    def _in_sight(self) -> list[str]:
+        """Requests with a timeout of which a card can really be seen now, each once."""
+        found: dict[str, None] = {}
+        for reference, request_id in self._live_cards():
+            request, card = self._requests.get(request_id), reference()
+            if request is not None and request.timeout_s > 0 and card is not None and seen(card) and not self.covered(card):
+                found[request_id] = None
+        return list(found)
+
+    def _count(self, request_id: str, ms: int) -> None:
+        request = self._requests[request_id]
+        self._requests[request_id] = request.model_copy(update={"seen_ms": request.seen_ms + ms})
+        self.updated.emit(request_id)
+        self.jobs.start(self._report(request_id, ms))
+
+    async def _report(self, request_id: str, ms: int) -> None:
+        left = await self._bridge.engine.approvals.seen(request_id, ms)
+        if not left:  # it ran out, or was decided elsewhere
+            await self._fetch(request_id)
+
+    def _has_card(self, request_id: str) -> bool:
+        return any(of == request_id for _card, of in self._live_cards())
+
+    def _live_cards(self) -> list[tuple[weakref.ref[QWidget], str]]:
+        return [each for each in self._cards if (card := each[0]()) is not None and isValid(card)]
+
+    def _card_gone(self, *_args: object) -> None:
+        """A card is being deleted; what is left of it goes once it is gone."""
+        QTimer.singleShot(0, self, self._forget)
+
+    def _forget(self) -> None:
+        self._cards = self._live_cards()
+        self._decided = {key: request for key, request in self._decided.items() if self._has_card(key)}
+        self._time()
+
+
+def seen(card: QWidget) -> bool:
+    """Whether a person can see this card now: its window is in front, and enough of the card is inside the scrolled views around it."""
+    window = card.window()
+    if not card.isVisible() or window.isMinimized() or not window.isActiveWindow():
+        return False
+    return card.visibleRegion().boundingRect().height() >= min(ENOUGH, card.height() / 2)
+
+
+def approval_desk(bridge: Bridge) -> ApprovalController:
+    """The bridge's desk, made when it is first asked for."""
+    found = bridge.findChild(ApprovalController)
+    return found if isinstance(found, ApprovalController) else ApprovalController(bridge)

@@ -1,0 +1,282 @@
+"""Approvals in a person's words: what is asked, why, how risky it is, who asks, and what a yes can reach."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from atelier_desk.domain.approval import (
+    NOBODY_TO_ASK,
+    Ancestor,
+    ApprovalKind,
+    ApprovalRequest,
+    ApprovalScope,
+    ApprovalStatus,
+    OnTimeout,
+    RiskName,
+)
+from atelier_desk.policy.permissions.call_facts import Concern
+from atelier_desk.presentation.rules import REASONS, always_text
+from atelier_desk.support.i18n import N_, _, ngettext
+from atelier_desk.support.text import shorten
+from atelier_desk.tools.sections import SHELL, SectionRegistry
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.widgets.controls import PillKind
+
+_MCP = "mcp__"
+RISKS: dict[RiskName, str] = {"low": N_("low risk"), "medium": N_("medium risk"), "high": N_("high risk")}
+_RISK_KINDS: dict[RiskName, PillKind] = {"low": "ok", "medium": "warn", "high": "err"}
+_SELECTIVE = {
+    ApprovalKind.TOOL: N_("Your settings ask before tools are used."),
+    ApprovalKind.SUB_AGENT: N_("Your settings ask before agents are started."),
+    ApprovalKind.MCP: N_("Your settings ask before MCP servers are used."),
+    ApprovalKind.FILE_OP: N_("Your settings ask before files are changed."),
+    ApprovalKind.DB_OP: N_("Your settings ask before projects and their knowledge are used."),
+}
+_COMMANDS = N_("Your settings ask before commands are run.")
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalChoice:
+    """One way to say yes: ``name`` ends the object name of its menu entry."""
+
+    name: str
+    text: str
+    scope: ApprovalScope
+    rules: tuple[str, ...] = ()
+
+
+def agent_name(request: ApprovalRequest) -> str:
+    """Who asks."""
+    return request.agent_name or _("The agent")
+
+
+def tool_name(request: ApprovalRequest) -> str:
+    """The tool as people know it: its title in quotation marks, else its own name without its server's prefix, with its operation."""
+    if request.presentation.title:
+        return _("“{name}”", name=_(request.presentation.title))
+    name = bare_tool(request.tool)
+    return f"{name} · {request.operation}" if request.operation else name
+
+
+def summary(request: ApprovalRequest) -> str:
+    """The call in a line, in the words of its tool: ``New task: …``; a tool without words for it says its name with the values."""
+    shown = request.presentation
+    said = shown.summary.localized(_)
+    return said if shown.summary.parts(_)[0] else " · ".join(filter(None, (_(shown.title), said)))
+
+
+def line(request: ApprovalRequest) -> str:
+    """The call as a line of its own."""
+    said = action(request) or _team_title("", request.details).strip() or " · ".join(filter(None, (tool_name(request), summary(request))))
+    return said[:1].upper() + said[1:]
+
+
+def action(request: ApprovalRequest) -> str:
+    """What the call does, as it stands behind “wants to”; empty where nobody wrote such words for its tool."""
+    from atelier_desk.tools.builtin import title_of
+
+    shown = request.presentation.summary
+    said = shown.localized(_) if title_of(request.tool) and not request.server and shown.parts(_)[0] else ""
+    return said[:1].lower() + said[1:]
+
+
+def bare_tool(name: str) -> str:
+    """A tool's name without the prefix that names its server."""
+    return name.removeprefix(_MCP).partition("__")[2] or name if name.startswith(_MCP) else name
+
+
+def tool_title(name: str) -> str:
+    """What people call a tool of which only the name is known."""
+    from atelier_desk.tools.builtin import title_of
+
+    return _(found) if (found := title_of(name)) else bare_tool(name)
+
+
+def title(request: ApprovalRequest) -> str:
+    """What is asked for, as one sentence without its full stop."""
+    agent, details = agent_name(request), request.details
+    if say := _team_title(agent, details):
+        return say
+    if wanted := action(request):
+        return _("{agent} wants to {action}", agent=agent, action=wanted)
+    if request.server:
+        tool = tool_name(request).replace(f"{request.server}: ", "", 1)  # the sentence names it
+        return _("{agent} wants to use {tool} of the server {server}", agent=agent, tool=tool, server=request.server)
+    return _("{agent} wants to use {tool}", agent=agent, tool=tool_name(request))
+
+
+def values(request: ApprovalRequest) -> str:
+    """What the call is given, where the title says no more than its tool's name."""
+    return "" if action(request) or _team_title("", request.details) else summary(request)
+
+
+def group_title(requests: Sequence[ApprovalRequest]) -> str:
+    """Of several calls that wait together."""
+    count = len(requests)
+    return ngettext("{agent} asks for {n} approval", "{agent} asks for {n} approvals", count, agent=agent_name(requests[0]))
+
+
+def _team_title(agent: str, details: dict[str, Any]) -> str:
+    """Of what starts agents or a plan; empty for other calls."""
+    if details.get("sub_agent_name"):
+        return _("{agent} wants to start the agent {name}", agent=agent, name=details["sub_agent_name"])
+    if details.get("target_agent_name"):
+        return _("{agent} wants to delegate to {name}", agent=agent, name=details["target_agent_name"])
+    if details.get("task_count"):
+        count = int(details["task_count"])
+        return ngettext("{agent} wants to give {n} agent a task", "{agent} wants to give {n} agents a task each", count, agent=agent)
+    if details.get("action_count"):
+        count = int(details["action_count"])
+        return ngettext("{agent} wants to run a plan of {n} action", "{agent} wants to run a plan of {n} actions", count, agent=agent)
+    return ""
+
+
+def why(request: ApprovalRequest) -> str:
+    """The rule that asked."""
+    if request.reason == "selective":
+        text = _(_COMMANDS if request.section == SHELL else _SELECTIVE[request.kind])
+    elif request.reason == "rule":
+        text = _("Your rule “{rule}” requires approval.", rule=request.rule)
+    else:
+        text = _(REASONS.get(request.reason, request.reason))
+    if request.about:
+        text = f"{text}\n{request.about}" if request.reason == "repository" else f"{text} ({request.about})"
+    if request.round > 1:
+        text = " ".join(filter(None, (text, _("No decision was made in time, so it is asked again."))))
+    return text
+
+
+def risk(request: ApprovalRequest) -> tuple[str, PillKind]:
+    """The risk pill. What unknown settings of a repository start may do anything, however little the call itself does."""
+    name: RiskName = "high" if is_high(request) else request.risk
+    return _(RISKS[name]), _RISK_KINDS[name]
+
+
+def is_high(request: ApprovalRequest) -> bool:
+    """Whether the yes to it must not be the button that stands out."""
+    return request.risk == "high" or request.reason == Concern.REPOSITORY
+
+
+def lineage(above: Iterable[Ancestor], agent: str) -> str:
+    """Root → child → …; empty for a root run."""
+    names = [ancestor.agent_name for ancestor in above]
+    return " → ".join([*names, agent]) if names else ""
+
+
+def section_name(section: str) -> str:
+    """A section in the reader's words; an unknown one by its id."""
+    known = SectionRegistry()
+    return _(known.get(section).name) if known.has(section) else section
+
+
+def is_kept(request: ApprovalRequest) -> bool:
+    """Whether a plain yes holds for more than the call: one to the settings of a repository does, until they change."""
+    return request.reason == "repository" and bool(request.always)
+
+
+def yes(request: ApprovalRequest, changed: bool) -> tuple[str, str]:
+    """The button that allows, and its tool tip; ``changed``: with other arguments."""
+    if is_kept(request):
+        return _("Allow these settings"), _("Allow this call, and git with these settings until they change (A)")
+    return _("Allow as edited") if changed else _("Allow once"), _("Allow this call (A)")
+
+
+def choices(request: ApprovalRequest) -> list[ApprovalChoice]:
+    """The wider ways to say yes, the first for this run, the others always: for the like of it, the tool, its section or its server.
+
+    What asks each time (a protected file, a rule that asks) no rule allows: a yes for ever would open the tool and still ask about this.
+    """
+    if request.reason == "repository":
+        # Every yes to the settings of a repository holds until they change; this one for the run alone.
+        return [ApprovalChoice("run", _("Allow these settings in this run only"), ApprovalScope.RUN, request.always)]
+    name = tool_name(request) if request.presentation.title else bare_tool(request.tool)
+    found = [ApprovalChoice("run", _in_run(request, name), ApprovalScope.RUN)]
+    if not request.always:
+        return found
+    where = partial(always_text, request.holds)
+    if request.always != (request.tool,):
+        narrow = " · ".join(shorten(_narrow(text), LONGEST_RULE) for text in request.always)
+        found.append(ApprovalChoice("always", where(narrow), ApprovalScope.ALWAYS, request.always))
+    found.append(ApprovalChoice("tool", where(name), ApprovalScope.ALWAYS, (request.tool,)))
+    if request.section and not request.server:
+        text = _("all of “{section}”", section=section_name(request.section))
+        found.append(ApprovalChoice("section", where(text), ApprovalScope.ALWAYS, (f"section:{request.section}",)))
+    if request.server:
+        text = _("the server {server}", server=request.server)
+        found.append(ApprovalChoice("server", where(text), ApprovalScope.ALWAYS, (f"mcp__{request.server}",)))
+    return found
+
+
+def _in_run(request: ApprovalRequest, name: str) -> str:
+    """The wider yes on its button."""
+    if request.details.get("sub_agent_name"):
+        return _("Allow sub-agents in this run")
+    if request.subjects.command:
+        return _("Allow all commands in this run")
+    return _("Allow {tool} in this run", tool=name)
+
+
+def _narrow(rule: str) -> str:
+    """A rule about one tool and some of its calls, by the name people know: ``“Write file” (~/notes.md)``."""
+    name, bracket, calls = rule.partition("(")
+    known = tool_title(name)
+    title = _("“{name}”", name=known) if known != name else name
+    return f"{title} {bracket}{calls}".strip()
+
+
+LONGEST_RULE = 80
+"""Characters of a rule that a menu shows."""
+
+
+def state(request: ApprovalRequest) -> tuple[str, PillKind]:
+    """The pill of a request that waits or was decided."""
+    words: dict[ApprovalStatus, tuple[str, PillKind]] = {
+        ApprovalStatus.PENDING: (_("waiting for you"), "warn"),
+        ApprovalStatus.APPROVED: (_("allowed"), "ok"),
+        ApprovalStatus.REJECTED: (_("rejected"), "err"),
+        ApprovalStatus.CANCELLED: (_("stopped"), ""),
+    }
+    return words[request.status]
+
+
+def decision(request: ApprovalRequest) -> str:
+    """What was decided, by whom and how far it reaches; empty while it waits."""
+    if request.status is ApprovalStatus.PENDING:
+        return ""
+    timed_out = request.decided_by == "timeout"
+    if request.status is ApprovalStatus.REJECTED:
+        return rejection(request.decided_by, request.note)
+    if request.status is ApprovalStatus.CANCELLED:
+        return _("The run was stopped before you decided.")
+    if timed_out:
+        return _("Allowed: no decision was made in time.")
+    reach = {
+        ApprovalScope.ONCE: _("You allowed this call."),
+        ApprovalScope.RUN: _("You allowed this tool for the run."),
+        ApprovalScope.ALWAYS: _("You always allow it."),
+    }[request.scope]
+    return " ".join(filter(None, (reach, _("You changed its arguments.") if request.edited is not None else "")))
+
+
+def rejection(decided_by: str, note: str) -> str:
+    """Who said no, and why. Only a person's own reason is shown: other notes are written for the agent."""
+    if decided_by == "timeout":
+        return _("Rejected: no decision was made in time.")
+    if note == NOBODY_TO_ASK:
+        return _("Rejected: nobody was available to ask.")
+    return _("You rejected it: {reason}", reason=note) if note else _("You rejected it.")
+
+
+def time_left(seconds: float, then: OnTimeout) -> tuple[str, str]:
+    """The time pill and its tool tip."""
+    whole = max(0, round(seconds))
+    words = {
+        OnTimeout.REJECT: _("Then it is rejected."),
+        OnTimeout.APPROVE: _("Then it is allowed."),
+        OnTimeout.ASK_AGAIN: _("Then it is asked again."),
+    }
+    return _("{time} left", time=f"{whole // 60}:{whole % 60:02d}"), words[then]

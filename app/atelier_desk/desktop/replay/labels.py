@@ -1,0 +1,149 @@
+"""What the stretches and events of a run are called, for the timeline and the replay."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atelier_desk.desktop.questions.approval_text import bare_tool
+from atelier_desk.desktop.theme.manager import Role
+from atelier_desk.support.i18n import N_, _
+
+if TYPE_CHECKING:
+    from atelier_desk.engine.services.team.views import Span, TimelineMark
+
+_WAITS = {
+    "user": N_("Waiting for you"),
+    "approval": N_("Waiting for approval"),
+    "parent": N_("Waiting for its parent"),
+    "children": N_("Waiting for sub-agents"),
+}
+_PAUSES = {
+    "user": N_("Paused"),
+    "limit": N_("Limit reached"),
+    "loop": N_("Stopped: repeating itself"),
+    "step": N_("Waiting for the next step"),
+    "interrupted": N_("Interrupted"),
+}
+STATUS_WORDS = {
+    "ok": N_("done"),
+    "error": N_("failed"),
+    "cut_off": N_("cut off"),
+    "unknown": N_("effect unknown"),
+    "cancelled": N_("stopped"),
+    "timeout": N_("timed out"),
+    "rejected": N_("rejected"),
+    "running": N_("running"),
+}
+_MARKS = {
+    "run_started": N_("{name} started"),
+    "user_message": N_("Message"),
+    "model_replied": N_("Reply of {name}"),
+    "reply_cut_off": N_("Reply cut off"),
+    "model_retried": N_("Retrying the model"),
+    "tools_refused": N_("Tool calls sent as text"),
+    "pictures_refused": N_("Continuing without images"),
+    "tool_call_started": N_("{name} started"),
+    "tool_call_finished": N_("{name} ended"),
+    "output_shown": N_("Output shown"),
+    "task_changed": N_("Task"),
+    "question_asked": N_("Question asked"),
+    "question_answered": N_("Question answered"),
+    "input_required": N_("MCP server request"),
+    "input_sent": N_("MCP server request answered"),
+    "sampled_for_server": N_("Model asked for an MCP server"),
+    "injected": N_("Note to the model"),
+    "approval_requested": N_("Approval requested"),
+    "approval_decided": N_("Approval decided"),
+    "approval_asked_again": N_("Approval requested again"),
+    "children_planned": N_("Sub-agents planned"),
+    "child_started": N_("Sub-agent started"),
+    "child_finished": N_("Sub-agent ended"),
+    "child_asked": N_("Sub-agent question"),
+    "child_answered": N_("Sub-agent answered"),
+    "children_joined": N_("Waiting for sub-agents"),
+    "parent_asked": N_("Parent asked"),
+    "parent_answered": N_("Parent answered"),
+    "limits_raised": N_("Limits raised"),
+    "rights_narrowed": N_("Permissions narrowed"),
+    "entry_pinned": N_("Pin changed"),
+    "queue_changed": N_("Queued messages changed"),
+    "queued_sent": N_("Queued message sent"),
+    "title_written": N_("Title generated"),
+    "picture_described": N_("Image described by a model"),
+    "memories_sought": N_("Memory extraction requested"),
+    "compaction_undone": N_("Compaction undone"),
+    "context_compacted": N_("Older messages shortened"),
+    "window_learned": N_("Context window smaller than expected"),
+    "limit_reached": N_("Limit reached"),
+    "loop_detected": N_("Repetition noticed"),
+    "servers_lacking": N_("MCP servers are not available"),
+    "run_resumed": N_("Continued"),
+    "run_failed": N_("Failed"),
+    "run_finished": N_("{name} is done"),
+}
+_ENDED = {"cancelled": N_("{name} was stopped"), "abandoned": N_("{name} gave up"), "error": N_("{name} failed")}
+"""How a run ended that was not done."""
+_OF_AGENT = frozenset({"run_started", "model_replied", "run_finished"})
+_OF_SOMETHING = frozenset(
+    {
+        "task_changed",
+        "approval_requested",
+        "approval_decided",
+        "child_started",
+        "child_finished",
+        "child_asked",
+        "child_answered",
+        "limits_raised",
+    }
+)
+"""Kinds after which the name of the thing is told."""
+_NOTABLE: dict[str, Role] = {
+    "user_message": "accent",
+    "child_started": "accent",
+    "child_finished": "accent",
+    "question_asked": "warn",
+    "approval_requested": "warn",
+    "parent_asked": "warn",
+    "limit_reached": "warn",
+    "loop_detected": "warn",
+    "servers_lacking": "warn",
+    "run_paused": "warn",
+    "run_failed": "err",
+    "run_finished": "ok",
+}
+
+
+def span_title(span: Span) -> str:
+    """A stretch in a few words: the tool's name for people, the model request, or what was waited for."""
+    if span.kind == "tool":
+        return _(span.title) or bare_tool(span.label)
+    if span.kind == "model":
+        return _("Model request")
+    words = _WAITS if span.kind == "wait" else _PAUSES
+    return _(words.get(span.label, _PAUSES["user"] if span.kind == "paused" else _WAITS["user"]))
+
+
+def bar_title(span: Span) -> str:
+    """A stretch in a word, for a narrow bar."""
+    return _("Model") if span.kind == "model" else span_title(span)
+
+
+def mark_title(mark: TimelineMark, agent: str = "") -> str:
+    """An event in a few words; ``agent`` is the name of the run it belongs to."""
+    if mark.kind == "run_paused":
+        return _(_PAUSES.get(mark.label, _PAUSES["user"]))
+    text = _ENDED.get(mark.label) if mark.kind == "run_finished" else None
+    text = text or _MARKS.get(mark.kind)
+    if text is None:
+        return mark.kind.replace("_", " ")
+    name = agent if mark.kind in _OF_AGENT else _(mark.title) or bare_tool(mark.label) or agent
+    if mark.kind in _OF_SOMETHING:
+        return _("{name}: {text}", name=_(text), text=name) if name else _(text)
+    return _(text, name=name)
+
+
+def mark_role(mark: TimelineMark) -> Role | None:
+    """The colour of an event that deserves a tick of its own among many, None for the others."""
+    if mark.kind == "run_finished" and mark.label in _ENDED:
+        return "err" if mark.label == "error" else "muted"
+    return _NOTABLE.get(mark.kind)

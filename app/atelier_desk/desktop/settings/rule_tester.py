@@ -1,0 +1,105 @@
+"""The test box: which rule decides ``run_command(git push)``? Nothing is run or stored."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QLineEdit, QPushButton, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.settings import rule_text
+from atelier_desk.desktop.widgets import FlowLayout, control, fill, label
+from atelier_desk.desktop.widgets.bindings import say
+from atelier_desk.desktop.widgets.inputs import ComboBox
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.permission import Verdict
+from atelier_desk.presentation.permission_profiles import PROFILES, Profile
+from atelier_desk.support.i18n import N_
+
+if TYPE_CHECKING:
+    from atelier_desk.engine.services.tools import ToolInfo
+
+_SUBJECTS = ("command", "path", "url")
+"""Parameters that what stands in brackets is meant for, the first that a tool has."""
+
+_EMPTY: dict[str, Any] = {"string": "", "boolean": False, "integer": 1, "number": 1}
+"""What stands for a required parameter that no rule is about, by its kind."""
+
+
+_ANY: dict[str, dict[str, Any]] = {"edit_file": {"append": ""}}
+"""What makes a call whole of which only its subject is written: no rule is about it."""
+
+
+class RuleTest(QWidget):
+    """``rule-test-call``, ``rule-test-folder``, ``rule-test-profile``, ``rule-test-run`` and ``rule-test-result``.
+
+    Signals:
+        asked: the call is to be tried.
+    """
+
+    asked = Signal()
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.call = control(QLineEdit(self), "rule-test-call", name=N_("Call"), hint=N_("run_command(git push), or a tool with its JSON"))
+        self.folder = control(QLineEdit(self), "rule-test-folder", name=N_("Folder"), hint=N_("Working folder (optional)"))
+        self.profiles = control(ComboBox(self), "rule-test-profile", name=N_("Profile"))
+        for profile in PROFILES:
+            self.profiles.addItem("", profile.name)
+        say(self.profiles, items=[profile.title for profile in PROFILES])
+        self.profiles.setCurrentIndex(1)
+        run = self.run = control(QPushButton(self), "rule-test-run", N_("Which rule decides?"), on=self.asked.emit)
+        self._result = control(label("", "", self, wrap=True), "rule-test-result")
+        below = FlowLayout(spacing=8)
+        below.addWidget(self.profiles)
+        below.addWidget(run)
+        fill(QVBoxLayout(self), self.call, self.folder, below, self._result, margins=(0, 0, 0, 0), spacing=8)
+        self.call.returnPressed.connect(self.asked)
+        self.folder.returnPressed.connect(self.asked)
+        self._result.hide()
+
+    @property
+    def profile(self) -> Profile:
+        return PROFILES[self.profiles.currentIndex()]
+
+    def arguments(self, tools: Sequence[ToolInfo]) -> tuple[str, dict[str, Any]]:
+        """The tool and the arguments that are written; raises UsageError when nobody can tell which."""
+        return call_of(self.call.text(), tools)
+
+    def show_verdict(self, said: Verdict) -> None:
+        self._show(rule_text.verdict(said, self.profile))
+
+    def show_problem(self, text: str) -> None:
+        self._show(text)
+
+    def _show(self, text: str) -> None:
+        self._result.setText(text)
+        self._result.show()
+
+
+def call_of(written: str, tools: Sequence[ToolInfo]) -> tuple[str, dict[str, Any]]:
+    """``tool(what it is about)`` or ``tool({"name": "value"})`` as a call.
+
+    Raises:
+        UsageError: it is neither, or the tool takes no single value.
+    """
+    name, bracket, rest = written.strip().partition("(")
+    if not name or (bracket and not rest.endswith(")")):
+        raise UsageError(N_("Enter a tool with its argument in parentheses, such as run_command(git push)."))
+    inside = rest[:-1].strip()
+    if inside.startswith("{"):
+        try:
+            return name, dict(json.loads(inside))
+        except (ValueError, TypeError) as error:
+            raise UsageError(N_("The text in parentheses is not JSON: {error}"), error=error) from None
+    tool = next((each for each in tools if each.name == name), None)
+    if tool is None or not inside:
+        return name, {}
+    known = {parameter.name for parameter in tool.parameters}
+    subject = next((each for each in _SUBJECTS if each in known), "")
+    if not subject:
+        raise UsageError(N_("{tool} takes several arguments: write them as JSON in the parentheses."), tool=name)
+    others = {each.name: _EMPTY[each.kind] for each in tool.parameters if each.required and each.name != subject and each.kind in _EMPTY}
+    return name, {**others, **_ANY.get(name, {}), subject: inside}

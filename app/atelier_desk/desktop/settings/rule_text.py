@@ -1,0 +1,46 @@
+"""Permission rules in a person's words: what a rule does, where it holds, when it was used last, and what decided a call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from atelier_desk.desktop.panes.times import ago
+from atelier_desk.desktop.widgets.controls import PillKind
+from atelier_desk.domain.base import utc_now
+from atelier_desk.domain.permission import Action, PermissionRule, Verdict
+from atelier_desk.presentation.permission_profiles import Profile
+from atelier_desk.presentation.rules import DOES, verdict_text, where_text
+from atelier_desk.support.i18n import _
+from atelier_desk.workspace.repository import RULE as GIT_SETTINGS
+
+ACTIONS = DOES
+KINDS: dict[Action, PillKind] = {Action.ALLOW: "ok", Action.ASK: "warn", Action.DENY: "err"}
+
+
+def scope(rule: PermissionRule, names: Mapping[str, str]) -> str:
+    """Where a rule holds; ``names`` are those of workflows and agents by their ids."""
+    return where_text(rule.where, names.get(rule.scope_id, ""))
+
+
+def repository(rule: PermissionRule) -> str:
+    """The git repository whose settings a rule allows; empty for every other rule. Where it is stands behind the hash."""
+    name, _bracket, rest = rule.text.partition("(")
+    return rest.removesuffix(")").partition(" ")[2] if name == GIT_SETTINGS else ""
+
+
+def used(rule: PermissionRule) -> str:
+    """When it decided a call last."""
+    return _("used {when}", when=ago(rule.last_matched_at)) if rule.last_matched_at else _("never used")
+
+
+def unused(rule: PermissionRule, now: datetime | None = None) -> bool:
+    """Whether it decided nothing for so long that it may be superfluous."""
+    from atelier_desk.engine.services.permissions import UNUSED_AFTER
+
+    return rule.used_or_made < (now or utc_now()) - UNUSED_AFTER
+
+
+def verdict(said: Verdict, profile: Profile) -> str:
+    """What would become of a call, and what decides it."""
+    return verdict_text(said, profile.mode)

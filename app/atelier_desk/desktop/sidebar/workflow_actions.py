@@ -1,0 +1,410 @@
+"""What can be done with workflows of the list, with one or with several at once, and the menu that offers it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QPoint, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QLineEdit, QMenu, QWidget
+
+from atelier_desk.desktop.exporting import KINDS, ask_print, say_saved, write
+from atelier_desk.desktop.panes.form_dialog import FormDialog
+from atelier_desk.desktop.settings.files import ask_folder, ask_save, write_text
+from atelier_desk.desktop.sidebar.file_names import file_name, free_path
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import Toast, ToastHost, control
+from atelier_desk.domain.errors import NotFoundError
+from atelier_desk.domain.limits import COLLECTION, WORKFLOW_NAME
+from atelier_desk.storage.damage import LEFT_OUT, SHOWN
+from atelier_desk.support.i18n import N_, _, ngettext
+from atelier_desk.support.text import visible
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.chat_import import Importer
+    from atelier_desk.domain.workflow import Workflow
+
+Ids = Collection[str]
+FEW = 20
+"""Workflows that something is done with at once without a word of how far it is."""
+LOOKING_MS = 120_000
+"""How long the message stays that a title is looked for: until there is one, at the longest as long as a slow model may take."""
+
+
+class FolderDialog(FormDialog):
+    """``folder-dialog``: a folder's name, handed to ``then``."""
+
+    def __init__(self, title: str, name: str, action: str, then: Callable[[str], object], parent: QWidget) -> None:
+        super().__init__(title, parent)
+        self.setObjectName("folder-dialog")
+        self._then = then
+        self.field = control(QLineEdit(name, self), "folder-name", hint=N_("For example a project or a customer"))
+        self.field.setMaxLength(COLLECTION)
+        self.field.textChanged.connect(lambda *_: self.check())
+        self.add_field(_("Name"), self.field)
+        self.finish(action)
+        self.field.selectAll()
+        self.field.setFocus()
+
+    def problem(self) -> str:
+        return "" if self.field.text().strip() else _("Enter a name for the folder.")
+
+    def submit(self) -> None:
+        self.close_done()
+        self._then(self.field.text().strip())
+
+
+class NameDialog(FormDialog):
+    """``name-dialog``: another name for a workflow that is not in the list, where it would be written in place."""
+
+    def __init__(self, name: str, then: Callable[[str], object], parent: QWidget) -> None:
+        super().__init__(_("Rename workflow"), parent)
+        self.setObjectName("name-dialog")
+        self._then = then
+        self.field = control(QLineEdit(name, self), "workflow-name")
+        self.field.setMaxLength(WORKFLOW_NAME)
+        self.field.textChanged.connect(lambda *_: self.check())
+        self.add_field(_("Name"), self.field)
+        self.finish(_("Rename"))
+        self.field.selectAll()
+        self.field.setFocus()
+
+    def problem(self) -> str:
+        return "" if self.field.text().strip() else _("Enter a name for the workflow.")
+
+    def submit(self) -> None:
+        self.close_done()
+        self._then(self.field.text().strip())
+
+
+class WorkflowActions(QObject):
+    """Does it over the engine, says it, and offers to undo it.
+
+    Signals:
+        made: show this workflow: a copy, or one that came back.
+        gone: the one with this id was deleted.
+    """
+
+    made = Signal(str)
+    gone = Signal(str)
+
+    def __init__(self, bridge: Bridge, toasts: ToastHost, known: Callable[[], list[Workflow]], parent: QWidget) -> None:
+        super().__init__(parent)
+        self._bridge, self._toasts, self._known, self._widget = bridge, toasts, known, parent
+        self._unlisted: Workflow | None = None
+
+    def find(self, ids: Ids) -> list[Workflow]:
+        """The workflows of the list with these ids; the one that ``with_one`` has read too."""
+        found = [each for each in self._known() if each.id in ids]
+        other = self._unlisted
+        return found if other is None or other.id not in ids or any(each.id == other.id for each in found) else [*found, other]
+
+    def with_one(self, workflow_id: str, run: Callable[[str], object]) -> None:
+        """Do something with a workflow, also when the list does not show it: it is archived, further down, or a search leaves it out."""
+        if any(each.id == workflow_id for each in self._known()):
+            run(workflow_id)
+        else:
+            self._bridge.jobs.start(self._read(workflow_id, run))
+
+    async def _read(self, workflow_id: str, run: Callable[[str], object]) -> None:
+        self._unlisted = await self._bridge.engine.workflows.get(workflow_id)
+        run(workflow_id)
+
+    def ask_name(self, workflow_id: str) -> None:
+        """Ask for another name in a dialog."""
+        rename = self._bridge.engine.workflows.rename
+        for found in self.find([workflow_id]):
+            NameDialog(found.name, lambda name: self._bridge.jobs.start(rename(workflow_id, name)), self._widget).open()
+
+    @property
+    def folders(self) -> list[str]:
+        """The folders there are."""
+        return sorted({each.collection for each in self._known() if each.collection and not each.archived}, key=str.casefold)
+
+    # -- deleting ---------------------------------------------------------------------------------------------------------------------
+    def delete(self, ids: Ids) -> None:
+        """Delete at once; one undo brings all of them back."""
+        wanted = tuple(ids)
+        self._bridge.jobs.once(("delete", wanted), lambda: self._delete(wanted))
+
+    async def _delete(self, ids: tuple[str, ...]) -> None:
+        names: list[str] = []
+        gone: list[str] = []
+
+        async def delete(each: str) -> None:
+            names.append((await self._bridge.engine.workflows.delete(each)).name)
+            gone.append(each)
+            self.gone.emit(each)
+
+        try:
+            await self._one_by_one(ids, delete)
+        finally:
+            if gone:  # also when one of them could not be deleted
+                several = ngettext("{n} workflow deleted", "{n} workflows deleted", len(gone))
+                text = _("“{name}” deleted", name=names[0]) if len(gone) == 1 else several
+                self._toasts.offer_undo(text, lambda: self._bridge.jobs.once(("undo", ids), lambda: self._undelete(gone, names)))
+
+    async def _undelete(self, ids: list[str], names: list[str]) -> None:
+        back: list[str] = []
+
+        async def restore(each: str) -> None:
+            with suppress(NotFoundError):  # deleted for good meanwhile; the others come back
+                await self._bridge.engine.workflows.undo_delete(each)
+                back.append(each)
+
+        await self._one_by_one(ids, restore)
+        if back:
+            self.made.emit(back[0])
+        else:
+            lost = ngettext("{n} workflow deleted permanently", "{n} workflows deleted permanently", len(ids))
+            self._toasts.show(_("“{name}” deleted permanently", name=names[0]) if len(ids) == 1 else lost)
+
+    # -- order ------------------------------------------------------------------------------------------------------------------------
+    def pin(self, ids: Ids) -> None:
+        """Pin them; when all of them are pinned already, take the pins away."""
+        on = not all(each.pinned for each in self.find(ids))
+        self._bridge.jobs.start(self._pin(tuple(ids), on))
+
+    async def _pin(self, ids: tuple[str, ...], on: bool) -> None:
+        await self._one_by_one(ids, lambda each: self._bridge.engine.workflows.set_pinned(each, on))
+
+    def archive(self, ids: Ids) -> None:
+        """Put them away; when all of them are, take them out again."""
+        on = not all(each.archived for each in self.find(ids))
+        wanted = tuple(ids)
+        self._bridge.jobs.once(("archive", wanted), lambda: self._archive(wanted, on))
+
+    async def _archive(self, ids: tuple[str, ...], on: bool, *, undone: bool = False) -> None:
+        done: list[str] = []
+
+        async def archive(each: str) -> None:
+            await self._bridge.engine.workflows.set_archived(each, on)
+            done.append(each)
+
+        try:
+            await self._one_by_one(ids, archive)
+        finally:
+            if done and not undone:
+                n, changed = len(done), tuple(done)
+                put = ngettext("{n} workflow archived", "{n} workflows archived", n)
+                taken = ngettext("{n} workflow unarchived", "{n} workflows unarchived", n)
+                self._toasts.offer_undo(put if on else taken, lambda: self._bridge.jobs.start(self._archive(changed, not on, undone=True)))
+
+    def move(self, ids: Ids, folder: str) -> None:
+        """Into a folder, or with an empty name out of theirs."""
+        before = {each.id: each.collection for each in self.find(ids) if each.collection != folder}
+        if before:
+            self._bridge.jobs.once(("move", tuple(before)), lambda: self._move(dict.fromkeys(before, folder), before))
+
+    async def _move(self, after: dict[str, str], before: dict[str, str] | None = None) -> None:
+        done: dict[str, str] = {}
+
+        async def move(each: str) -> None:
+            await self._bridge.engine.workflows.move(each, after[each])
+            done.update({each: before[each]} if before is not None else {})
+
+        try:
+            await self._one_by_one(tuple(after), move)
+        finally:
+            if done:
+                n, folder = len(done), next(iter(after.values()))
+                into = ngettext("{n} workflow moved to “{folder}”", "{n} workflows moved to “{folder}”", n, folder=folder)
+                out = ngettext("{n} workflow removed from its folder", "{n} workflows removed from their folders", n)
+                self._toasts.offer_undo(into if folder else out, lambda: self._bridge.jobs.start(self._move(done)))
+
+    async def _one_by_one(self, ids: Sequence[str], work: Callable[[str], Awaitable[object]]) -> None:
+        """Do something with each; of many, say how far it is, and let the person stop it there."""
+        task = asyncio.current_task()
+        if len(ids) <= FEW or task is None:
+            for each in ids:
+                await work(each)
+            return
+        toast: Toast | None = None
+        try:
+            for number, each in enumerate(ids):
+                text = _("{done} of {n} workflows…", done=number, n=len(ids))
+                if toast is not None and self._toasts.current is toast:
+                    toast.say(text)
+                elif self._toasts.current is None or toast is None:
+                    toast = self._toasts.show(text, _("Stop"), task.cancel, duration_ms=LOOKING_MS)
+                await work(each)
+        finally:
+            if toast is not None:
+                self._take_back(toast)
+
+    def move_to_new(self, ids: Ids) -> None:
+        """Ask for the name of a folder, and move them there."""
+        FolderDialog(_("New folder"), "", _("Move"), lambda name: self.move(ids, name), self._widget).open()
+
+    def rename_folder(self, folder: str) -> None:
+        """Ask for another name."""
+        inside = [each.id for each in self._known() if each.collection == folder]
+        FolderDialog(_("Rename folder"), folder, _("Rename"), lambda name: self.move(inside, name), self._widget).open()
+
+    def dissolve(self, folder: str) -> None:
+        """Take everything out of a folder; without a workflow it is gone."""
+        self.move([each.id for each in self._known() if each.collection == folder], "")
+
+    # -- copies and files -----------------------------------------------------------------------------------------------------------
+    def duplicate(self, workflow_id: str) -> None:
+        self._bridge.jobs.once(("duplicate", workflow_id), lambda: self._duplicate(workflow_id))
+
+    async def _duplicate(self, workflow_id: str) -> None:
+        copy = await self._bridge.engine.workflows.duplicate(workflow_id)
+        self.made.emit(copy.id)
+        changed = await self._changed_reports(workflow_id)
+        if changed:
+            self._toasts.show("\n".join(changed))
+
+    async def _changed_reports(self, workflow_id: str) -> list[str]:
+        """A line for each report that a copy does not have as Atelier wrote it, and for the rows that it does not have."""
+        names = await self._bridge.engine.workflows.exporting.changed_reports(workflow_id)
+        text = N_("The report {name} was damaged or changed by another program. The copy has it as it is now, or not when it is missing.")
+        damaged = await self._bridge.engine.workflows.exporting.damaged_rows(workflow_id)
+        rows = [*(each.error().localized(_) for each in damaged[:SHOWN]), *([_(LEFT_OUT)] if damaged else [])]
+        return [*(_(text, name=name) for name in names), *rows]
+
+    async def _warnings(self, workflow_id: str) -> list[str]:
+        """What an export does not have, or not as it was."""
+        files = await self._bridge.engine.workflows.left_out_files(workflow_id)
+        left_out = [_("The file {name} is not in the export: it is missing, damaged or too large.", name=name) for name in files]
+        return [*await self._changed_reports(workflow_id), *left_out]
+
+    def export(self, ids: Ids) -> None:
+        """Ask where to, then write in the format of the file's ending; of several, JSON files in a folder."""
+        found = self.find(ids)
+        if len(found) > 1:
+            start = self._bridge.jobs.start
+            ask_folder(self._widget, _("Export to a folder"), lambda folder: start(self.export_all(found, folder)))
+        elif found:
+            [workflow] = found
+            own = _("Atelier, can be imported")
+            kinds = f"{KINDS};;{own} (*.json)"
+
+            def then(path: Path) -> None:
+                self._bridge.jobs.start(self.export_to(workflow.id, path, workflow.name))
+
+            ask_save(self._widget, _("Export workflow"), f"{file_name(workflow.name)}.docx", kinds, then)
+
+    async def export_to(self, workflow_id: str, path: Path, title: str = "") -> None:
+        """Write the export: JSON that can be imported for ``.json``, else a document to read (see ``exporting.write``)."""
+        warnings: list[str] = []
+        if path.suffix.lower() == ".json":
+            await write_text(path, await self._bridge.engine.workflows.export(workflow_id, "json"))
+            warnings = await self._warnings(workflow_id)
+        else:
+            await write(path, title, await self._bridge.engine.workflows.export(workflow_id, "md"))
+        say_saved(self._toasts, path, *warnings)
+
+    def print_(self, workflow_id: str) -> None:
+        """Print the branch in view."""
+        self._bridge.jobs.once(("print", workflow_id), lambda: self._print(workflow_id))
+
+    async def _print(self, workflow_id: str) -> None:
+        workflows = self._bridge.engine.workflows
+        text = await workflows.export(workflow_id, "md")
+        ask_print(self._widget.window(), (await workflows.get(workflow_id)).name, text)
+
+    async def export_all(self, workflows: list[Workflow], folder: Path) -> None:
+        """Write each to a file of its own, over none that is there."""
+        warnings: list[str] = []
+        for number, each in enumerate(workflows, 1):
+            self._toasts.show(_("Exporting {number} of {total}…", number=number, total=len(workflows)), duration_ms=LOOKING_MS)
+            path = free_path(folder, file_name(each.name), ".json")
+            await write_text(path, await self._bridge.engine.workflows.export(each.id, "json"))
+            warnings += await self._warnings(each.id)
+        said = ngettext("{n} workflow exported to {path}", "{n} workflows exported to {path}", len(workflows), path=str(folder))
+        self._toasts.show("\n".join([said, *warnings]))
+
+    @cached_property
+    def importer(self) -> Importer:
+        """Takes files of workflows and chats; what came in is shown."""
+        from atelier_desk.desktop.chat_import import Importer
+
+        made = Importer(self._bridge, self._widget.window())
+        made.imported.connect(self.made)
+        made.said.connect(self._toasts.show)
+        return made
+
+    # -- titles -----------------------------------------------------------------------------------------------------------------------
+    def suggest_title(self, workflow_id: str) -> None:
+        """Have the model name it; Stop and Undo are offered."""
+        task = self._bridge.jobs.once(("title", workflow_id), lambda: self._title(workflow_id))
+        if task is not None:
+            toast = self._toasts.show(_("Generating a title…"), _("Stop"), task.cancel, duration_ms=LOOKING_MS)
+            task.add_done_callback(lambda _done: self._take_back(toast))
+
+    def _take_back(self, toast: Toast) -> None:
+        if self._toasts.current is toast:
+            toast.dismiss()
+
+    async def _title(self, workflow_id: str) -> None:
+        engine = self._bridge.engine
+        workflows = engine.workflows
+        old = (await workflows.get(workflow_id)).name
+        named = await engine.runs.titles.suggest(workflow_id)
+        if named.name == old:
+            self._toasts.show(_("No better title found than “{name}”", name=old))
+        else:
+            undo = self._bridge.jobs.start
+            self._toasts.offer_undo(_("Renamed to “{name}”", name=named.name), lambda: undo(workflows.rename(workflow_id, old)))
+
+    # -- the menus --------------------------------------------------------------------------------------------------------------------
+    def menu(self, ids: Ids, rename: Callable[[str], object]) -> QMenu:
+        """What can be done with these; ``rename`` begins the editing of a name."""
+        found, look = self.find(ids), theme()
+        one = found[0].id if len(found) == 1 else ""
+        menu = control(QMenu(self._widget), "workflow-menu")
+        if one:
+            menu.addAction(look.icon("pencil"), _("Rename"), lambda: rename(one))
+            menu.addAction(look.icon("sparkles"), _("Suggest a title"), lambda: self.suggest_title(one))
+        else:
+            # A section's words are not drawn where a style sheet is in force.
+            menu.addAction(ngettext("{n} workflow", "{n} workflows", len(found))).setEnabled(False)
+            menu.addSeparator()
+        pinned, archived = all(each.pinned for each in found), all(each.archived for each in found)
+        menu.addAction(look.icon("pin-off" if pinned else "pin"), _("Unpin") if pinned else _("Pin"), lambda: self.pin(ids))
+        if not archived:
+            self._add_folders(menu.addMenu(look.icon("folder"), _("Move to folder")), found)
+        if one:
+            menu.addAction(look.icon("copy"), _("Duplicate"), lambda: self.duplicate(one))
+        menu.addAction(look.icon("download"), _("Export…"), lambda: self.export(ids))
+        if len(ids) == 1:
+            menu.addAction(look.icon("printer"), _("Print…"), lambda: self.print_(next(iter(ids))))
+        menu.addAction(look.icon("import"), _("Import…"), lambda: self.importer.ask())
+        menu.addSeparator()
+        menu.addAction(look.icon("archive"), _("Unarchive") if archived else _("Archive"), lambda: self.archive(ids))
+        menu.addAction(look.icon("trash-2", "err"), _("Delete"), lambda: self.delete(ids))
+        return menu
+
+    def _add_folders(self, menu: QMenu, found: list[Workflow]) -> None:
+        ids = [each.id for each in found]
+        there = {each.collection for each in found}
+        for folder in self.folders:
+            entry = QAction(theme().icon("folder"), visible(folder).replace("&", "&&"), menu)
+            entry.triggered.connect(lambda *_, folder=folder: self.move(ids, folder))
+            entry.setEnabled(there != {folder})
+            menu.addAction(entry)
+        menu.addSeparator()
+        menu.addAction(theme().icon("plus"), _("New folder…"), lambda: self.move_to_new(ids))
+        if there != {""}:
+            menu.addAction(theme().icon("x"), _("Remove from folder"), lambda: self.move(ids, ""))
+
+    def folder_menu(self, folder: str) -> QMenu:
+        """What can be done with a folder."""
+        menu = control(QMenu(self._widget), "folder-menu")
+        menu.addAction(theme().icon("pencil"), _("Rename…"), lambda: self.rename_folder(folder))
+        menu.addAction(theme().icon("x"), _("Remove all from folder"), lambda: self.dissolve(folder))
+        return menu
+
+    def show_menu(self, menu: QMenu, place: QPoint, closed: Callable[[], object]) -> None:
+        """Show a menu here; ``closed`` is called when it is over."""
+        menu.aboutToHide.connect(closed)
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.popup(place)

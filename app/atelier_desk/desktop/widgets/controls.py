@@ -1,0 +1,202 @@
+"""Cards, pills, icon buttons, labels: thin widgets over the style sheet's variants."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeVar
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPixmap
+from PySide6.QtWidgets import QAbstractButton, QBoxLayout, QFrame, QLabel, QLayout, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.theme.manager import Role
+from atelier_desk.desktop.widgets.bindings import Text, bind, say
+from atelier_desk.support.text import visible
+
+L = TypeVar("L", bound=QBoxLayout)
+PillKind = Literal["", "accent", "ok", "warn", "err"]
+
+
+class Card(QFrame):
+    """A bordered ground; ``body`` is its vertical layout. Variants: card, card-raised, card-sunken, card-selected, card-warn, card-err."""
+
+    def __init__(self, parent: QWidget | None = None, variant: str = "card", margins: tuple[int, int, int, int] = (12, 10, 12, 10)) -> None:
+        super().__init__(parent)
+        mark(self, variant)
+        self.body = fill(QVBoxLayout(self), margins=margins, spacing=8)
+
+
+class Line(QFrame):
+    """A one-pixel rule."""
+
+    def __init__(self, parent: QWidget | None = None, vertical: bool = False) -> None:
+        super().__init__(parent)
+        mark(self, "vline" if vertical else "line")
+
+
+class PlainLabel(QLabel):
+    """A label whose texts may be from elsewhere: nothing in them hides or reorders others."""
+
+    def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
+        super().__init__(visible(text), parent)
+
+    def setText(self, text: str) -> None:
+        super().setText(visible(text))
+
+    def setToolTip(self, text: str) -> None:
+        super().setToolTip(visible(text))
+
+    def setAccessibleName(self, text: str) -> None:
+        super().setAccessibleName(visible(text))
+
+
+class Pill(PlainLabel):
+    """A short state on a soft ground."""
+
+    def __init__(self, text: str = "", kind: PillKind = "", parent: QWidget | None = None) -> None:
+        super().__init__(text, parent)
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Maximum)
+        self.set_kind(kind)
+
+    def set_kind(self, kind: PillKind) -> None:
+        mark(self, f"pill-{kind}" if kind else "pill")
+
+    def show_state(self, text: str, kind: PillKind) -> None:
+        """Text and colour at once."""
+        self.setText(text)
+        self.set_kind(kind)
+
+
+class IconButton(QToolButton):
+    """A flat button with a bundled icon; its tool tip is also its accessible name.
+
+    ``describe`` binds the text, ``set_icon`` sets the picture; the icon follows the theme.
+    """
+
+    def __init__(self, icon: str, tip: Text = "", parent: QWidget | None = None, *, role: Role = "muted", size: int = 16) -> None:
+        super().__init__(parent)
+        self._icon, self._role, self._size = icon, role, size
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        bind(self._dress, on="look")
+        if tip:
+            self.describe(tip)
+
+    def describe(self, tip: Text, shortcut: str = "") -> None:
+        """Tool tip and accessible name, as ``say`` binds them; ``shortcut`` is shown in the tip only."""
+        say(self, tip=tip, keys=shortcut)
+
+    def set_icon(self, icon: str, role: Role | None = None) -> None:
+        before = self._icon, self._role
+        self._icon, self._role = icon, role or self._role
+        if before != (self._icon, self._role):
+            self._dress()
+
+    def _dress(self) -> None:
+        self.setIcon(theme().icon(self._icon, self._role, self._size))
+        side = theme().px(self._size)
+        self.setIconSize(QSize(side, side))
+
+
+class ElidedLabel(PlainLabel):
+    """One line that ends in … when it does not fit; the whole text is in the tool tip then."""
+
+    def __init__(self, text: str = "", parent: QWidget | None = None, mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight) -> None:
+        super().__init__("", parent)
+        self._mode = mode
+        self._fitted: tuple[str, int, QFontMetrics] | None = None
+        self._measured: tuple[str, QFontMetrics, int] | None = None
+        self._shown = ""
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.setText(text)
+
+    def setText(self, text: str) -> None:
+        super().setText(" ".join(text.split()) if "\n" in text else text)
+        self.setAccessibleName(text)
+
+    def show_whole(self, most: int) -> None:
+        """Be no wider than the text, and no narrower either up to ``most`` pixels."""
+        text, metrics = self.text(), self.fontMetrics()
+        if self._measured is None or self._measured[:2] != (text, metrics):
+            self._measured = text, metrics, metrics.horizontalAdvance(text) + 4
+        whole = self._measured[2]
+        self.setMaximumWidth(whole)
+        self.setMinimumWidth(min(whole, most))
+
+    def minimumSizeHint(self) -> QSize:
+        hint = super().minimumSizeHint()
+        return QSize(min(24, hint.width()), hint.height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        text, box, metrics = self.text(), self.contentsRect(), self.fontMetrics()
+        if self._fitted != (text, box.width(), metrics):
+            self._fitted = (text, box.width(), metrics)
+            self._shown = metrics.elidedText(text, self._mode, box.width())
+            self.setToolTip(text if self._shown != text else "")
+        painter = QPainter(self)  # with the pen of the label's foreground
+        painter.drawText(box, int(self.alignment() | Qt.AlignmentFlag.AlignVCenter), self._shown)
+        painter.end()
+
+
+class ElidedPill(ElidedLabel):
+    """A pill that gives way where there is little room, and ends in … there."""
+
+    def __init__(self, kind: PillKind, parent: QWidget | None = None) -> None:
+        super().__init__("", parent)
+        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Maximum)
+        mark(self, f"pill-{kind}")
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(theme().px(48), super().minimumSizeHint().height())
+
+
+def tint(button: QAbstractButton, icon: str, role: Role = "muted", size: int = 16) -> None:
+    """Give a button a bundled icon of ``size`` pixels at 100 %, which follows theme and scale."""
+    bind(button.setIcon, lambda: theme().icon(icon, role, size), on="look")
+    bind(button.setIconSize, lambda: QSize(theme().px(size), theme().px(size)), on="look")
+
+
+def show_pixmap(shown: QLabel, pixmap: QPixmap) -> None:
+    """``setPixmap``, unless it is there already: a label lays its surroundings out again for the same picture, too."""
+    if shown.pixmap().cacheKey() != pixmap.cacheKey():
+        shown.setPixmap(pixmap)
+
+
+def native_keys(shortcut: str) -> str:
+    """A shortcut as the platform writes it."""
+    from PySide6.QtGui import QKeySequence
+
+    return QKeySequence(shortcut).toString(QKeySequence.SequenceFormat.NativeText)
+
+
+def label(text: str = "", variant: str = "", parent: QWidget | None = None, *, wrap: bool = False) -> QLabel:
+    """A plain-text label with a style variant."""
+    made = PlainLabel(text, parent)
+    made.setTextFormat(Qt.TextFormat.PlainText)
+    made.setWordWrap(wrap)
+    if variant:
+        mark(made, variant)
+    return made
+
+
+Item = QWidget | QLayout | int | tuple[QWidget | QLayout, int] | tuple[QWidget | QLayout, int, Qt.AlignmentFlag]
+
+
+def fill(layout: L, *items: Item, margins: tuple[int, int, int, int] | None = None, spacing: int | None = None) -> L:
+    """A layout with what stands in it: widgets and layouts, alone or with their stretch and alignment; a number is a stretch of its own."""
+    if margins is not None:
+        layout.setContentsMargins(*margins)
+    if spacing is not None:
+        layout.setSpacing(spacing)
+    for item in items:
+        if isinstance(item, int):
+            layout.addStretch(item)
+            continue
+        what, *place = item if isinstance(item, tuple) else (item,)
+        if isinstance(what, QLayout):
+            layout.addLayout(what, *place)
+        else:
+            layout.addWidget(what, *place)  # type: ignore[arg-type]
+    return layout

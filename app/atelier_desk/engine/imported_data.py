@@ -1,0 +1,156 @@
+"""Data that another installation made, or somebody changed: what it grants stays off until a person confirms each.
+
+Rules that allow something wait (``PermissionRule.held``); own tools are to be reviewed as new ones are, MCP servers
+are switched off, folders are not trusted. Addresses that are not those of well-known services and folders of
+workflows wait in ``Settings.held``, and texts count as read from outside. Rules that ask or deny hold: they grant
+nothing. Nobody works unasked because a file says so, no program is started that it names, and work that it would go on
+with is ended.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from atelier_desk.domain.agent import ApprovalMode
+from atelier_desk.domain.approval import ApprovalFlags, ApprovalSettings, OnTimeout
+from atelier_desk.domain.errors import AtelierError
+from atelier_desk.domain.imported_data import HeldGrant, HeldKind
+from atelier_desk.domain.permission import Action
+from atelier_desk.engine import imported_grants
+from atelier_desk.policy.approval_modes import stricter
+from atelier_desk.storage.copies import origin
+from atelier_desk.storage.repositories.text_marks import mark_contents
+from atelier_desk.support.i18n import _
+from atelier_desk.support.threads import in_storage_thread
+
+if TYPE_CHECKING:
+    from atelier_desk.domain.settings import Settings
+    from atelier_desk.engine.runs.manager import RunManager
+    from atelier_desk.storage.repositories import Repositories
+    from atelier_desk.storage.store import Store
+
+log = logging.getLogger(__name__)
+
+
+async def switch_off(repos: Repositories, root: Path, store: Store) -> None:
+    """Switch off what restored data grants, once, before anything of it is used; where that fails its store is closed."""
+    try:
+        if await in_storage_thread(origin.marked, root) == origin.GRANTS:
+            await hold(repos)
+            await in_storage_thread(origin.mark, root, origin.RUNS)
+    except BaseException:
+        await store.close()
+        raise
+
+
+async def end_runs(repos: Repositories, runs: RunManager, root: Path) -> None:
+    """End the work that such data would go on with: what was allowed where it comes from was allowed by nobody here."""
+    if await in_storage_thread(origin.marked, root):
+        await end_all(repos, runs)
+        await in_storage_thread(origin.unmark, root)
+
+
+async def end_all(repos: Repositories, runs: RunManager) -> None:
+    """End every run that is not over."""
+    for row in await repos.runs.alive():
+        if row.parent_run_id is None:
+            await _ended(runs, row.id)
+    for row in await repos.runs.alive():
+        await _ended(runs, row.id)  # below one that is over, or is not there
+
+
+async def _ended(runs: RunManager, run_id: str) -> None:
+    try:
+        await runs.cancel(run_id)
+    except (AtelierError, ValueError):
+        # A journal that cannot be folded cannot be gone on with either.
+        log.exception("run %s of data from elsewhere cannot be read", run_id)
+
+
+async def hold(repos: Repositories) -> None:
+    """Switch off what the data in these repositories grants. Doing it again changes nothing that was not confirmed
+    since."""
+    allowing = [rule for rule in await repos.rules.list() if rule.action is Action.ALLOW and not rule.held]
+    if allowing:
+        await repos.rules.save(*(rule.model_copy(update={"held": True}) for rule in allowing))
+    for server in await repos.mcp_servers.list():
+        if server.config.enabled:
+            off = server.config.model_copy(update={"enabled": False})
+            await repos.mcp_servers.save(server.model_copy(update={"config": off}))
+    for agent in await repos.agents.list():
+        asking = stricter(agent.config.approval, ApprovalMode.SELECTIVE)
+        if asking is not agent.config.approval:
+            await repos.agents.save(agent.model_copy(update={"config": agent.config.model_copy(update={"approval": asking})}))
+    for project in await repos.projects.list():
+        # Of its folder nothing is read before a person says so, and no secret in it because somebody else did.
+        await repos.projects.save(project.model_copy(update={"watched": False, "pending": False, "readable": ()}))
+    settings = await repos.settings.load()
+    held = [*settings.held, *[grant async for grant in _grants(repos, settings)]]
+    changed = {
+        "confirmed_tools": {},
+        "folder_trust": {folder: said for folder, said in settings.folder_trust.items() if not said},
+        "approvals": _asking(settings.approvals),
+        "web": settings.web.model_copy(update={"browser": ""}),
+        "memories_ask": True,
+        "held": tuple({grant.id: grant for grant in held}.values()),
+    }
+    # Before the folders are taken from their workflows: a kill between the two must not lose which they were.
+    await repos.settings.save(settings.model_copy(update=changed))
+    await _hold_workflows(repos)
+    await mark_contents(repos.store, _contents(settings))
+
+
+async def _grants(repos: Repositories, settings: Settings) -> AsyncIterator[HeldGrant]:
+    """What a person has to confirm in a list of its own."""
+    for config in await repos.providers.list():
+        if about := imported_grants.of_provider(config):
+            yield HeldGrant(kind=HeldKind.PROVIDER, name=config.name, about=about)
+    for kind, about in imported_grants.of_settings(settings).items():
+        if about:
+            yield HeldGrant(kind=kind, about=about)
+    granted: dict[tuple[str, ...], list[str]] = {}
+    for grant in settings.held:
+        if grant.kind is HeldKind.WORKSPACE:
+            granted[grant.about] = list(grant.workflows)
+    for id in sorted(await repos.workflows.ids()):
+        if folders := (await repos.workflows.get(id)).workspace:
+            granted.setdefault(folders, []).append(id)
+    for folders, ids in granted.items():
+        name = hashlib.sha256("\0".join(folders).encode("utf-8", "surrogatepass")).hexdigest()[:8]
+        yield HeldGrant(kind=HeldKind.WORKSPACE, name=name, about=folders, workflows=tuple(dict.fromkeys(ids)))
+    yield HeldGrant(kind=HeldKind.CONTENTS, about=_contents(settings))
+
+
+def _contents(settings: Settings) -> tuple[str, ...]:
+    """How the texts are marked as read from outside."""
+    before = next((each.about for each in settings.held if each.kind is HeldKind.CONTENTS), ())
+    return tuple(dict.fromkeys((*before, _("a backup from elsewhere"))))
+
+
+async def _hold_workflows(repos: Repositories) -> None:
+    for id in await repos.workflows.ids():
+        workflow = await repos.workflows.get(id)
+        changed: dict[str, object] = {"workspace": ()} if workflow.workspace else {}
+        approval = workflow.choices.approval
+        if approval is not None and stricter(approval, ApprovalMode.SELECTIVE) is not approval:
+            changed["choices"] = workflow.choices.model_copy(update={"approval": None})
+        if changed:
+            await repos.workflows.update(id, **changed)
+
+
+def _asking(said: ApprovalSettings) -> ApprovalSettings:
+    """Settings that ask at least as often as those of a new installation."""
+    usual = ApprovalSettings()
+    flags = ApprovalFlags(**{name: getattr(said.flags, name) or getattr(usual.flags, name) for name in ApprovalFlags.model_fields})
+    return said.model_copy(
+        update={
+            "flags": flags,
+            "auto_approve_low": said.auto_approve_low and usual.auto_approve_low,
+            "on_timeout": OnTimeout.REJECT,
+            "risks": {tool: risk for tool, risk in said.risks.items() if risk == "high"},
+        }
+    )

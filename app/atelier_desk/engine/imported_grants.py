@@ -1,0 +1,81 @@
+"""Which addresses, variables and files of a configuration a person has to confirm when it came with data from elsewhere."""
+
+from __future__ import annotations
+
+from atelier_desk.domain.errors import ProviderError
+from atelier_desk.domain.imported_data import HeldGrant, HeldKind
+from atelier_desk.domain.provider import ProviderConfig
+from atelier_desk.domain.settings import EmbedderSettings, Settings
+from atelier_desk.support.i18n import N_
+
+NOT_CONFIRMED = N_(
+    "Nothing is sent to {provider} ({about}): this came with a backup from elsewhere. Confirm it in Settings, Data, or with: "
+    "atelier backup confirm '{id}'"
+)
+HARMLESS_EMBEDDERS = frozenset({"builtin", "none"})
+
+
+def of_provider(config: ProviderConfig) -> tuple[str, ...]:
+    """What is confirmed of a provider: its address, and what is sent there or trusted beside the key that is kept for it. Empty
+    for a service of the list (``llm.presets``) as it is offered there, and for the built-in one."""
+    from atelier_desk.llm.presets import at_usual_place
+    from atelier_desk.llm.registry import find
+
+    entry = find(config.kind)
+    if entry is not None and entry.builtin:
+        return ()
+    address = config.base_url or (entry.url if entry is not None else "")
+    headers = [f"{name}: {form}" if form else name for name, form in sorted(config.headers.items())]
+    extra = tuple(filter(None, (*headers, config.ca_file)))
+    if not extra and at_usual_place(address, config.api_key_env):
+        return ()
+    return (*_said(address, config.api_key_env), *extra)
+
+
+def of_settings(settings: Settings) -> dict[HeldKind, tuple[str, ...]]:
+    """The same of the services that settings name, also of those that are off; of some that have nothing to confirm it is empty."""
+    from atelier_desk.llm.presets import at_usual_place
+
+    web, media, embedder = settings.web, settings.media, settings.embedder
+    usual = at_usual_place(media.images, media.images_key_env)
+    return {
+        HeldKind.SEARCH: _said(web.address, web.key_env),
+        HeldKind.IMAGES: () if usual else _said(media.images, media.images_key_env),
+        HeldKind.MODELS: _said(media.models_address, media.models_key_env),
+        HeldKind.EMBEDDER: () if embedder.kind in HARMLESS_EMBEDDERS else _chosen(embedder),
+    }
+
+
+def still_held(new: Settings) -> tuple[HeldGrant, ...]:
+    """What waits after a person changed settings: a part of which nothing stands any more that was to be confirmed does not."""
+    now = of_settings(new)
+    return tuple(each for each in new.held if each.kind not in now or waits(each, now[each.kind]))
+
+
+def waits(grant: HeldGrant, now: tuple[str, ...]) -> bool:
+    """Whether something of what is to be confirmed stands there still."""
+    return bool(set(grant.about) & set(now))
+
+
+def not_confirmed(name: str, grant: HeldGrant) -> ProviderError:
+    """Why nothing is sent to a service."""
+    return ProviderError(NOT_CONFIRMED, code="held", provider=name, about=", ".join(grant.about), id=grant.id)
+
+
+def check_confirmed(tried: Settings, kind: HeldKind, name: str) -> None:
+    """For trying a service by settings that are not stored.
+
+    Raises:
+        ProviderError: something in them waits to be confirmed (code ``held``).
+    """
+    for grant in tried.held:
+        if grant.kind is kind and waits(grant, of_settings(tried)[kind]):
+            raise not_confirmed(name, grant)
+
+
+def _said(address: str, variable: str) -> tuple[str, ...]:
+    return tuple(filter(None, (address, f"${variable}" if variable else "")))
+
+
+def _chosen(embedder: EmbedderSettings) -> tuple[str, ...]:
+    return (" / ".join(filter(None, (embedder.kind, embedder.provider, embedder.model))),)

@@ -1,0 +1,159 @@
+"""The conversation a run inherits: folded from the journals of the runs before it, once, and kept for the newest runs."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import replace
+
+from atelier_desk.domain.errors import NotFoundError, StorageError
+from atelier_desk.domain.events.run import CompactionUndone, ContextCompacted, ImagesRejected, RunEvent
+from atelier_desk.engine import snapshots
+from atelier_desk.engine.journal import RunHandle, run_events
+from atelier_desk.engine.run.reducer.reduce import fold
+from atelier_desk.engine.run.reducer.state import ContextEntry, RunState, complete, inherited, renumbered
+from atelier_desk.engine.snapshots import InheritedState
+from atelier_desk.storage.damage import MISSING, Damage, damaged
+from atelier_desk.storage.repositories import Repositories
+from atelier_desk.storage.repositories.runs import Turn
+from atelier_desk.support.threads import in_storage_thread
+
+log = logging.getLogger(__name__)
+
+CACHED_RUNS = 16
+RUNS_AT_ONCE = 100
+"""Turns whose events are read by one query."""
+
+
+class Conversations:
+    """What runs inherit."""
+
+    def __init__(self, repos: Repositories) -> None:
+        self._repos = repos
+        self._cache: OrderedDict[str, InheritedState] = OrderedDict()
+        self._writing: asyncio.Task[None] | None = None
+
+    async def before(self, previous_run_id: str | None, *, whole: bool = False) -> InheritedState:
+        """What a run that follows ``previous_run_id`` begins with; ``whole``: with all that its summaries stand for."""
+        before = await self._before(previous_run_id, whole) if previous_run_id is not None else InheritedState()
+        return replace(before, history=renumbered(before.history))
+
+    async def _before(self, previous_run_id: str, whole: bool) -> InheritedState:
+        """The same, not numbered yet: with long conversations that takes as long as folding a turn, and few turns need it."""
+        if (known := self._known(previous_run_id, whole)) is not None:
+            return known
+        row = await self._repos.runs.get(previous_run_id)
+        if row.previous_run_id is None or self._known(row.previous_run_id, whole) is not None:
+            turns = [Turn(row.id, row.previous_run_id, row.last_seq, None, row.status.final, row.unread)]
+        else:
+            turns = await self._repos.runs.turns(row.workflow_id, previous_run_id)
+        done, before = await self._nearest(row.workflow_id, turns, whole)
+        left = turns[done:]
+        for start in range(0, len(left), RUNS_AT_ONCE):
+            few = [turn for turn in left[start : start + RUNS_AT_ONCE] if not turn.unread]
+            # Of thousands of turns a query each would take seconds.
+            events = await self._repos.journal.journals([turn.id for turn in few])
+            for turn in few:
+                if not whole and needs_whole(events[turn.id], before.history):
+                    return await self._before(previous_run_id, whole=True)
+                counts = any(isinstance(event.body, ContextCompacted | ImagesRejected) for event in events[turn.id])
+                state = fold(events[turn.id], renumbered(before.history) if counts else before.history)
+                if state is not None:
+                    before = _following(before, state)
+                    if turn.final:
+                        self._keep(turn.id, before)
+        if not whole:
+            self._write_if_due(row.workflow_id, previous_run_id)
+        return before
+
+    def finished(self, state: RunState) -> None:
+        """Remember the conversation of a run that is over, so that the next turn folds nothing."""
+        unknown = InheritedState(folded=None)
+        earlier = InheritedState() if state.previous_run_id is None else self._cache.get(state.previous_run_id, unknown)
+        self._keep(state.run_id, _following(earlier, state))
+        self._write_if_due(state.workflow_id, state.run_id)
+
+    def forget(self) -> None:
+        self._cache.clear()
+
+    async def close(self) -> None:
+        """Wait until a snapshot that is being written is there."""
+        if self._writing is not None:
+            await asyncio.wait({self._writing})
+
+    def _known(self, run_id: str, whole: bool) -> InheritedState | None:
+        found = self._cache.get(run_id)
+        return found if found is not None and (not whole or complete(found.history)) else None
+
+    async def _nearest(self, workflow_id: str, turns: Sequence[Turn], whole: bool) -> tuple[int, InheritedState]:
+        """The newest of some turns of which it is known what follows them: how many turns they are, and that."""
+        for count in range(len(turns), 0, -1):
+            if (known := self._known(turns[count - 1].id, whole)) is not None:
+                return count, known
+        first = turns[0].previous_run_id if turns else None
+        if first is not None:
+            return 0, self._known(first, whole) or InheritedState()
+        if whole or len(turns) < snapshots.LEAST:
+            return 0, InheritedState()
+        decoded = [snapshots.decode(data, turns) for data in await self._repos.snapshots.read(workflow_id)]
+        return max((each for each in decoded if each is not None), key=lambda each: each[0], default=(0, InheritedState()))
+
+    def _keep(self, run_id: str, before: InheritedState) -> None:
+        self._cache[run_id] = before
+        self._cache.move_to_end(run_id)
+        while len(self._cache) > CACHED_RUNS:
+            self._cache.popitem(last=False)
+
+    def _write_if_due(self, workflow_id: str, run_id: str) -> None:
+        """Begin to write a snapshot; nobody waits for it, and one that fails is tried again some turns later."""
+        before = self._cache.get(run_id)
+        if before is None or not before.due or (self._writing is not None and not self._writing.done()):
+            return
+        self._cache[run_id] = replace(before, since=0)
+        self._writing = asyncio.get_running_loop().create_task(self._write(workflow_id, run_id, before), name="snapshot")
+
+    async def _write(self, workflow_id: str, run_id: str, before: InheritedState) -> None:
+        try:
+            turns = await self._repos.runs.turns(workflow_id, run_id)
+            data = await in_storage_thread(snapshots.encode, before, turns)
+            if data is None:
+                return
+            await self._repos.snapshots.write(workflow_id, run_id, data)
+            await self._repos.runs.get(run_id)
+        except NotFoundError:
+            await self._repos.snapshots.remove(workflow_id)  # it was deleted meanwhile, and so must this be
+        except StorageError as error:
+            log.info("no snapshot of workflow %s: %s", workflow_id, error)
+
+
+def _following(earlier: InheritedState, state: RunState) -> InheritedState:
+    """What follows a run, of which ``earlier`` is what it began with."""
+    return InheritedState(
+        inherited(state), state.tainted, snapshots.folded(earlier.folded, state.run_id, state.last_seq), earlier.since + 1
+    )
+
+
+def needs_whole(events: Sequence[RunEvent], history: Sequence[ContextEntry]) -> bool:
+    """Whether events of a run bring back what summaries before it stand for, while ``history`` lacks that."""
+    return any(isinstance(event.body, CompactionUndone) for event in events) and not complete(history)
+
+
+async def load(repos: Repositories, conversations: Conversations, run_id: str) -> RunHandle:
+    """A run from its journal.
+
+    Raises:
+        NotFoundError: no such run.
+        StorageError: ``damaged_row``: an event of it, or of a turn before it, is missing or not as it was written.
+    """
+    row = await repos.runs.get(run_id)
+    events = await run_events(repos, run_id)
+    if not events:
+        raise damaged([Damage(row.workflow_id, run_id, "run_event", "", 1, MISSING)])
+    history: tuple[ContextEntry, ...] = ()
+    if row.parent_run_id is None:
+        history = (await conversations.before(row.previous_run_id)).history
+        if needs_whole(events, history):
+            history = (await conversations.before(row.previous_run_id, whole=True)).history
+    return RunHandle(run_id=run_id, workflow_id=row.workflow_id, history=history, state=fold(events, history), row=row)

@@ -1,0 +1,180 @@
+"""What happens in a run, in words that the window and the command line share: why a request is sent again, how a reply ended, limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from atelier_desk.domain.model_messages import LOADING, FinishReason
+from atelier_desk.support.i18n import N_, _, ngettext
+from atelier_desk.support.number_format import cost_bound
+
+TOOLS_REFUSED = "tools_refused"
+"""Why a request is sent again without tool definitions."""
+PICTURES_REFUSED = "pictures_refused"
+PICTURES_LEFT_OUT = "pictures_left_out"
+"""Why a request is sent again without pictures."""
+FIX_ANSWER = "fix_answer"
+"""Why an agent that had answered goes on: its answer does not fit the form that its answers have."""
+RETRY_REASONS = {
+    "rate_limited": N_("the server limits the number of requests"),
+    "overloaded": N_("the server is busy"),
+    "server_error": N_("the server had an error of its own"),
+    "unreachable": N_("the server cannot be reached"),
+    "proxy": N_("the proxy does not answer"),
+    "truncated": N_("the connection broke"),
+    "timeout": N_("the server did not answer in time"),
+}
+"""By the code of the error; what is not here is a sentence already."""
+MONEY = frozenset({"cost", "month"})
+"""Limits in US dollars."""
+LIMITS = {
+    "iterations": N_("Limit of steps reached"),
+    "tool_calls": N_("Limit of tool calls reached"),
+    "tokens": N_("Limit of tokens reached"),
+    "cost": N_("Limit of cost reached"),
+    "time": N_("Limit of time reached"),
+    "month": N_("Monthly cost limit reached"),
+}
+COMPACTIONS = {
+    "cut_results": N_("old tool results are sent shortened"),
+    "cut_message": N_("a long message is sent shortened"),
+    "summary": N_("older messages were summarised by the model"),
+    "digest": N_("older messages were summarised"),
+}
+"""By the method of a compaction."""
+UNFINISHED = {
+    FinishReason.LENGTH: (
+        N_("The reply was cut off"),
+        N_("The reply reached its length limit or the model's context limit."),
+    ),
+    FinishReason.CONTENT_FILTER: (N_("The reply was filtered"), N_("The server's content filter withheld or cut it.")),
+    FinishReason.EMPTY: (N_("The reply is empty"), N_("The model returned neither text nor a tool call.")),
+    FinishReason.REPETITION: (
+        N_("The model repeated itself"),
+        N_("It kept writing the same passage and was stopped. You can turn this off in Settings → General."),
+    ),
+}
+ONLY_THOUGHT = (N_("The model only produced thinking"), N_("It returned thinking but no answer."))
+CUT_IN_THOUGHT = (N_("The reply was cut off"), N_("The model was still thinking when it reached the reply length limit."))
+GO_ON = {
+    FinishReason.LENGTH: N_("Go on exactly where you stopped."),
+    FinishReason.CONTENT_FILTER: N_("Go on, and leave out what the content filter held back."),
+    FinishReason.EMPTY: N_("Your last reply was empty. Please answer."),
+    FinishReason.REPETITION: N_("You repeated the same passage and were stopped. Go on from there, without repeating it."),
+}
+"""What is said to the model so that it goes on: an ordinary message, which every kind of server takes."""
+
+
+def retry_reason(reason: str) -> str:
+    """Why a request is sent again, in the reader's language."""
+    return _(RETRY_REASONS[reason]) if reason in RETRY_REASONS else reason
+
+
+def retry_text(reason: str, details: Mapping[str, Any], delay: str = "") -> tuple[str, str]:
+    """Title and text of a request that is sent again.
+
+    Args:
+        details: as the event has them: ``attempt``, ``message`` (what the server said), ``pictures`` (names of those left out).
+        delay: the wait before it, in words; empty when there is none.
+    """
+    attempt, message = int(details.get("attempt") or 1), str(details.get("message") or "")
+    if reason == LOADING and delay:
+        return _("Loading the model"), _("The server has not finished; retrying in {delay}.", delay=delay)
+    if reason == LOADING:
+        return _("Loading the model"), _("The answer follows once it is loaded.")
+    if reason == TOOLS_REFUSED:
+        text = _("Tool calls are sent as text (XML) from now on; this is stored for the model. Server message: {message}", message=message)
+        return _("The server does not accept tool definitions"), text
+    if reason == PICTURES_REFUSED:
+        text = _("Images are replaced by a note; this is stored for the model. Server message: {message}", message=message)
+        return _("The model does not support images"), text
+    if reason == PICTURES_LEFT_OUT:
+        text = _("If the request works without them, they are not sent again. Server message: {message}", message=message)
+        return _("Retrying without {names}", names=", ".join(details.get("pictures") or ()) or _("the latest images")), text
+    if delay:
+        text = _("Attempt {attempt} after {delay}: {reason}", attempt=attempt, delay=delay, reason=retry_reason(reason))
+    else:
+        text = _("Attempt {attempt}: {reason}", attempt=attempt, reason=retry_reason(reason))
+    return _("Trying the model again"), text
+
+
+def nudge_text(reason: str, tasks: int) -> str:
+    """Why an agent that had answered goes on: the ``reason`` of its nudge, and how many tasks are open."""
+    if reason == FIX_ANSWER:
+        return _("Asked to answer again: the answer does not match its schema")
+    return ngettext("{n} task is open: the agent continues", "{n} tasks are open: the agent continues", tasks)
+
+
+def narrowed_text(details: Mapping[str, Any]) -> str:
+    """What a person took from a run that had begun: see ``payloads.RightsNarrowed``."""
+    parts = [*map(str, details.get("denied") or ())]
+    parts += [_("{rule} without asking", rule=rule) for rule in details.get("asked") or ()]
+    parts += [_("the folder {path}", path=path) for path in details.get("folders") or ()]
+    parts += [_("instructions and skills of {path}", path=path) for path in details.get("untrusted") or ()]
+    if details.get("stricter"):
+        parts.append(_("what the permission level asks about"))
+    return _("No longer allowed from here on: {what}", what=", ".join(parts))
+
+
+def misfit_text(problem: str) -> tuple[str, str]:
+    """Title and text of an answer that does not fit the agent's schema and stands as it is; ``problem`` is in the checker's words."""
+    return _("The answer does not match its schema"), _("It was kept as is. Problem: {problem}", problem=problem)
+
+
+SERVER_PROBLEMS = {
+    "unknown": N_("{server}: no such server"),
+    "off": N_("{server}: disabled"),
+    "failed": N_("{server}: {detail}"),
+    "nothing": N_("{server}: no tools, resources or prompts"),
+    "left_out": N_("{server}: unusable entries: {detail}"),
+}
+"""By the code of a ``ServerProblem``."""
+
+
+def servers_text(details: Mapping[str, Any]) -> tuple[str, str]:
+    """Title and text of what MCP servers of the agent lack, a line for each; ``details`` has the ``problems`` of the event."""
+    lines, whole = [], False
+    for each in details.get("problems") or ():
+        code = str(each.get("code"))
+        text = SERVER_PROBLEMS.get(code, "{server}: {detail}")
+        lines.append(_(text, server=each.get("server", ""), detail=each.get("detail", "")))
+        whole = whole or code != "left_out"
+    title = _("MCP servers of the agent are not available") if whole else _("Some tools of MCP servers cannot be used")
+    return title, "\n".join(lines)
+
+
+def too_little(kind: str, value: float, cap: float, details: Mapping[str, Any]) -> str:
+    """Why a run stopped before its cap: a request is sent only when what is left is enough for it. Empty when the cap is used up.
+    ``details`` may say what the request may cost (``needed``) and what is ``left``."""
+    if needed := float(details.get("needed") or 0):
+        left = max(0.0, float(details.get("left") or 0))
+        return _(
+            "The next request may cost up to {cost}; {left} is left.", cost=cost_bound(needed, up=True), left=cost_bound(left, up=False)
+        )
+    return _("The remaining amount is not enough for the next request.") if kind in ("tokens", "cost") and value < cap else ""
+
+
+def unfinished_text(finish: str, *, content: bool, thought: bool) -> tuple[str, str]:
+    """Title and text of how a reply ended that is not whole; both empty for one that is.
+
+    Args:
+        content, thought: whether there is text, and whether there are thoughts.
+    """
+    reason = reason_of(finish)
+    if reason.whole:
+        return "", ""
+    words = UNFINISHED[reason]
+    if thought and not content:
+        words = {FinishReason.EMPTY: ONLY_THOUGHT, FinishReason.LENGTH: CUT_IN_THOUGHT}.get(reason, words)
+    return _(words[0]), _(words[1])
+
+
+def continue_text(finish: str) -> str:
+    """What a person who presses "Go on" says, in their language."""
+    return _(GO_ON.get(reason_of(finish), GO_ON[FinishReason.LENGTH]))
+
+
+def reason_of(finish: str) -> FinishReason:
+    """The reason by its value; anything unknown counts as whole."""
+    return FinishReason(finish) if finish in set(FinishReason) else FinishReason.STOP

@@ -1,0 +1,370 @@
+"""Which projects are being read: one ingestion a project, in the background, started, paused, taken up again, and by changes of files."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from atelier_desk.domain.errors import AtelierError, NotFoundError, UsageError
+from atelier_desk.domain.project import EntityKind, IngestStage, IngestState, Project
+from atelier_desk.engine.projects.ingest import GONE, Ingestion, IngestTarget
+from atelier_desk.support import background
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.threads import in_tool_thread
+from atelier_desk.workspace.walk import IGNORE_FILES
+
+if TYPE_CHECKING:
+    from atelier_desk.domain.clock import Clock
+    from atelier_desk.engine.projects.processes import Reader
+    from atelier_desk.knowledge.projects.index_cache import ProjectIndexes
+    from atelier_desk.llm.base import Embedder
+    from atelier_desk.storage.repositories import ProjectRepository
+
+log = logging.getLogger(__name__)
+
+DEBOUNCE_MS = 400
+"""How long files must be left alone before their changes are read: editors write in several steps."""
+READERS = 4
+"""Most processes that read one project."""
+MANY = 50
+"""Changed files from which on the file of the index is written at once; after fewer, at the end."""
+LOOK_MS = 5_000
+"""So often it is looked whether a watched folder is still the one it was, when nothing changes in it."""
+KEPT = 2
+"""Projects whose relating process stays for the next change."""
+NO_ROOT = N_("The project {name} has no folder: pages are added to it one by one.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """What is to be looked at, and how; see ``Ingestion.run``."""
+
+    below: tuple[str, ...] = ()
+    force: bool = False
+    emptied: bool = False
+
+    def joined(self, other: _Wish) -> _Wish:
+        """Both at once."""
+        below = tuple(sorted({*self.below, *other.below})) if self.below and other.below else ()
+        return _Wish(below, self.force or other.force, self.emptied or other.emptied)
+
+
+class Ingestions:
+    """The ingestions of one open data folder.
+
+    Args:
+        told: called with a project's id whenever its state changed.
+        closed: folders that are never read.
+    """
+
+    def __init__(
+        self,
+        repo: ProjectRepository,
+        indexes: ProjectIndexes,
+        embedder: Callable[[], Embedder | None],
+        clock: Clock,
+        told: Callable[[str], None],
+        closed: Sequence[Path],
+    ) -> None:
+        self._repo = repo
+        self._indexes = indexes
+        self._embedder = embedder
+        self._clock = clock
+        self._told = told
+        self._closed = tuple(closed)
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._watches: dict[str, asyncio.Task[None]] = {}
+        self._relators: dict[str, Reader] = {}
+        self._waiting: dict[str, _Wish] = {}
+        self._beginning: dict[str, asyncio.Lock] = {}
+        """By project: who holds it decides alone what is begun there."""
+        self._closing = False
+        self.states: dict[str, IngestState] = {}
+
+    def at_work(self, project_id: str) -> bool:
+        """Whether the project is being read."""
+        task = self._tasks.get(project_id)
+        return task is not None and not task.done()
+
+    def busy(self, project_id: str) -> bool:
+        """Whether the project is being read or has pages added: what does so makes the vectors it lacks in the end."""
+        return self.at_work(project_id) or self._begins(project_id).locked()
+
+    async def start(self, project: Project, below: Sequence[str] = (), *, force: bool = False, emptied: bool = False) -> None:
+        """Begin; what is asked for while one is under way comes after it. See ``Ingestion.run``.
+
+        Raises:
+            UsageError: the project has no folder, or it is not there.
+        """
+        async with self._begins(project.id):
+            await self._start(project, _Wish(tuple(below), force, emptied))
+
+    async def _start(self, project: Project, wish: _Wish) -> None:
+        if self._closing:
+            return
+        try:
+            root = await self._root(project)
+        except UsageError as error:
+            self._not_there(project, error)
+            raise
+        cut_off = project.pending and not self.at_work(project.id)
+        project = await self._mark(project, pending=True)
+        if cut_off or "" in wish.below:
+            wish = replace(wish, below=())  # what was not read then is not forgotten over what is asked for now
+        if self.at_work(project.id):
+            waiting = self._waiting.get(project.id)
+            self._waiting[project.id] = wish if waiting is None else waiting.joined(wish)
+        else:
+            self._begin(project, root, self._run(project, root, wish, cut_off))
+
+    def _not_there(self, project: Project, error: UsageError) -> None:
+        """Have it seen that the folder is gone: until then what was read of it is told as up to date."""
+        state = self.states.get(project.id)
+        if project.root and not self.at_work(project.id) and (state is None or state.stage is not IngestStage.PAUSED):
+            self._take(IngestState(project_id=project.id, stage=IngestStage.FAILED, error=error.localized(_)))
+
+    async def embed(self, project: Project, kinds: Sequence[EntityKind] = (), *, force: bool = False) -> None:
+        """Make the vectors that are missing, alone; see ``Ingestion.embed``."""
+        async with self._begins(project.id):
+            if not self._closing and not self.at_work(project.id):
+                self._begin(project, Path(), self._run(project, None, _Wish(tuple(kinds), force), False))
+
+    def _begin(self, project: Project, root: Path, work: Coroutine[Any, Any, None]) -> None:
+        self._take(IngestState(project_id=project.id, stage=IngestStage.READING))
+        self._tasks[project.id] = background.start(work, f"ingestion of {root}")
+
+    async def stop(self, project_id: str) -> None:
+        """Pause: what was written stays, and the next start goes on."""
+        self._waiting.pop(project_id, None)
+        task = self._tasks.get(project_id)
+        if task is not None and not task.done():
+            task.cancel()
+            await asyncio.wait([task])
+
+    async def wait(self, project_id: str) -> None:
+        """Until the project is no longer being read."""
+        while self.at_work(project_id):
+            await asyncio.wait([self._tasks[project_id]])
+            async with self._begins(project_id):
+                pass  # whoever had it stand aside has it go on
+
+    @asynccontextmanager
+    async def aside(self, project: Project) -> AsyncIterator[None]:
+        """Nothing reads the project in the block. A reading that was under way goes on after it: nobody asked for a pause."""
+        async with self._begins(project.id):
+            reading = self.at_work(project.id)
+            await self.stop(project.id)
+            try:
+                yield
+            finally:
+                if reading and project.root:
+                    await self._go_on(project.id)
+
+    async def _go_on(self, project_id: str) -> None:
+        try:
+            await self._start(await self._repo.get(project_id), _Wish())
+        except AtelierError as error:
+            log.info("a reading was not gone on with: %s", error)
+
+    def _begins(self, project_id: str) -> asyncio.Lock:
+        return self._beginning.setdefault(project_id, asyncio.Lock())
+
+    async def lose(self, project_id: str) -> None:
+        """What the process that relates knows of a project is no longer so."""
+        relator = self._relators.pop(project_id, None)
+        if relator is not None:
+            await relator.aclose()
+
+    async def add_pages(self, project: Project, pages: Sequence[tuple[str, str, str]]) -> int:
+        """Keep pages (address, title, Markdown). Gives how many entities there are of them."""
+        async with self.aside(project):
+            work = self._work(project, Path(project.root) if project.root else None)
+            try:
+                return await work.add_pages(pages)
+            finally:
+                self._keep(project.id, work.relator)
+                self._told(project.id)
+
+    async def forget(self, project_id: str) -> None:
+        """A project is to be deleted: nothing reads or watches it any more."""
+        await self.stop(project_id)
+        await self.unwatch(project_id)
+        await self.lose(project_id)
+        self.states.pop(project_id, None)
+
+    async def aclose(self) -> None:
+        """Pause all, and end every process."""
+        self._closing = True
+        for project_id in list(self._watches):
+            await self.unwatch(project_id)
+        for project_id in list(self._tasks):
+            await self.stop(project_id)
+        for relator in self._relators.values():
+            await relator.aclose()
+        self._relators.clear()
+        for project_id in self.states:
+            await self._indexes.keep(project_id)
+
+    # -- watching -------------------------------------------------------------------------------------------------------------------
+
+    def watch(self, project: Project) -> None:
+        """Read changed files of the project from now on. A watch that ended, as the system would not have it, is tried again."""
+        watching = self._watches.get(project.id)
+        if project.root and (watching is None or watching.done()) and not self._closing:
+            self._watches[project.id] = background.start(self._watch(project.id, Path(project.root)), "watch of a project")
+
+    async def unwatch(self, project_id: str) -> None:
+        """No longer."""
+        task = self._watches.pop(project_id, None)
+        if task is not None:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def _watch(self, project_id: str, root: Path) -> None:
+        away = gone = False
+        while True:
+            there = await in_tool_thread(_folder, root)
+            if there is None:
+                if not gone:
+                    await self._changed(project_id, ())  # which says that it is gone
+                away = gone = True
+                await asyncio.sleep(LOOK_MS / 1000)
+                continue
+            gone = False
+            if away:
+                await self._changed(project_id, ())  # what is there now may be a copy of what was, or something else
+            away = True
+            try:
+                await self._follow(project_id, root, there)
+            except (OSError, RuntimeError) as error:
+                if await in_tool_thread(_folder, root) is not None:
+                    # Too many folders for the system: a person can still have it read.
+                    log.warning("the folder %s is not watched: %s", root, error)
+                    return
+
+    async def _follow(self, project_id: str, root: Path, there: tuple[int, int]) -> None:
+        """Read what changes until the folder is another one, or gone: the system goes on telling of the one it was asked about, wherever it
+        was moved to."""
+        from watchfiles import awatch
+
+        stop = asyncio.Event()
+        changed = awatch(
+            root, debounce=DEBOUNCE_MS, stop_event=stop, recursive=True, ignore_permission_denied=True, rust_timeout=LOOK_MS,
+            yield_on_timeout=True,
+        )  # fmt: skip
+        try:
+            async with contextlib.aclosing(changed):
+                async for changes in changed:
+                    if await in_tool_thread(_folder, root) != there:
+                        return
+                    paths = {Path(path).relative_to(root).as_posix() for _change, path in changes}
+                    below = sorted({_whole(path) for path in paths if not path.startswith(".git/")})
+                    if below:
+                        await self._changed(project_id, () if "" in below else below)
+        finally:
+            stop.set()
+
+    async def _changed(self, project_id: str, below: Sequence[str]) -> None:
+        try:
+            project = await self._repo.get(project_id)
+            state = self.states.get(project_id)
+            paused = state is not None and state.stage is IngestStage.PAUSED  # a person said so; going on reads all
+            if project.watched and not paused:
+                await self.start(project, below)
+        except AtelierError as error:
+            log.info("changes of a project were not read: %s", error)
+
+    # -- inside ---------------------------------------------------------------------------------------------------------------------
+
+    async def _run(self, project: Project, root: Path | None, wish: _Wish, cut_off: bool) -> None:
+        before: IngestState | None = None
+        while True:
+            await self._once(project, root, wish, cut_off, before)
+            before = self.states[project.id]
+            waiting = self._waiting.pop(project.id, None)
+            if waiting is None or self.states[project.id].stage is not IngestStage.DONE:
+                return
+            project = await self._mark(project, pending=True)
+            root, cut_off = await self._root(project), False
+            wish = waiting
+
+    async def _once(self, project: Project, root: Path | None, wish: _Wish, cut_off: bool, before: IngestState | None) -> None:
+        work = self._work(project, root, before)
+        try:
+            if root is None:  # vectors alone, of the kinds that stand in the place of paths
+                await work.embed(tuple(map(EntityKind, wish.below)), force=wish.force)
+            else:
+                await work.run(wish.below, force=wish.force, whole=cut_off, emptied=wish.emptied)
+                whole = {} if wish.below else {"cut": work.state.cut}
+                await self._mark(project, pending=False, ingested_at=self._clock.now(), **whole)
+            self._keep(project.id, work.relator)
+            if work.state.changed + work.state.removed >= MANY:
+                await self._indexes.keep(project.id)
+            self._indexes.give_up(project.id)
+            again = before.changed if before is not None else 0  # read the first time, and not anew the second
+            unchanged = max(0, work.state.unchanged - again)
+            self._take(work.state.model_copy(update={"stage": IngestStage.DONE, "path": "", "unchanged": unchanged}))
+        except asyncio.CancelledError:
+            await work.aclose()
+            self._take(work.state.model_copy(update={"stage": IngestStage.PAUSED, "path": ""}))
+            raise
+        except Exception as error:
+            await work.aclose()
+            if isinstance(error, NotFoundError):
+                log.info("a project was deleted while it was read")
+            else:
+                log.exception("a project could not be read")
+            said = error.localized(_) if isinstance(error, AtelierError) else _("It failed; the log file says why.")
+            self._take(work.state.model_copy(update={"stage": IngestStage.FAILED, "error": said, "path": ""}))
+
+    def _work(self, project: Project, root: Path | None, before: IngestState | None = None) -> Ingestion:
+        place = IngestTarget(root or Path(), self._closed, min(READERS, os.cpu_count() or 1))
+        relator = self._relators.pop(project.id, None)
+        return Ingestion(project, place, self._repo, self._indexes, self._embedder, self._take, relator, before)
+
+    def _keep(self, project_id: str, relator: Reader | None) -> None:
+        if relator is None:
+            return
+        self._relators[project_id] = relator
+        while len(self._relators) > KEPT:
+            oldest = next(iter(self._relators))
+            background.start(self._relators.pop(oldest).aclose(), "end of a reader")
+
+    async def _mark(self, project: Project, **fields: Any) -> Project:
+        """The project as it is by now, with other marks: it may have been renamed meanwhile."""
+        marked = (await self._repo.get(project.id)).model_copy(update=fields)
+        await self._repo.save(marked)
+        return marked
+
+    async def _root(self, project: Project) -> Path:
+        if not project.root:
+            raise UsageError(NO_ROOT, name=project.name)
+        root = Path(project.root)
+        if not await in_tool_thread(root.is_dir):
+            raise UsageError(GONE, path=project.root, name=project.name)
+        return root
+
+    def _take(self, state: IngestState) -> None:
+        self.states[state.project_id] = state
+        self._told(state.project_id)
+
+
+def _folder(root: Path) -> tuple[int, int] | None:
+    """Which folder is at a path: another one there has another number; None for none."""
+    with contextlib.suppress(OSError):
+        found = root.stat()
+        return (found.st_dev, found.st_ino) if root.is_dir() else None
+    return None
+
+
+def _whole(path: str) -> str:
+    """What is to be looked at when a file changed: of a file that says what is ignored, the folder that it is about."""
+    folder, _slash, name = path.rpartition("/")
+    return folder if name in (".", *IGNORE_FILES) else path

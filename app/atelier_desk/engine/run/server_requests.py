@@ -1,0 +1,254 @@
+"""What MCP servers ask in the middle of a call: questions to the person, and requests to the run's model that a person allowed."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from contextlib import aclosing
+from dataclasses import asdict
+from datetime import datetime, timedelta
+from typing import Any
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.agent import ToolDialect
+from atelier_desk.domain.base import new_id
+from atelier_desk.domain.errors import AtelierError, ConflictError, LimitError
+from atelier_desk.domain.events.run import (
+    EventBody,
+    InputRequired,
+    LimitReached,
+    PauseReason,
+    QuestionAnswered,
+    QuestionAsked,
+    RunPaused,
+    SampledForServer,
+)
+from atelier_desk.domain.model_messages import ChatMessage, ChatReply, ChatRequest, FinishReason, ReplyDone, Role
+from atelier_desk.domain.question import QuestionSpec, QuestionStatus, Sampling, UserQuestion
+from atelier_desk.domain.stream.event import ChunkType, StreamEvent
+from atelier_desk.engine.journal import Follow, RunHandle
+from atelier_desk.engine.run.environment import RunEnvironment
+from atelier_desk.engine.run.reducer.state import CallState, RunState
+from atelier_desk.engine.run.request.blank_replies import watched
+from atelier_desk.engine.run.request.replies import Length, counted
+from atelier_desk.engine.run.results import call_finished
+from atelier_desk.engine.run.sanitize import mended
+from atelier_desk.llm.tokens import dearest_input, estimate, priced
+from atelier_desk.policy import budget
+from atelier_desk.support import background
+from atelier_desk.support.i18n import N_
+from atelier_desk.tools.ids import stable_id
+from atelier_desk.tools.outcomes import ServerAsks, ToolResult
+
+log = logging.getLogger(__name__)
+
+MOST_ROUNDS = 20
+"""How often a server may ask in one call."""
+LONGEST_STATE = 256 * 1024
+"""Characters of a server's state that are kept."""
+_REASONS = {FinishReason.LENGTH: "maxTokens", FinishReason.STOP: "endTurn"}
+
+
+def required(state: RunState, call_id: str, tool: str, asks: ServerAsks, now: datetime) -> list[EventBody]:
+    """The events with which a call waits for what its server asked for; one that asks without end gets no more."""
+    call = state.call(call_id)
+    asked_before = call.input.round if call is not None and call.input is not None else 0
+    wrong = ""
+    if asked_before >= MOST_ROUNDS:
+        wrong = f"The MCP server {asks.server} asked {MOST_ROUNDS} times in one call and was given up. Go on without it, or ask the user."
+    elif len(asks.state or "") > LONGEST_STATE:
+        wrong = f"The MCP server {asks.server} wants more kept for this call than can be ({LONGEST_STATE} characters). The call was ended."
+    if wrong:
+        return [call_finished(call_id, tool, ToolResult.failure(wrong, "asks_too_much"))]
+    round_ = asked_before + 1
+    named = f"{state.run_id}:{call_id}:{round_}"
+    # They are asked in the server's order, which their times keep.
+    questions = [
+        _question(state, call_id, spec, stable_id(f"{named}:{number}", "question"), now + timedelta(microseconds=number))
+        for number, spec in enumerate(asks.questions)
+    ]
+    keys = tuple(spec.asker.key for spec in asks.questions if spec.asker is not None)
+    answers = {key: dict(answer) for key, answer in asks.answers.items()}
+    body = InputRequired(call_id=call_id, server=asks.server, state=asks.state, answers=answers, keys=keys, round=round_, note=asks.note)
+    return [body, *(QuestionAsked(question=question) for question in questions)]
+
+
+def lost(state: RunState) -> list[EventBody]:
+    """Events that close what servers ask within a session that is gone, and the calls that waited for it."""
+    bodies: list[EventBody] = []
+    for question in state.questions:
+        asker, call = question.spec.asker, state.call(question.call_id)
+        if asker is None or not asker.live or call is None:
+            continue
+        bodies.append(QuestionAnswered(question_id=question.id, call_id=question.call_id, status=QuestionStatus.SKIPPED))
+        if call.status == "started":
+            why = ToolResult.failure(SESSION_LOST.format(server=asker.server), "session_lost")
+            bodies.append(call_finished(question.call_id, call.intent.tool if call.intent else call.call.name, why))
+    return list({body.model_dump_json(): body for body in bodies}.values())
+
+
+SESSION_LOST = (
+    "Atelier ended while the MCP server {server} waited for an answer of the user. Its session is gone and with it the call; what the call "
+    "did before is unknown. Make the call again if it is safe to repeat: the user is asked anew."
+)
+
+
+def _question(state: RunState, call_id: str, spec: QuestionSpec, id: str, now: datetime) -> UserQuestion:
+    return UserQuestion(
+        id=id,
+        workflow_id=state.workflow_id,
+        run_id=state.run_id,
+        call_id=call_id,
+        agent_id=state.agent_id,
+        agent_name=state.agent.name,
+        lineage=state.lineage,
+        spec=spec,
+        timeout_s=state.agent.question_timeout_s,
+        created_at=now,
+    )
+
+
+class CallRequestBroker:
+    """Answers the server of one call while the call goes on; see ``tools.context.ServerDesk``."""
+
+    def __init__(self, env: RunEnvironment, handle: RunHandle, call_id: str) -> None:
+        self._env, self._handle, self._call_id = env, handle, call_id
+
+    @property
+    def model(self) -> str:
+        return self._handle.current.agent.model
+
+    async def ask(self, spec: QuestionSpec) -> UserQuestion:
+        state = self._handle.current
+        question = _question(state, self._call_id, spec, new_id(), self._env.clock.now())
+        over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def heard(event: StreamEvent) -> None:
+            if event.chunk_type is ChunkType.USER_QUESTION_COMPLETE and event.data.get("question_id") == question.id and not over.done():
+                over.set_result(None)
+
+        def decide(now: RunState) -> list[EventBody]:
+            call = now.call(self._call_id)
+            if now.status.final or now.pause is not None or call is None or call.status != "started":
+                raise ConflictError(N_("The call is over; nobody is asked for it any more."))
+            if len(now.questions) >= limits.QUESTION_PENDING:  # those that were asked at the same moment all found room before
+                raise LimitError(N_("{count} questions are waiting already; no more are asked."), count=len(now.questions))
+            return [QuestionAsked(question=question)]
+
+        unsubscribe = self._env.bus.subscribe(heard, state.workflow_id)
+        try:
+            await self._env.journal.append_if(self._handle, decide)
+            await over
+        except asyncio.CancelledError:
+            # Nobody waits for it any more: taken back by its server, or by the end of the call.
+            background.start(self._take_back(question), "taking back of a server's question")
+            raise
+        finally:
+            unsubscribe()
+        return await self._env.repos.questions.get(question.id)
+
+    async def _take_back(self, question: UserQuestion) -> None:
+        closing = QuestionAnswered(question_id=question.id, call_id=question.call_id, status=QuestionStatus.SKIPPED)
+        try:
+            await self._env.journal.append_if(
+                self._handle, lambda now: [closing] if any(each.id == question.id for each in now.questions) else None
+            )
+        except Exception as error:
+            log.info("a question of a server was not taken back: %s", type(error).__name__)
+
+    async def sample(self, server: str, sampling: Sampling) -> Mapping[str, Any]:
+        sampled = await sample(self._env, self._handle, self._call_id, server, sampling)
+        if isinstance(sampled, budget.ReachedLimit):
+            raise LimitError(N_("The limits of this run have no room for another request to a model."), code="limit")
+        await self._env.journal.append(self._handle, sampled)
+        return sampled.answer
+
+
+async def sample_for_call(env: RunEnvironment, handle: RunHandle, call: CallState, key: str, follow: Follow) -> None:
+    """Make the request to the model that a call's server wants; without room for it the run pauses at its limit."""
+    given = call.input
+    assert given is not None
+    tool = call.intent.tool if call.intent else call.call.name
+    try:
+        sampled = await sample(env, handle, call.call.id, given.server, given.samplings[key], key)
+    except AtelierError as error:
+        why = f"The MCP server {given.server} wanted to ask a model for this call, and that failed: {error}"
+        await env.journal.append(handle, call_finished(call.call.id, tool, ToolResult.failure(why, error.code)), follow=follow)
+        return
+    if isinstance(sampled, budget.ReachedLimit):
+        reached = LimitReached(**asdict(sampled))
+        held: list[EventBody] = [reached, RunPaused(reason=PauseReason.LIMIT)]
+        await env.journal.append_if(handle, lambda now: None if now.status.final or now.pause is not None else held)
+        return
+    await env.journal.append(handle, sampled, follow=follow)
+
+
+async def sample(
+    env: RunEnvironment, handle: RunHandle, call_id: str, server: str, sampling: Sampling, key: str = ""
+) -> SampledForServer | budget.ReachedLimit:
+    """Ask the run's model what a server wants to know. It sees nothing of the run's conversation and has no tools.
+
+    Raises:
+        AtelierError: the model cannot be asked.
+    """
+    state = handle.current
+    opened = await env.gateway.open(state.agent, state.language)
+    if opened.dialect is ToolDialect.GUIDED:
+        raise LimitError(N_("The starter model cannot answer for MCP servers. Choose another model."), code="guided")
+    system = [ChatMessage(role=Role.SYSTEM, content=sampling.system)] if sampling.system else []
+    messages = (*system, *(ChatMessage(role=Role(each.role), content=each.text) for each in sampling.messages))
+    prompt_tokens = estimate("".join(message.content for message in messages)) + 20
+    prices = (dearest_input(opened.info), opened.info.price_output or 0.0)
+    wanted = min(sampling.max_tokens, state.agent.max_tokens)
+    await env.month.prepare()
+    room = env.month.reserve(state, prompt_tokens=prompt_tokens, reply_tokens=wanted, prices=prices)
+    if isinstance(room, budget.ReachedLimit):
+        return room
+    request = ChatRequest(
+        model=state.agent.model,
+        messages=messages,
+        temperature=min(max(sampling.temperature, 0.0), 2.0) if sampling.temperature is not None else state.agent.temperature,
+        max_tokens=room,
+        stop=sampling.stop,
+        enable_thinking=False,
+        context_window=opened.window,
+    )
+    began, length, written = env.clock.monotonic(), Length(room), ""
+
+    def sampled(reply: ChatReply, key: str) -> SampledForServer:
+        return SampledForServer(
+            call_id=call_id,
+            server=server,
+            key=key,
+            text=mended(reply.content or written),
+            stop_reason=_REASONS.get(reply.finish_reason, "endTurn"),
+            provider=opened.info.provider,
+            model=reply.model or state.agent.model,
+            usage=priced(counted(reply, tokens_input=prompt_tokens, most_output=room), opened.info),
+            duration_ms=round((env.clock.monotonic() - began) * 1000),
+        )
+
+    reply = ChatReply()
+    try:
+        async with aclosing(watched(opened.plain.stream(request), env.clock, env.inactivity_s)) as deltas:
+            async for delta in deltas:
+                if length.over(delta):
+                    break
+                written += delta.content if delta.kind == "text" else ""
+                if isinstance(delta, ReplyDone):
+                    reply = delta.reply
+    except BaseException:
+        if written:
+            # It is paid for all the same: a server that takes its requests back would cost what no cap of the run knows of.
+            background.start(_note(env, handle, sampled(ChatReply(content=written), "")), "cost of a server's request")
+        raise
+    return sampled(reply, key)
+
+
+async def _note(env: RunEnvironment, handle: RunHandle, spent: SampledForServer) -> None:
+    """Keep what a request cost that came to nothing."""
+    try:
+        await env.journal.append(handle, spent)
+    except AtelierError as error:
+        log.info("what a request of a server cost was not kept: %s", type(error).__name__)

@@ -1,0 +1,140 @@
+"""From what a person attaches to what is kept and what the model is given: bytes by hash, pictures as such, text as far as there is room.
+
+How a dialect takes a picture stands in the providers, each in one place, from ``ChatMessage.images`` (``ImagePart``: media type, base64):
+
+- ``mistral``: ``llm/mistral.py``, ``{"type": "image_url", "image_url": data_url(image)}``
+- ``openai_compatible``: ``llm/openai_compatible.py``, ``{"type": "image_url", "image_url": {"url": data_url(image)}}``
+- ``ollama``: ``llm/ollama.py``, ``"images": [image.data]`` beside the content
+- ``anthropic``: ``llm/anthropic/turns.py``, ``{"type": "image", "source": {"type": "base64", "media_type", "data"}}``
+- xml and guided dialects: their user turns keep ``images``, and the provider below writes them as above
+
+A provider never sees an attachment: pictures are read from the store right before the request (``request.pictures``), text stands in the
+message already. One that takes no pictures at all raises ``ProviderError`` with code ``images``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.attachment import Attachment
+from atelier_desk.domain.errors import AtelierError
+from atelier_desk.domain.result_parts import ArtefactPart
+from atelier_desk.engine.attachments import PreparedAttachments
+from atelier_desk.engine.gateways.gateway import DEFAULT_WINDOW
+from atelier_desk.engine.run.environment import RunEnvironment
+from atelier_desk.llm.tokens import BYTES_PER_TOKEN
+from atelier_desk.storage.folder.artefacts import Artefacts
+from atelier_desk.support.i18n import language
+
+SHARE = 0.4
+"""Of the model's window, what the texts that go with one message may take together."""
+LEAST = 1_000
+"""Characters they may always take."""
+
+
+async def keep(artefacts: Artefacts, workflow_id: str, prepared: PreparedAttachments, *, tentative: bool = False) -> Attachment:
+    """Keep what was read with the workflow. What the model is given of it is not decided yet: its ``text`` is empty.
+    ``tentative``: for a draft.
+
+    Raises:
+        StorageError: ``read_only``, it cannot be written.
+    """
+    part = await artefacts.keep(workflow_id, prepared.name, prepared.data, prepared.media_type, tentative=tentative)
+    whole: ArtefactPart | None = None
+    if prepared.text is not None:
+        text = prepared.text.encode()
+        whole = part  # most texts are the file itself
+        if text != prepared.data:
+            whole = await artefacts.keep(workflow_id, prepared.name, text, "text/plain", tentative=tentative)
+    return Attachment(
+        name=prepared.name,
+        media_type=prepared.media_type,
+        source=prepared.source,
+        path=prepared.path,
+        size=part.size,
+        sha256=part.sha256,
+        width=prepared.width,
+        height=prepared.height,
+        pages=prepared.pages,
+        text_sha256=whole.sha256 if whole is not None else "",
+        text_size=whole.size if whole is not None else 0,
+        characters=len(prepared.text or ""),
+    )
+
+
+async def whole_text(artefacts: Artefacts, workflow_id: str, attachment: Attachment) -> str:
+    """All of its text; empty for a picture.
+
+    Raises:
+        StorageError: ``damaged_file``, it is missing or not what was kept.
+    """
+    if attachment.picture:
+        return ""
+    data = await artefacts.read(workflow_id, attachment.kept[-1])
+    return data.decode("utf-8", "replace")
+
+
+class Attaching:
+    """Makes the attachments of a message."""
+
+    def __init__(self, env: RunEnvironment) -> None:
+        self._env = env
+
+    async def make(self, workflow_id: str, what: Sequence[PreparedAttachments | Attachment], agent: AgentConfig) -> tuple[Attachment, ...]:
+        """What goes with a message to this agent: kept, the same thing once, and with as much text as its model's window has room for.
+
+        Raises:
+            StorageError: something cannot be kept, or what was kept before is missing or damaged.
+        """
+        artefacts, kept = self._env.repos.artefacts, dict[tuple[str, str, str], Attachment]()
+        for each in what:
+            made = each if isinstance(each, Attachment) else await keep(artefacts, workflow_id, each)
+            kept.setdefault((made.sha256, made.source, made.name), made)
+        for each in kept.values():
+            if each.picture:
+                await artefacts.read(workflow_id, each.kept[0])  # one that vanished is told now, and not in the middle of a turn
+        texts = {key: await whole_text(artefacts, workflow_id, each) for key, each in kept.items() if not each.picture}
+        room = text_room(await self._window(agent)) if texts else 0
+        given = dict(zip(texts, excerpts(list(texts.values()), room), strict=True))
+        return tuple(each.model_copy(update={"text": given.get(key, "")}) for key, each in kept.items())
+
+    async def copy(self, workflow_id: str, target_id: str, attachments: Sequence[Attachment]) -> None:
+        """Have another workflow keep them too."""
+        for each in attachments:
+            for part in each.kept:
+                await self._env.repos.artefacts.copy(workflow_id, target_id, part)
+
+    async def _window(self, agent: AgentConfig) -> int:
+        try:
+            return (await self._env.gateway.open(agent, language())).window
+        except AtelierError:
+            return DEFAULT_WINDOW  # what is wrong with the model is said when it is asked
+
+
+def text_room(window: int) -> int:
+    """Bytes of text that may go with one message to a model of this window (tokens)."""
+    return min(limits.ATTACHED_TEXT, max(LEAST, int(window * SHARE * BYTES_PER_TOKEN)))
+
+
+def excerpts(texts: Sequence[str], room: int) -> list[str]:
+    """The beginning of each text, so that all take ``room`` bytes together: short ones are whole, long ones share what they leave."""
+    sizes = [len(text.encode("utf-8", "replace")) for text in texts]
+    given: dict[int, str] = {}
+    for place, index in enumerate(sorted(range(len(texts)), key=lambda index: sizes[index])):
+        share = room // (len(texts) - place)
+        text = texts[index]
+        if sizes[index] > share:
+            text = _beginning(text, share * len(text) // sizes[index])
+            room -= share
+        else:
+            room -= sizes[index]
+        given[index] = text
+    return [given[index] for index in range(len(texts))]
+
+
+def _beginning(text: str, most: int) -> str:
+    """At most so many characters, to the end of a line where one is near."""
+    end = text.rfind("\n", most * 3 // 4, most)
+    return text[: end + 1 if end > 0 else most]

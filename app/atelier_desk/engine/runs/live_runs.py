@@ -1,0 +1,452 @@
+"""The runs in memory: loading, driving, stopping and settling them. One object a run, so that two can never work on the same journal."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal
+
+from atelier_desk.domain.errors import AtelierError, NotFoundError, StorageError
+from atelier_desk.domain.events.run import CallStatus, ChildFinished, Ended, EventBody, PauseReason, ReplyCutOff, RunFinished, RunPaused
+from atelier_desk.domain.limits import RUNS_END_S
+from atelier_desk.domain.stream.payloads import Failure
+from atelier_desk.domain.team import ChildStatus
+from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.engine import inherited_messages
+from atelier_desk.engine.journal import RunHandle
+from atelier_desk.engine.run.driver import CANCEL, CANCELLED, Driver, Stop, closing_events
+from atelier_desk.engine.run.environment import RunEnvironment
+from atelier_desk.engine.run.reducer.state import RunState, complete
+from atelier_desk.engine.run.reducer.steps import Done, Wait, next_step
+from atelier_desk.engine.run.server_requests import lost
+from atelier_desk.engine.runs.live_run import LiveRun
+from atelier_desk.engine.runs.slots import Slots
+from atelier_desk.engine.runs.unreadable import end_unread, is_damage
+from atelier_desk.engine.team.protocol import TeamPort
+from atelier_desk.llm.secrets import redact
+from atelier_desk.storage.repositories import Repositories
+from atelier_desk.support.i18n import _
+from atelier_desk.support.logs import correlation
+
+log = logging.getLogger(__name__)
+
+FINISHED_KEPT = 16
+"""Runs that are over and stay in memory."""
+
+
+class LiveRuns:
+    """The runs in memory.
+
+    Attributes:
+        slots: how many may work at once.
+        conversations: what new runs inherit.
+        alive: by workflow, the root run that is not over.
+        teams: what two of them do to each other.
+        narrow: brings a run up to what is forbidden now; called before it is worked on.
+    """
+
+    def __init__(self, env: RunEnvironment, slots: int, teams: Callable[[RunEnvironment, LiveRuns], TeamPort]) -> None:
+        self._env = env
+        self.slots = Slots(slots)
+        self.conversations = inherited_messages.Conversations(env.repos)
+        self.alive: dict[str, str] = {}
+        self.teams = teams(env, self)
+        self.narrow: Callable[[LiveRun], Awaitable[None]] = _as_it_is
+        self._runs: dict[str, LiveRun] = {}
+        self._expected: dict[str, asyncio.Event] = {}
+        self._finished: OrderedDict[str, None] = OrderedDict()
+        self._loading = asyncio.Lock()
+        self._beginning: dict[str, asyncio.Lock] = {}
+        self.closes: Ended = "program"
+        """How the runs at work are interrupted by ``close``."""
+        self._closing = False
+
+    def get(self, run_id: str) -> LiveRun | None:
+        """The run, when it is in memory."""
+        return self._runs.get(run_id)
+
+    @contextmanager
+    def expect(self, *run_ids: str) -> Iterator[None]:
+        """While the start of these runs is committed and they are added. Their rows can be read from the disk before whoever writes them
+        knows that they are there: who loads one meanwhile waits for this one, and reads no second one from its journal."""
+        known = asyncio.Event()
+        self._expected.update(dict.fromkeys(run_ids, known))
+        try:
+            yield
+        finally:
+            for run_id in run_ids:
+                del self._expected[run_id]
+            known.set()
+
+    def add(self, handle: RunHandle) -> LiveRun:
+        """Take up a run whose start was just committed."""
+        live = self._runs[handle.run_id] = LiveRun(handle, narrowed=True)
+        self.revived(live)
+        return live
+
+    def revived(self, live: LiveRun) -> None:
+        """The run is not over, or no longer: its workflow has it as the one that is alive."""
+        state = live.handle.current
+        self._runs[state.run_id] = live
+        self._finished.pop(state.run_id, None)
+        if state.parent_run_id is None:
+            self.alive[state.workflow_id] = state.run_id
+
+    async def load(self, run_id: str) -> LiveRun:
+        """The run, from its journal when it is not in memory or when a commit of it failed. One that begins is waited for.
+
+        Raises:
+            NotFoundError: no such run.
+        """
+        live = self._runs.get(run_id)
+        if live is not None and not live.handle.stale:
+            return live
+        while (known := self._expected.get(run_id)) is not None:
+            await known.wait()
+        async with self._loading:
+            live = self._runs.get(run_id)
+            if live is not None:
+                await self._env.journal.refresh(live.handle)
+                return live
+            handle = await inherited_messages.load(self._env.repos, self.conversations, run_id)
+            live = self._runs[run_id] = LiveRun(handle)
+            if handle.current.status.final:
+                self._finished_with(live)
+            return live
+
+    async def with_all(self, live: LiveRun) -> None:
+        """See to it that the summaries in a run's conversation have what they stand for, so that they can be undone."""
+        state = live.handle.current
+        if not complete(state.conversation):
+            before = await self.conversations.before(state.previous_run_id, whole=True)
+            live.handle.history, live.handle.stale = before.history, True
+            await self._env.journal.refresh(live.handle)
+
+    def beginning(self, workflow_id: str) -> asyncio.Lock:
+        """Held while a turn begins, so that a workflow never has two."""
+        return self._beginning.setdefault(workflow_id, asyncio.Lock())
+
+    async def until_begun(self, workflow_id: str = "") -> None:
+        """Wait until the turns that are just beginning are among ``alive``: those of a workflow, or all."""
+        for home, lock in list(self._beginning.items()):
+            if workflow_id in ("", home) and lock.locked():
+                async with lock:
+                    pass
+
+    def drive(self, live: LiveRun) -> None:
+        """See to it that the run is worked on when there is something to do; at work already, closing or waiting: nothing happens."""
+        state = live.handle.state
+        if self._closing or live.at_work or live.stopping or state is None:
+            return
+        if isinstance(next_step(state), Wait | Done):
+            self.settled(live)
+            return
+        live.driver = Driver(self._env, live.handle, self.teams, self.slots)
+        live.task = asyncio.create_task(self._work(live, live.driver), name=f"run {state.run_id}")
+
+    async def stop(
+        self,
+        live: LiveRun,
+        kind: Literal["cancel", "message"],
+        *then: EventBody,
+        end: RunFinished = CANCEL,
+        after: tuple[asyncio.Task[None], ...] = (),
+    ) -> bool:
+        """Stop the driver in the middle of its step; False when it is not at work or the run was over before it could be stopped.
+
+        The step is stopped at once; what that means is written when ``after`` is done.
+        """
+        while live.at_work and live.driver is not None and live.task is not None:
+            driver, task = live.driver, live.task
+            if driver.stop is not None:
+                # Someone else's, who did not wait for its end.
+                await _either(driver.stop.done, task)
+                continue
+            driver.stop = stop = Stop(kind, asyncio.get_running_loop().create_future(), then, end, after)
+            task.cancel()
+            # After a message the driver goes on: then it is over only when the run is.
+            await (_either(stop.done, task) if kind == "message" else asyncio.wait({task}))
+            return stop.done.done() and stop.done.result()
+        return False
+
+    # -- ending a run and everything below it --------------------------------------------------------------------------------------
+
+    async def cancel(self, run_id: str, end: RunFinished = CANCEL) -> None:
+        """Stop a run and everything below it at once: requests are closed, tools cancelled, what was done is kept.
+
+        A run that is over stays as it is. ``end`` is how the run itself ends; those below it are cancelled. One whose events cannot be read
+        is ended all the same.
+        """
+        try:
+            top = await self.load(run_id)
+        except StorageError as error:
+            if not is_damage(error):
+                raise
+            await self._end_unread(run_id)
+            await self._tell_parent(run_id)
+            return
+        ended, unread = [top], list[str]()
+        while True:
+            # A sub-agent may have begun below one of them in the very moment.
+            found = {live.handle.run_id: live for each in ended for live in (each, *await self.below(each, unread))}
+            while unread:
+                await self._end_unread(unread.pop())
+            runs = ended = [live for live in found.values() if not live.handle.current.status.final]
+            if not runs:
+                return
+            # First nobody can be set going any more, then all are stopped together: a deep team takes no longer than a flat one. What is
+            # written goes from the bottom up, so that everybody's end counts what those below it used.
+            for live in runs:
+                live.stopping = True
+            ends: dict[str, asyncio.Task[None]] = {}
+            for live in reversed(runs):
+                state = live.handle.current
+                below_it = tuple(ends[child.id] for child in state.children if child.id in ends)
+                ends[state.run_id] = asyncio.create_task(self._end(live, end if live is top else CANCEL, below_it))
+            try:
+                await asyncio.gather(*ends.values())
+            finally:
+                for live in runs:
+                    live.stopping = False
+                    self.drive(live)
+
+    async def below(self, live: LiveRun, unread: list[str] | None = None) -> list[LiveRun]:
+        """The sub-agents below a run that are not over, from the top down; those that cannot be read are added to ``unread``."""
+        found: list[LiveRun] = []
+        for child in live.handle.current.working_children:
+            try:
+                loaded = await self.load(child.id)
+            except StorageError as error:
+                if not is_damage(error):
+                    raise
+                unread = [] if unread is None else unread
+                unread.append(child.id)
+                continue
+            found += [loaded, *await self.below(loaded, unread)]
+        return found
+
+    async def _end_unread(self, run_id: str) -> None:
+        """End a run whose events cannot be read, and what is below it; nothing works on them any more."""
+        row = await self._env.repos.runs.get(run_id)
+        if row.status.final:
+            return
+        root = row.correlation_id or row.id
+        lost = [each for each in self._runs.values() if each.handle.run_id == run_id or run_id in _lineage(each)]
+        tasks = [each.task for each in lost if each.task is not None and each.at_work]
+        for each in lost:
+            each.stopping = True
+            del self._runs[each.handle.run_id]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+        ended = await end_unread(self._env, row)
+        if self.alive.get(row.workflow_id) == run_id:
+            del self.alive[row.workflow_id]
+        if left := self.teams.alive.pop(root, set()) - ended:
+            self.teams.alive[root] = left
+
+    async def _tell_parent(self, run_id: str) -> None:
+        """Whoever waits for a sub-agent that was ended without its events goes on; not one whose own cannot be read."""
+        row = await self._env.repos.runs.get(run_id)
+        if row.parent_run_id is None:
+            return
+        try:
+            parent = await self.load(row.parent_run_id)
+        except StorageError as error:
+            if not is_damage(error):
+                raise
+            return
+        gone = ChildFinished(child_id=run_id, status=ChildStatus.CANCELLED, error=row.error)
+
+        def decide(now: RunState) -> list[EventBody] | None:
+            return [gone] if any(child.id == run_id for child in now.working_children) else None
+
+        try:
+            await self._env.journal.append_if(parent.handle, decide)
+        finally:
+            self.drive(parent)
+
+    async def above(self, live: LiveRun) -> list[LiveRun]:
+        """The runs above one, its parent first."""
+        return [await self.load(ancestor.run_id) for ancestor in reversed(live.handle.current.lineage)]
+
+    async def _end(self, live: LiveRun, end: RunFinished, after: tuple[asyncio.Task[None], ...]) -> None:
+        if await self.stop(live, "cancel", end=end, after=after):
+            return
+        if after:
+            await asyncio.wait(after)
+        lost = [] if live.at_work else await lost_reply(self._env.repos, live.handle.run_id)
+        text = end.error or CANCELLED
+
+        def decide(now: RunState) -> list[EventBody] | None:
+            if now.status.final:
+                return None
+            return [*lost, *closing_events(now, CallStatus.CANCELLED, text, lost=True), end]
+
+        try:
+            await self.teams.conclude(live.handle, decide, clear_partial=True)
+        finally:
+            self.settled(live)
+
+    def settled(self, live: LiveRun) -> None:
+        """The run waits or is over: forget what only a run at work needs."""
+        state = live.handle.current
+        if not state.status.final:
+            return
+        if self.alive.get(state.workflow_id) == state.run_id:
+            del self.alive[state.workflow_id]
+        self._finished_with(live)
+
+    def _finished_with(self, live: LiveRun) -> None:
+        state = live.handle.current
+        if not state.failed and state.parent_run_id is None:
+            self.conversations.finished(state)
+        self._over(state.run_id)
+
+    def forget(self, workflow_id: str) -> None:
+        """Drop a deleted workflow's runs from memory."""
+        for run_id in [run_id for run_id, live in self._runs.items() if live.handle.workflow_id == workflow_id]:
+            del self._runs[run_id]
+            self._finished.pop(run_id, None)
+        self.alive.pop(workflow_id, None)
+        self.conversations.forget()
+        self._env.journal.forget(workflow_id)
+        lock = self._beginning.get(workflow_id)
+        if lock is not None and not lock.locked():
+            del self._beginning[workflow_id]
+
+    def at_work(self) -> list[str]:
+        """The workflows in which a run is worked on, in the order they were loaded."""
+        return list(dict.fromkeys(live.handle.workflow_id for live in self._runs.values() if live.at_work))
+
+    # -- interrupting --------------------------------------------------------------------------------------------------------------
+
+    async def interrupt(self, run_id: str, ended: Ended = "command") -> None:
+        """Stop working on a run and everything below it, which ``resume`` then goes on with; what was received of a reply is kept."""
+        top = await self.load(run_id)
+        await self._interrupt([top, *await self.below(top)], ended)
+
+    async def close(self) -> None:
+        """Stop driving. Runs at work are interrupted: a resume goes on with them, or the next start of the window, if that was chosen."""
+        self._closing = True
+        await self._interrupt(list(self._runs.values()), self.closes, RUNS_END_S)
+        await self.conversations.close()
+
+    async def _interrupt(self, runs: Sequence[LiveRun], ended: Ended, timeout_s: float | None = None) -> None:
+        tasks = {live.task: live for live in runs if live.task is not None and live.at_work}
+        for task, live in tasks.items():
+            # Nobody is set going by the end of another.
+            live.stopping = True
+            task.cancel()
+        if not tasks:
+            return
+        try:
+            await asyncio.wait(tasks, timeout=timeout_s)
+            await self.mark_interrupted(list(tasks.values()), ended)
+        finally:
+            for live in tasks.values():
+                live.stopping = False
+
+    async def mark_interrupted(self, runs: Sequence[LiveRun], ended: Ended) -> None:
+        """Write down that nothing works on these runs any more, nor on those above that wait for them. What waits for a person is left."""
+        above: dict[str, LiveRun] = {}
+        for live in runs:
+            if await self._mark(live, ended, RunStatus.PROCESSING):
+                for ancestor in live.handle.current.lineage:
+                    above[ancestor.run_id] = await self.load(ancestor.run_id)
+        for live in above.values():
+            await self._mark(live, ended, RunStatus.AWAITING_CHILDREN)
+
+    async def _mark(self, live: LiveRun, ended: Ended, status: RunStatus) -> bool:
+        """Whether the run was in this state, and is written down as interrupted now."""
+        try:
+            kept = live.driver.cut_off() if live.driver is not None else await lost_reply(self._env.repos, live.handle.run_id)
+
+            def decide(now: RunState) -> list[EventBody] | None:
+                gone = lost(now) if status is RunStatus.PROCESSING and now.status is RunStatus.AWAITING_USER else []
+                held = now.status is status or bool(gone)
+                return [*kept, *gone, RunPaused(reason=PauseReason.INTERRUPTED, ended=ended)] if held else None
+
+            return await self._env.journal.append_if(live.handle, decide, clear_partial=True)
+        except AtelierError as error:
+            # The disk is full, or the workflow was deleted: the next process that opens the folder looks again.
+            log.warning("run %s could not be marked as interrupted: %s", live.handle.run_id, error)
+            return False
+
+    async def _work(self, live: LiveRun, driver: Driver) -> None:
+        with correlation(live.handle.current.correlation_id):
+            try:
+                await self.narrow(live)
+                await driver.drive()
+            except Exception as error:
+                self._broke(live, error)
+                if isinstance(error, StorageError) and is_damage(error):
+                    live.stopping = True  # until that is settled, nothing sets it going but a person
+                    try:
+                        await self.mark_interrupted([live], "damaged")
+                    finally:
+                        live.stopping = False
+            else:
+                self.settled(live)
+                asyncio.get_running_loop().call_soon(self._again, live, live.handle.state)
+
+    def _again(self, live: LiveRun, settled: RunState | None) -> None:
+        """Something may be said between the driver's last look and its end."""
+        if self._runs.get(live.handle.run_id) is live and live.handle.state is not settled:
+            self.drive(live)
+
+    def _over(self, run_id: str) -> None:
+        """Keep the newest runs that are over in memory, and let the others go: the journal has them."""
+        self._finished[run_id] = None
+        self._finished.move_to_end(run_id)
+        while len(self._finished) > FINISHED_KEPT:
+            old, _none = self._finished.popitem(last=False)
+            live = self._runs.get(old)
+            if live is not None and live.handle.current.status.final and not live.at_work:
+                del self._runs[old]
+
+    def _broke(self, live: LiveRun, error: Exception) -> None:
+        """The journal could not be written: nothing followed from what was not committed. It is read again at the next try."""
+        state = live.handle.current
+        if isinstance(error, NotFoundError):
+            log.info("run %s ends: its workflow is gone", state.run_id)
+            self._runs.pop(state.run_id, None)
+            if self.alive.get(state.workflow_id) == state.run_id:
+                del self.alive[state.workflow_id]
+            return
+        log.error("run %s stopped: %s", state.run_id, error, exc_info=error)
+        code = error.code if isinstance(error, AtelierError) else "internal_error"
+        text = error.localized(_) if isinstance(error, AtelierError) else f"{type(error).__name__}: {error}"
+        self._env.publish(state, Failure(code=code, message=redact(text)))
+
+
+async def _as_it_is(_live: LiveRun) -> None:
+    """Nothing was forbidden."""
+
+
+def _lineage(live: LiveRun) -> list[str]:
+    return [ancestor.run_id for ancestor in live.handle.state.lineage] if live.handle.state is not None else []
+
+
+async def _either(*futures: asyncio.Future[Any]) -> None:
+    await asyncio.wait(futures, return_when=asyncio.FIRST_COMPLETED)
+
+
+async def lost_reply(repos: Repositories, run_id: str) -> list[EventBody]:
+    """What a kill left of a streamed reply, as the event that keeps it."""
+    partial = await repos.journal.partial(run_id)
+    if not partial or not (partial.get("content") or partial.get("reasoning")):
+        return []
+    return [
+        ReplyCutOff(
+            message_id=str(partial["message_id"]),
+            content=str(partial.get("content") or ""),
+            reasoning=str(partial.get("reasoning") or ""),
+            reason="killed",
+            usage=partial["usage"],
+        )
+    ]

@@ -1,0 +1,197 @@
+"""What a person takes from agents holds at once for the runs that are not over: rules, profile, folders, trust in them. What is given holds
+from the next message on."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from atelier_desk.domain.agent import ApprovalMode
+from atelier_desk.domain.approval import ApprovalSettings
+from atelier_desk.domain.errors import AtelierError, StorageError
+from atelier_desk.domain.events.run import RightsNarrowed
+from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
+from atelier_desk.domain.settings import Settings
+from atelier_desk.domain.workflow import Workflow
+from atelier_desk.engine.run.environment import RunEnvironment
+from atelier_desk.engine.run.permissions import really
+from atelier_desk.engine.run.reducer.state import RunState, used_folders
+from atelier_desk.engine.runs.live_run import LiveRun
+from atelier_desk.engine.runs.live_runs import LiveRuns
+from atelier_desk.engine.runs.unreadable import is_damage
+from atelier_desk.policy.approval_modes import stricter, stricter_settings
+from atelier_desk.policy.permissions.scope import for_run, handed_down
+from atelier_desk.support.threads import in_tool_thread
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, eq=False)
+class _Change:
+    """What ``RightsNarrowing.apply`` was called with."""
+
+    workflow_id: str
+    mode: ApprovalMode | None
+    agent_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Distrust:
+    """Folders that a run's person trusts no more, and the folders of skills it may use no more."""
+
+    folders: tuple[str, ...] = ()
+    skills: tuple[str, ...] = ()
+
+
+class RightsNarrowing:
+    """Tells runs what they may no longer do."""
+
+    def __init__(self, env: RunEnvironment, runs: LiveRuns) -> None:
+        self._env = env
+        self._runs = runs
+        runs.narrow = self.at_work
+        self._applying: list[_Change] = []
+
+    async def apply(self, workflow_id: str = "", *, mode: ApprovalMode | None = None, agent_id: str = "") -> None:
+        """Bring runs up to the settings and rules of now: those of a workflow, or all. Returns when it is in the journals of those in
+        memory; others come to it before they are worked on (``at_work``). Who calls it has stored and announced the change: a turn that
+        begins from now on goes by it, and one that was just beginning is waited for.
+
+        Args:
+            mode: how often a person is asked in them from now on, where they ask less; with ``agent_id`` in those of this agent. Nothing
+                but their journals can know of it later, so it is written into those of runs that are not in memory as well.
+        """
+        change = _Change(workflow_id, mode, agent_id)
+        self._applying.append(change)  # before anything is awaited, so that no turn begins between the change and this
+        try:
+            await self._runs.until_begun(workflow_id)
+            chosen = await self._env.repos.settings.load()
+            for root in [run_id for home, run_id in self._runs.alive.items() if workflow_id in ("", home)]:
+                if mode is None and self._runs.get(root) is None:
+                    continue
+                try:
+                    await self._team(await self._runs.load(root), chosen, mode, agent_id)
+                except AtelierError as error:
+                    # It cannot be read, or its workflow is being deleted: nothing of it goes on, and it is looked at again before it does.
+                    log.warning("run %s was not told what changed: %s", root, error)
+        finally:
+            self._applying.remove(change)
+
+    async def at_work(self, live: LiveRun) -> None:
+        """Bring a run that is about to be worked on up to the changes that are still being applied: it may have begun by what counted
+        before them, and its next call could be made before ``apply`` comes to it. One that came from its journal is taken up first.
+
+        Raises:
+            StorageError: ``damaged_row``, as ``before``.
+        """
+        if not live.narrowed:
+            await self._taken_up(live)
+        for change in [each for each in self._applying if each.workflow_id in ("", live.handle.workflow_id)]:
+            # From the top: a sub-agent that just began is held to what its parent may do, who may not have been told either.
+            top = (live, *await self._above(live))[-1]
+            await self._team(top, await self._env.repos.settings.load(), change.mode, change.agent_id)
+
+    async def before(self, live: LiveRun) -> None:
+        """The same for a run that is about to go on by the rules of now, and for those below it.
+
+        Raises:
+            StorageError: ``damaged_row``: a setting or a rule is damaged, and might be what forbids something since the run last worked.
+        """
+        await self._env.repos.settings.refuse_damaged()
+        await self._team(live, await self._env.repos.settings.load())
+
+    async def _taken_up(self, live: LiveRun) -> None:
+        """The same for a run that came from its journal, and for its team from the top: a sub-agent may do what its parent may. The root
+        is in memory before anything is read, so that a change comes to it by ``apply``, or is read here."""
+        above = await self._above(live)
+        for top in dict.fromkeys((*above[-1:], live)):
+            await self.before(top)
+        live.narrowed = True
+
+    async def _above(self, live: LiveRun) -> list[LiveRun]:
+        """The runs above one, its parent first; none when one of them cannot be read: what holds everywhere holds for it then."""
+        try:
+            return await self._runs.above(live)
+        except StorageError as error:
+            if not is_damage(error):
+                raise
+            return []
+
+    async def _team(self, top: LiveRun, chosen: Settings, mode: ApprovalMode | None = None, agent_id: str = "") -> None:
+        workflow = await self._env.repos.workflows.get(top.handle.workflow_id)
+        told: set[str] = set()
+        # Who is below is looked up again after each: one that began by what its parent might do before is there when its parent was told.
+        while live := next((each for each in (top, *await self._runs.below(top)) if each.handle.run_id not in told), None):
+            told.add(live.handle.run_id)
+            above = await self._above(live)
+            distrust = await self._distrust(live.handle.current, chosen, workflow)
+
+            def decide(now: RunState, above: list[LiveRun] = above, distrust: _Distrust = distrust) -> list[RightsNarrowed] | None:
+                if now.status.final and not now.failed:
+                    return None
+                meant = mode if agent_id in ("", now.agent_id) and not (agent_id and not above and workflow.choices.approval) else None
+                body = _narrowed(now, above[0].handle.current if above else None, chosen.approvals, workflow, meant, distrust)
+                return None if body is None else [body]
+
+            await self._env.journal.append_if(live.handle, decide)
+
+    async def _distrust(self, now: RunState, chosen: Settings, workflow: Workflow) -> _Distrust:
+        """What a run was told by folders that the person trusts no more, or took away."""
+        held = [each for each in now.trusted if each in workflow.workspace]
+        untrusted = await in_tool_thread(lambda: tuple(each for each in held if not chosen.trusts(Path(each).resolve())))
+        if not untrusted and all(each in workflow.workspace for each in now.workspace):
+            return _Distrust()
+        uses = (*(each.folder for each in now.skills), *used_folders(now.conversation, (*now.queued, *now.silent)))
+        left = [each for each in now.workspace if each in workflow.workspace]
+        return _Distrust(untrusted, await self._env.skills.withdrawn(uses, left) if uses else ())
+
+
+def _narrowed(
+    now: RunState,
+    parent: RunState | None,
+    chosen: ApprovalSettings,
+    workflow: Workflow,
+    mode: ApprovalMode | None,
+    distrust: _Distrust,
+) -> RightsNarrowed | None:
+    """What a run may no longer do; None where nothing changed for it."""
+    held = now.approvals
+    folders = tuple(each for each in now.workspace if each not in workflow.workspace)
+    left = really([each for each in now.workspace if each not in folders])
+    if parent is None:
+        wanted = for_run(
+            chosen, held.mode, run_id=now.run_id, workflow_id=now.workflow_id, agent_id=now.agent_id, workspace=left
+        ).rules  # fmt: skip
+    else:
+        root = parent.root_run_id or parent.run_id
+        wanted = handed_down((*parent.approvals.rules, *parent.granted), parent.agent_id, now.agent_id, root)
+    known = set(map(_said, held.rules))
+    rules = tuple(rule for rule in wanted if rule.action is not Action.ALLOW and _said(rule) not in known)
+    standing = {_said(rule) for rule in chosen.rules if not rule.held}
+    withdrawn = tuple(rule.id for rule in _stored((*held.rules, *now.granted)) if _said(rule) not in standing)
+    mode = mode if mode is not None and stricter(mode, held.mode) is not held.mode else None
+    settings = stricter_settings(held, chosen)
+    changed = settings if any(getattr(held, name) != value for name, value in settings.items()) else None
+    if not (rules or withdrawn or folders or mode or changed or distrust.folders):
+        return None
+    kept = None if changed is None else chosen.model_copy(update={"rules": (), **changed})
+    return RightsNarrowed(
+        rules=rules,
+        withdrawn=withdrawn,
+        folders=folders,
+        untrusted=distrust.folders,
+        skills_withdrawn=distrust.skills,
+        mode=mode,
+        settings=kept,
+    )
+
+
+def _stored(rules: Iterable[PermissionRule]) -> list[PermissionRule]:
+    """Rules that allow and stand in the settings, so that they can be taken away there; a yes for the run alone stays."""
+    return [rule for rule in rules if rule.action is Action.ALLOW and rule.scope is not RuleScope.RUN]
+
+
+def _said(rule: PermissionRule) -> tuple[str, Action, RuleScope, str]:
+    return rule.text, rule.action, rule.scope, rule.scope_id

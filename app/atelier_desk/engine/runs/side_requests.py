@@ -1,0 +1,91 @@
+"""Short requests to a run's model beside its work: for a name, for what is to be remembered. Within the caps of the run, and one at a time.
+
+They are niceties: no run waits for one, and who asks commits what it used to the run's journal before the next may be made.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+from dataclasses import dataclass
+from enum import StrEnum
+from weakref import WeakValueDictionary
+
+from atelier_desk.domain.agent import ToolDialect
+from atelier_desk.domain.model_messages import ChatMessage, ChatReply, ChatRequest, ReplyDone, Role, Usage
+from atelier_desk.engine.run.environment import RunEnvironment
+from atelier_desk.engine.run.reducer.state import RunState
+from atelier_desk.engine.run.request.blank_replies import watched
+from atelier_desk.engine.run.request.replies import Length, counted
+from atelier_desk.engine.run.sanitize import mended
+from atelier_desk.engine.runs.live_runs import LiveRuns
+from atelier_desk.llm.tokens import dearest_input, estimate, priced
+from atelier_desk.policy import budget
+
+SILENCE_S = 30.0
+"""Seconds without a word after which nobody waits for the reply any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class SideRequest:
+    """A reply and what it cost."""
+
+    text: str
+    provider: str
+    model: str
+    usage: Usage
+    duration_ms: int
+
+
+class SkipReason(StrEnum):
+    """Why nothing was asked: the model is too small for it, or the caps of its agent have no room for another request."""
+
+    SMALL = "small"
+    ROOM = "room"
+
+
+class SideRequests:
+    """Asks the models of runs."""
+
+    def __init__(self, env: RunEnvironment, runs: LiveRuns) -> None:
+        self._env = env
+        self.runs = runs
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    def turn(self, run_id: str) -> asyncio.Lock:
+        """To be held from the look at a run's caps until what the request cost is committed: two at once would both find the same room."""
+        return self._turns.setdefault(run_id, asyncio.Lock())
+
+    async def ask(self, state: RunState, instructions: str, text: str, reply_tokens: int) -> SideRequest | SkipReason:
+        """The model's reply of at most ``reply_tokens`` tokens.
+
+        Raises:
+            AtelierError: the model cannot be asked.
+        """
+        opened = await self._env.gateway.open(state.agent, state.language)
+        if opened.dialect is ToolDialect.GUIDED:
+            return SkipReason.SMALL
+        prompt_tokens = estimate(instructions + text) + 20
+        prices = (dearest_input(opened.info), opened.info.price_output or 0.0)
+        await self._env.month.prepare()
+        room = self._env.month.reserve(state, prompt_tokens=prompt_tokens, reply_tokens=reply_tokens, prices=prices)
+        if isinstance(room, budget.ReachedLimit):
+            return SkipReason.ROOM
+        request = ChatRequest(
+            model=state.agent.model,
+            messages=(ChatMessage(role=Role.SYSTEM, content=instructions), ChatMessage(role=Role.USER, content=text)),
+            max_tokens=room,
+            enable_thinking=False,
+            context_window=opened.window,
+        )
+        reply, began = ChatReply(), self._env.clock.monotonic()
+        length = Length(room)
+        async with aclosing(watched(opened.plain.stream(request), self._env.clock, SILENCE_S)) as deltas:
+            async for delta in deltas:
+                if length.over(delta):
+                    break
+                if isinstance(delta, ReplyDone):
+                    reply = delta.reply
+        usage = priced(counted(reply, tokens_input=prompt_tokens, most_output=room), opened.info)
+        took = round((self._env.clock.monotonic() - began) * 1000)
+        return SideRequest(mended(reply.content), opened.info.provider, reply.model or state.agent.model, usage, took)

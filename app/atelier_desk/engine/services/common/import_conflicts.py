@@ -1,0 +1,30 @@
+"""What an import does with what is there already."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.support.i18n import N_
+
+
+class OnConflict(StrEnum):
+    """Leave it, replace it, or bring the new one under another name."""
+
+    SKIP = "skip"
+    OVERWRITE = "overwrite"
+    RENAME = "rename"
+
+    @classmethod
+    def parse(cls, value: str) -> OnConflict:
+        """The rule of that name.
+
+        Raises:
+            UsageError: there is none; the error lists them.
+        """
+        try:
+            return cls(value)
+        except ValueError:
+            raise UsageError(
+                N_("Unknown conflict rule {value}; allowed: {allowed}."), value=value, allowed=", ".join(each.value for each in cls)
+            ) from None

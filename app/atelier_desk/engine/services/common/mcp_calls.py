@@ -1,0 +1,84 @@
+"""Calls of servers' tools with all that servers may ask meanwhile: questions to the person, requests to the model, folders."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from atelier_desk.domain.mcp import McpError
+from atelier_desk.domain.question import QuestionSpec, Sampling, UserQuestion
+from atelier_desk.support.i18n import N_, spoken
+from atelier_desk.tools.base import ServerAsks
+from atelier_desk.tools.context import ToolContext
+
+if TYPE_CHECKING:
+    from atelier_desk.mcp.client_requests import ClientRequests
+    from atelier_desk.mcp.connection import Connection
+    from atelier_desk.mcp.results import Answer
+
+NOBODY = "Nobody is there to ask for this call."
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequestBroker:
+    """Who answers a server for a call of a run; see ``mcp.serving.Desk``."""
+
+    connection: Connection
+    context: ToolContext
+    gate: Callable[[str], Awaitable[str | None]]
+
+    @property
+    def roots(self) -> Sequence[str]:
+        """The granted folders that its owner lets the server know of: those, and what lies within them."""
+        allowed = [Path(each).expanduser().resolve() for each in self.connection.server.roots]
+        granted = [Path(each).resolve() for each in self.context.roots]
+        return [str(each) for each in granted if any(each.is_relative_to(one) for one in allowed)]
+
+    @property
+    def model(self) -> str:
+        return self.context.desk.model if self.context.desk is not None else ""
+
+    async def refusal(self) -> str | None:
+        return await self.gate(self.context.workflow_id) if self.context.desk is not None else NOBODY
+
+    async def ask(self, spec: QuestionSpec) -> UserQuestion:
+        assert self.context.desk is not None
+        return await self.context.desk.ask(spec)
+
+    async def sample(self, server: str, sampling: Sampling) -> Mapping[str, Any]:
+        assert self.context.desk is not None
+        return await self.context.desk.sample(server, sampling)
+
+
+async def call(
+    connection: Connection, serving: ClientRequests, tool: str, arguments: Mapping[str, Any], context: ToolContext
+) -> Answer | ServerAsks:
+    """Make a call, or make it again with what its server asked for. Raises ``McpError``."""
+    from mcp_types import InputRequiredResult
+
+    from atelier_desk.mcp import results
+    from atelier_desk.mcp.elicitation import UnsupportedRequest
+
+    name, given = connection.server.name, context.given
+    refused = given is not None and any(answer.get("action") in ("decline", "cancel") for answer in given.answers.values())
+    if refused and not await connection.modern():
+        # It refused the call until its page was opened, and would refuse it again.
+        said = N_("The MCP server {server} needs a page opened first, and you did not want that.")
+        raise McpError(said, code="declined", server=name)
+    result = await connection.call(
+        tool, arguments, context.progress, serving=serving,
+        given=given.answers if given is not None else None, state=given.state if given is not None else None,
+    )  # fmt: skip
+    notes = [*([given.note] if given is not None and given.note else []), *serving.notes]
+    if isinstance(result, InputRequiredResult):
+        try:
+            with spoken(context.language):
+                answers, questions, note = await connection.answers.sorted(result.input_requests or {}, serving.desk)
+        except UnsupportedRequest as error:
+            said = N_("The MCP server {server} asks for something that cannot be answered: {detail}")
+            raise McpError(said, code="asks", server=name, detail=str(error)) from None
+        note = " ".join(dict.fromkeys(filter(None, [*notes, note])))
+        return ServerAsks(name, result.request_state, answers, questions, note)
+    return replace(results.read(result), note=" ".join(dict.fromkeys(notes)))

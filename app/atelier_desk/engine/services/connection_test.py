@@ -1,0 +1,61 @@
+"""Trying a model for real: one short request through the very way that work takes later."""
+
+from __future__ import annotations
+
+import time
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from atelier_desk.domain.errors import ProviderError
+from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, ReasoningDelta, ReplyDone, Role, TextDelta
+from atelier_desk.engine.run.request.blank_replies import watched
+from atelier_desk.engine.run.request.replies import Length
+from atelier_desk.support.i18n import N_
+
+if TYPE_CHECKING:
+    from atelier_desk.domain.clock import Clock
+    from atelier_desk.llm.base import Provider
+
+PROMPT = "Say hello in one short sentence."
+MAX_TOKENS = 48
+"""Thinking models need some room before they answer."""
+SILENCE_S = 60.0
+"""Seconds without a word that are borne: the connection itself would wait for as long as the work's longest reply may take."""
+SILENT = N_("The model said nothing for {seconds} seconds. Try again, or choose another one.")
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What a model answered, and how long it took."""
+
+    text: str
+    ms: int
+
+
+async def try_model(server: Provider, model: str, clock: Clock) -> Trial:
+    """Ask the model for a sentence.
+
+    Raises:
+        ProviderError: it cannot be reached, refused, answered nothing, or was silent for ``SILENCE_S``.
+    """
+    began = time.monotonic()
+    messages = (ChatMessage(role=Role.USER, content=PROMPT),)
+    request = ChatRequest(model=model, messages=messages, max_tokens=MAX_TOKENS, enable_thinking=False)
+    parts: list[str] = []
+    reasoned = False
+    length = Length(MAX_TOKENS)
+    async with aclosing(watched(server.stream(request), clock, SILENCE_S, SILENT)) as deltas:
+        async for delta in deltas:
+            if length.over(delta):
+                break  # it answers, and does not keep to ``MAX_TOKENS``
+            if isinstance(delta, TextDelta):
+                parts.append(delta.content)
+            elif isinstance(delta, ReasoningDelta):
+                reasoned = True
+            elif isinstance(delta, ReplyDone):
+                reasoned = reasoned or bool(delta.reply.reasoning)
+    text = " ".join("".join(parts).split())
+    if not text and not reasoned:
+        raise ProviderError(N_("The model answered nothing; try another one."), code="empty_reply")
+    return Trial(text or "…", round((time.monotonic() - began) * 1000))

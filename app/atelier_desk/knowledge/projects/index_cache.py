@@ -1,0 +1,177 @@
+"""Keeps the indexes of projects: loads them from their files or the database, and writes the files."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from atelier_desk.knowledge import index_file
+from atelier_desk.knowledge.lexical import Postings, Segment
+from atelier_desk.knowledge.projects.graph import COLUMNS, Edges
+from atelier_desk.knowledge.projects.index import ProjectIndex
+from atelier_desk.knowledge.vectors import RowVectors
+from atelier_desk.storage.graph import LightRow, project_key
+from atelier_desk.support.threads import in_tool_thread
+
+if TYPE_CHECKING:
+    from atelier_desk.llm.base import Embedder
+    from atelier_desk.storage.repositories import ProjectRepository
+
+log = logging.getLogger(__name__)
+
+FORM = "project-1"
+FILE_FROM = 2_000
+"""Entities from which on a file is kept: fewer are read from the database as quickly."""
+_VECTORS = 1_000
+
+
+class ProjectIndexes:
+    """The indexes of all projects that are in use.
+
+    Args:
+        folder: where the files are kept.
+        embedder: gives the one in use, None when vectors are off.
+    """
+
+    def __init__(self, repo: ProjectRepository, folder: Path, embedder: Callable[[], Embedder | None]) -> None:
+        self._repo = repo
+        self._folder = folder
+        self._embedder = embedder
+        self._indexes: dict[str, ProjectIndex] = {}
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._kept: dict[str, str] = {}
+
+    async def get(self, project_id: str) -> ProjectIndex:
+        """A project's index, read at the first call."""
+        async with self._locks.setdefault(project_id, asyncio.Lock()):
+            index = self._indexes.get(project_id)
+            if index is None:
+                index = await self._from_file(project_id) or await self._from_rows(project_id)
+                self._indexes[project_id] = index
+            if not self._same_embedder(index):
+                await self._take_vectors(index)
+                await in_tool_thread(index.prepare)
+            return index
+
+    def give_up(self, project_id: str) -> None:
+        """Read it again at the next search, if most of what it holds is of no use any more."""
+        index = self._indexes.get(project_id)
+        if index is not None and index.wasteful:
+            del self._indexes[project_id]
+
+    async def forget(self, project_id: str) -> None:
+        """A project is gone, and so is its file."""
+        self._indexes.pop(project_id, None)
+        await in_tool_thread(lambda: self._path(project_id).unlink(missing_ok=True))
+
+    async def keep(self, project_id: str) -> None:
+        """Write the file, unless it is as the database is, or there is little to keep. Nothing of the project may be written meanwhile."""
+        index = self._indexes.get(project_id)
+        if index is None or len(index) < FILE_FROM:
+            return
+        stamp = await self._repo.stamp(project_id)
+        if not stamp or self._kept.get(project_id) == stamp:
+            return
+        try:
+            await in_tool_thread(lambda: index_file.write(self._path(project_id), _parts(index), stamp))
+            self._kept[project_id] = stamp
+        except OSError as error:
+            log.warning("the index of a project is not kept: %s", error)
+
+    def _path(self, project_id: str) -> Path:
+        return self._folder / f"project-index-{project_key(project_id)}.bin"
+
+    def _same_embedder(self, index: ProjectIndex) -> bool:
+        embedder = self._embedder()
+        return (index.vectors.embedder if index.vectors is not None else None) == (embedder.id if embedder is not None else None)
+
+    async def _from_file(self, project_id: str) -> ProjectIndex | None:
+        stamp = await self._repo.stamp(project_id)
+        if not stamp:
+            return None
+        index = await in_tool_thread(index_file.read_parts, self._path(project_id), stamp, lambda head: head.get("form") == FORM, _index)
+        if index is None:
+            return None
+        self._kept[project_id] = stamp
+        if self._same_embedder(index):
+            await self._fill(index)
+        await in_tool_thread(index.prepare)
+        return index
+
+    async def _from_rows(self, project_id: str) -> ProjectIndex:
+        index = ProjectIndex()
+        after = ""
+        while page := await self._repo.light(project_id, after=after):
+            after = page[-1].id
+            await in_tool_thread(index.load, page)
+        await in_tool_thread(index.contain)
+        after = ""
+        while True:
+            edges, after = await self._repo.edges(project_id, after=after)
+            if not edges:
+                break
+            await in_tool_thread(index.add_edges, edges)
+        await self._take_vectors(index)
+        await in_tool_thread(index.prepare)
+        return index
+
+    async def _take_vectors(self, index: ProjectIndex) -> None:
+        embedder = self._embedder()
+        index.use(RowVectors(embedder.id, embedder.dimension) if embedder is not None else None)
+        await self._fill(index)
+
+    async def _fill(self, index: ProjectIndex) -> None:
+        """Give it the vectors that the database has."""
+        import numpy as np
+
+        if index.vectors is None:
+            return
+        embedder = index.vectors.embedder
+        missing = await in_tool_thread(index.without_vector)
+        waiting = iter(missing)
+        while digests := list(itertools.islice(waiting, _VECTORS)):
+            found = await self._repo.vectors(embedder, digests)
+            if found:
+                matrix = np.frombuffer(b"".join(found.values()), dtype="<f2").reshape(len(found), -1)
+                await in_tool_thread(index.set_vectors, embedder, [missing[each] for each in found], list(found), matrix)
+
+
+def _parts(index: ProjectIndex) -> index_file.Parts:
+    """What is kept of an index, without the rows that were given up."""
+    import numpy as np
+
+    with index.lock:
+        kept = np.array([row for row, entry in enumerate(index.entries) if entry is not None], dtype=np.int64)
+        new_row = np.full(len(index.entries), -1, dtype=np.int32)
+        new_row[kept] = np.arange(len(kept), dtype=np.int32)
+        words = index.postings.merged(index.live)
+        entries = json.dumps([entry[:-1] for entry in index.entries if entry is not None], ensure_ascii=False)
+        parts: dict[str, Any] = {f"edge.{name}": column for name, column in index.edges.renumbered(new_row).items()}
+        parts |= {"keys": words.keys, "starts": words.starts, "rows": new_row[words.rows], "counts": words.counts}
+        parts |= {"entries": np.frombuffer(entries.encode("utf-8", "surrogatepass"), dtype=np.uint8), "length": index.length[kept]}
+        head: dict[str, Any] = {"form": FORM, "embedder": None}
+        if index.vectors is not None and len(index.vectors):
+            head["embedder"] = [index.vectors.embedder, index.vectors.dimension]
+            index.vectors.reserve(len(index.entries))
+            parts["vectors"], parts["there"] = index.vectors.matrix[kept], index.vectors.there[kept]
+        return {name: np.ascontiguousarray(part) for name, part in parts.items()}, head
+
+
+def _index(kept: index_file.Parts) -> ProjectIndex:
+    parts, head = kept
+    rows = json.loads(parts["entries"].tobytes().decode("utf-8", "surrogatepass"))
+    entries = [LightRow._make([*row, b""]) for row in rows]
+    if len(entries) != len(parts["length"]):
+        raise ValueError("its parts do not fit each other")
+    index = ProjectIndex()
+    index.restore(entries, parts["length"], Edges({name: parts[f"edge.{name}"] for name in COLUMNS}))
+    index.postings = Postings(Segment(parts["keys"], parts["starts"], parts["rows"], parts["counts"]))
+    if head["embedder"]:
+        vectors = index.vectors = RowVectors(*head["embedder"])
+        vectors.matrix, vectors.there = parts["vectors"], parts["there"]
+    return index

@@ -1,0 +1,283 @@
+"""A dated list of hosted models with their windows, longest replies, prices and abilities: facts only, from models.dev.
+
+A copy is shipped; ``fetch`` brings a newer one, which is kept in the data folder. A model is looked up by its exact name at its very
+service: what is not in the list stays unknown, and servers on a person's own machine are never looked up. What a person typed and what the
+server says come before it.
+
+A model of the makers' families that is newer than the list takes what their newest listed one has, as a guess (``newest_relative``).
+
+Source: https://models.dev (MIT, copyright 2025 models.dev); the shipped copy is made of a checkout of anomalyco/models.dev by
+``make models`` (``packaging/model_list.py``), as a part of making a release.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+
+from atelier_desk.domain.errors import ProviderError, StorageError
+from atelier_desk.domain.limits import MODEL_NAME
+from atelier_desk.domain.provider import ModelInfo, ProviderConfig
+from atelier_desk.llm.presets import LISTED_NOT, PRESETS, preset_of
+from atelier_desk.llm.profiles import bare_name, profile
+from atelier_desk.llm.registry import any_server_type
+from atelier_desk.support.i18n import N_
+
+if TYPE_CHECKING:
+    from atelier_desk.domain.clock import Clock
+
+SOURCE = "https://models.dev"
+PAGE = "/api.json"
+SHIPPED = Path(__file__).parent / "data" / "models.json"
+MOST_MODELS = 5_000
+"""Of one service; the longest of the sources has some 350."""
+LATE_S = 60.0
+"""Seconds the source has for all of it."""
+FIELDS = (
+    "context_window", "max_output_tokens", "price_input", "price_output", "supports_tools", "supports_vision", "supports_thinking",
+    "price_cache_read", "price_cache_write",
+)  # fmt: skip
+NEVER_TOLD = ("max_output_tokens", "supports_vision", "supports_thinking")
+"""What a list of models in OpenAI's form has no place for: where such a server gave the window, these are still guesses from the name."""
+
+
+class ListedModel(NamedTuple):
+    """What the list says of a model, in the order of ``FIELDS``: tokens, US dollars for a million tokens, abilities; None is unknown."""
+
+    context_window: int | None
+    max_output_tokens: int | None
+    price_input: float | None
+    price_output: float | None
+    supports_tools: bool | None
+    supports_vision: bool | None
+    supports_thinking: bool | None
+    price_cache_read: float | None = None
+    price_cache_write: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelList:
+    """``day`` is of its facts; ``models`` by service, then by name."""
+
+    day: date
+    models: Mapping[str, Mapping[str, ListedModel]]
+
+    @property
+    def count(self) -> int:
+        return sum(len(each) for each in self.models.values())
+
+    def facts(self, config: ProviderConfig, model: str) -> ListedModel | None:
+        """What is known of a model of a provider; None for what is not listed."""
+        preset = preset_of(config)
+        return self.models.get(preset.id, {}).get(model) if preset is not None else None
+
+    def applied(self, config: ProviderConfig, info: ModelInfo) -> ModelInfo:
+        """A model with what the list knows: over what was assumed from its name, under what the server said. The newer of two list prices
+        counts."""
+        if info.source in ("user", "learned"):
+            return info
+        facts = self.facts(config, info.name)
+        if facts is None:
+            return self._guessed(config, info)
+        guessed: tuple[str, ...] = FIELDS if info.source != "server" else NEVER_TOLD if config.kind == any_server_type().kind else ()
+        prices = profile(config.kind, info.name).prices
+        if prices is not None and prices.checked > self.day.isoformat():
+            guessed = tuple(field for field in guessed if not field.startswith("price_"))
+        update: dict[str, object] = {
+            field: value
+            for field, value in facts._asdict().items()
+            if value is not None and (getattr(info, field) is None or field in guessed)
+        }
+        if update and info.source != "server":
+            update["source"] = "list"
+        return info.model_copy(update=update)
+
+    def _guessed(self, config: ProviderConfig, info: ModelInfo) -> ModelInfo:
+        """A model with what the newest known one of its family has, under what the server said; marked as a guess from its name."""
+        preset = preset_of(config)
+        facts = newest_relative(self.models.get(preset.id, {}), info.name) if preset is not None else None
+        if facts is None:
+            return info
+        # What the table of names says of whole families is older than what the list says of the newest one.
+        guessed = FIELDS if info.source != "server" else NEVER_TOLD if config.kind == any_server_type().kind else ()
+        known = {field: value for field, value in facts._asdict().items() if value is not None}
+        update: dict[str, object] = {field: value for field, value in known.items() if getattr(info, field) is None or field in guessed}
+        if update and info.source != "server":
+            update["source"] = "profile"
+        return info.model_copy(update=update)
+
+
+_NAMED = re.compile(r"(?P<maker>gpt|claude|gemini)(?P<line>(?:-[a-z]+)*)-(?P<version>\d{1,2}(?:[.-]\d{1,2})?)(?P<variant>(?:-[a-z]\w*)*)")
+_STAMP = re.compile(r"(-latest|-preview|-exp|-\d{2}-\d{4}|-\d{4}-\d{2}-\d{2}|-\d{6,8})+$")
+"""What comes after a name and tells no other model: days, and that it is the newest."""
+
+
+class _Name(NamedTuple):
+    """``kind`` is what is equal in the versions of one model: ``claude-opus``, ``gpt-mini``."""
+
+    maker: str
+    kind: str
+    version: tuple[int, ...]
+
+
+def _name_of(model: str) -> _Name | None:
+    match = _NAMED.fullmatch(_STAMP.sub("", bare_name(model)))
+    if match is None:
+        return None
+    version = tuple(int(part) for part in re.split(r"[.-]", match["version"]))
+    return _Name(match["maker"], f"{match['maker']}{match['line']}{match['variant']}", version)
+
+
+def newest_relative(models: Mapping[str, ListedModel], model: str) -> ListedModel | None:
+    """What the newest known model of the same kind has, else the newest of the same maker's that calls tools, the dearest of equals; None
+    where the name is of no known family, or no newer than what is known."""
+    wanted = _name_of(model)
+    if wanted is None:
+        return None
+    named = [(name, facts) for known, facts in models.items() if (name := _name_of(known)) is not None and name.maker == wanted.maker]
+    alike = [pair for pair in named if pair[0].kind == wanted.kind] or [
+        pair for pair in named if pair[1].supports_tools and pair[0].kind.count("-") == (1 if wanted.maker != "gpt" else 0)
+    ]
+    newest = max(alike, key=lambda pair: (pair[0].version, pair[1].price_output or 0.0), default=None)
+    return newest[1] if newest is not None and wanted.version > newest[0].version else None
+
+
+class _Stored(BaseModel):
+    """The file: a row is the values of ``FIELDS``."""
+
+    source: str
+    licence: str
+    day: date
+    fields: tuple[str, ...]
+    providers: dict[str, dict[str, ListedModel]]
+
+
+class _Limit(BaseModel):
+    context: int | None = Field(default=None, le=100_000_000)
+    output: int | None = Field(default=None, le=100_000_000)
+
+
+class _Cost(BaseModel):
+    input: float | None = Field(default=None, ge=0, le=1000)
+    output: float | None = Field(default=None, ge=0, le=1000)
+    cache_read: float | None = Field(default=None, ge=0, le=1000)
+    cache_write: float | None = Field(default=None, ge=0, le=1000)
+
+
+class _Modalities(BaseModel):
+    input: tuple[str, ...] | None = None
+    output: tuple[str, ...] | None = None
+
+
+class _Listed(BaseModel):
+    """A model as models.dev writes it; other fields are left alone."""
+
+    limit: _Limit = _Limit()
+    cost: _Cost = _Cost()
+    modalities: _Modalities = _Modalities()
+    tool_call: bool | None = None
+    reasoning: bool | None = None
+
+
+def read(path: Path) -> ModelList:
+    """A list as ``store`` writes it.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is no such list.
+    """
+    stored = _Stored.model_validate_json(path.read_bytes())
+    if stored.fields != FIELDS:
+        raise ValueError(f"fields {stored.fields}")
+    return ModelList(stored.day, stored.providers)
+
+
+def newest(kept: Path) -> ModelList:
+    """The kept list, or the shipped one where that is newer or the kept one cannot be read."""
+    shipped = read(SHIPPED)
+    try:
+        own = read(kept)
+    except (OSError, ValueError):
+        return shipped
+    return own if own.day >= shipped.day else shipped
+
+
+def store(path: Path, models: ModelList) -> None:
+    """Write a list in one step: whoever reads sees the old one or the new one.
+
+    Raises:
+        StorageError: it cannot be written.
+    """
+    stored = _Stored(source=SOURCE, licence="MIT, Copyright (c) 2025 models.dev", day=models.day, fields=FIELDS, providers={})
+    plain = stored.model_dump(mode="json") | {"providers": {name: dict(rows) for name, rows in sorted(models.models.items())}}
+    text = json.dumps(plain, ensure_ascii=False, separators=(",", ":")).replace("],", "],\n")
+    part = path.with_suffix(".part")
+    try:
+        part.write_text(text + "\n", encoding="utf-8")
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise StorageError(N_("{path} cannot be written: {reason}"), path=path, reason=error.strerror or str(error)) from error
+
+
+async def fetch(clock: Clock, source: str = SOURCE) -> ModelList:
+    """The list as it is today. Nothing is sent but the request; the services that Atelier knows are kept of it.
+
+    Raises:
+        ProviderError: it cannot be had (code of the fault), is late (``timeout``), or is no such list (``bad_response``).
+    """
+    from atelier_desk.llm.wire.http import HttpClient
+
+    http = HttpClient(source, provider="models.dev", clock=clock)
+    try:
+        async with asyncio.timeout(LATE_S):
+            answer = await http.json("GET", PAGE)
+    except TimeoutError:
+        raise ProviderError(
+            N_("{url} did not send the list of models within {seconds} seconds."), code="timeout", recoverable=True, url=source,
+            seconds=round(LATE_S),
+        ) from None  # fmt: skip
+    finally:
+        await http.aclose()
+    models = await asyncio.to_thread(known_models, answer)
+    if not models:
+        raise ProviderError(N_("What {url} sent is no list of models; the old one is kept."), code="bad_response", url=source)
+    return ModelList(clock.now().date(), models)
+
+
+def known_models(answer: Any) -> dict[str, dict[str, ListedModel]]:
+    """What can be used of the answer: models of known services that write text; whatever is not as it should be is left out."""
+    found: dict[str, dict[str, ListedModel]] = {}
+    for preset in PRESETS:
+        entry = answer.get(preset.id) if isinstance(answer, dict) and preset.id not in LISTED_NOT else None
+        models = entry.get("models") if isinstance(entry, dict) else None
+        if isinstance(models, dict):
+            rows = {name: facts for name, told in list(models.items())[:MOST_MODELS] if (facts := _facts(name, told)) is not None}
+            if rows:
+                found[preset.id] = dict(sorted(rows.items()))
+    return found
+
+
+def _facts(name: str, told: Any) -> ListedModel | None:
+    try:
+        model = _MODEL.validate_python(told)
+    except ValidationError:
+        return None
+    if not 0 < len(name) <= MODEL_NAME or not name.isprintable() or "text" not in (model.modalities.output or ("text",)):
+        return None
+    sees = "image" in model.modalities.input if model.modalities.input is not None else None
+    limit, cost = model.limit, model.cost
+    window, longest = (value if value and value > 0 else None for value in (limit.context, limit.output))
+    able = (model.tool_call, sees, model.reasoning)
+    return ListedModel(window, longest, cost.input, cost.output, *able, cost.cache_read, cost.cache_write)
+
+
+_MODEL = TypeAdapter(_Listed)

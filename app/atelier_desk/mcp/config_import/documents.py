@@ -1,0 +1,247 @@
+"""Any text in which servers stand: JSON with comments, TOML, YAML, a link, or a command line."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+import shlex
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from atelier_desk.domain import jsonc
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.mcp.config_import import registry
+from atelier_desk.mcp.config_import.entries import entry
+from atelier_desk.mcp.config_import.found_server import FoundServer, rows
+from atelier_desk.support.i18n import N_
+
+LONGEST = 2 * 1024 * 1024
+"""Characters of a text that is read."""
+LONGEST_SLOW = 128 * 1024
+"""Characters of YAML or TOML: a megabyte of the one takes half a minute to read, and no such file of a program is as long."""
+LONGEST_LINE = 16 * 1024
+"""Characters of a command line."""
+_DOTS = 64
+"""Parts of one name of TOML: reading a name takes as long as the square of them."""
+MOST_VALUES = 200_000
+"""Values of one text, each as often as it is named."""
+MOST = 200
+"""Servers of one text."""
+NO_SERVER = N_(
+    "No MCP server was found in this text. It may be the file of another program, its “mcpServers”, one server's entry, a server.json, an "
+    "install link, an address or a command."
+)
+_KEYS = ("mcpServers", "mcp_servers", "context_servers", "servers", "mcp", "extensions")
+_LINKS = ("cursor:", "lmstudio:", "vscode:", "vscode-insiders:", "goose:")
+_COMMANDS = ("npx", "uvx", "uv", "docker", "podman", "node", "python", "python3", "bunx", "deno", "pipx", "bun")
+_COMMENTS = re.compile(r"\A(?:\s++|//[^\n]*+|/\*.*?\*/)*+", re.DOTALL)
+
+
+def servers(text: str, source: str = "") -> list[FoundServer]:
+    """The servers of a text; ``source`` names the program it is of.
+
+    Raises:
+        UsageError: there is none, or the text cannot be read.
+    """
+    text = text.removeprefix("\ufeff").strip()
+    if len(text) > LONGEST:
+        raise UsageError(N_("The text is too long: {length} characters; at most {most} are read."), length=len(text), most=LONGEST)
+    if not text:
+        raise UsageError(NO_SERVER)
+    if text.startswith(_LINKS) or "/mcp/install?" in text.split("\n", 1)[0]:
+        return [link(text)]
+    if re.fullmatch(r"https?://\S+", text):
+        return [entry(_host(text), {"url": text}, source)]
+    value = _parsed(text)
+    if value is None:
+        words = _words(text)
+        if words and (words[0].rpartition("/")[2] in _COMMANDS or words[0].startswith(("/", "~/", "./"))):
+            return [entry(_name_of_command(words), {"command": words[0], "args": words[1:]}, source)]
+        raise UsageError(NO_SERVER)
+    _count(value)
+    try:
+        found = of_value(value, source)
+    except RecursionError:
+        raise UsageError(NO_SERVER) from None  # nested deeper than any such file is
+    if not found:
+        raise UsageError(NO_SERVER)
+    return found[:MOST]
+
+
+def of_value(value: Any, source: str = "") -> list[FoundServer]:
+    """The servers of a parsed file."""
+    if isinstance(value, list):
+        return [each for item in value[:MOST] for each in of_value(item, source)]
+    if not isinstance(value, Mapping):
+        return []
+    if registry.is_server(value):
+        return registry.servers(value)
+    inputs = {str(each.get("id")): each for each in rows(value.get("inputs")) if isinstance(each, Mapping)}
+    for key in _KEYS:
+        inner = value.get(key)
+        if key == "servers" and isinstance(inner, list):
+            return [each for item in inner for each in of_value(item.get("server", item) if isinstance(item, Mapping) else item, source)]
+        if isinstance(inner, list):
+            listed = [each for each in inner if isinstance(each, Mapping) and "name" in each]
+            return [entry(str(each["name"]), each, source) for each in listed]
+        if isinstance(inner, Mapping):
+            if key == "mcp" and isinstance(inner.get("servers"), Mapping):
+                inner = inner["servers"]
+            named = {str(name): said for name, said in inner.items() if _is_entry(said)}
+            if named or not _is_entry(value):
+                return [entry(name, said, source, inputs) for name, said in named.items()]
+    projects = value.get("projects")
+    if isinstance(projects, Mapping):
+        # Claude Code keeps those of each project in one file.
+        return [each for said in projects.values() for each in of_value(said, source)]
+    if _is_entry(value):
+        return [entry(str(value.get("name") or _guess(value)), value, source, inputs)]
+    if value and all(_is_entry(each) for each in value.values()):
+        return [entry(str(name), said, source, inputs) for name, said in value.items()]
+    return []
+
+
+def _count(value: Any) -> None:
+    """Refuse what is more than any such file holds: a few lines of YAML can name one another until they are more than all memory."""
+    left, waiting = MOST_VALUES, [value]
+    while waiting:
+        each = waiting.pop()
+        inner = list(each.values()) if isinstance(each, Mapping) else each if isinstance(each, list) else []
+        left -= 1 + len(inner)
+        if left < 0:
+            raise UsageError(N_("The text holds too much: at most {most} values are read."), most=MOST_VALUES)
+        waiting += [item for item in inner if isinstance(item, Mapping | list)]
+
+
+def link(text: str) -> FoundServer:
+    """The server of a one-click link.
+
+    Raises:
+        UsageError: it is none that can be read.
+    """
+    parts = urlsplit(text.strip())
+    query = {key: values[0] for key, values in parse_qs(parts.query, keep_blank_values=True, max_num_fields=100).items()}
+    if parts.scheme.startswith("vscode") or (parts.query.startswith("%7B") and "config" not in query):
+        value = _json(unquote(parts.query))
+    elif parts.scheme == "goose":
+        words = [query.get("cmd", ""), *parse_qs(parts.query).get("arg", [])]
+        env = {item.partition("=")[0]: "" for item in parse_qs(parts.query).get("env", [])}
+        url = query.get("url", "")
+        value = {"url": url} if url else {"command": words[0], "args": words[1:], "env": env}
+        value |= {"name": query.get("id") or query.get("name") or "", "description": query.get("description", "")}
+    else:
+        config = query.get("config", "")
+        value = _json(unquote(config)) or _json(_base64(config))
+    if isinstance(value, Mapping) and (
+        inner := of_value(value if "name" in value or "name" not in query else {**value, "name": query["name"]})
+    ):
+        found = inner[0]
+        warning = UsageError(N_("It comes from a link: somebody else wrote the command. Read it to its end before you start it."))
+        return FoundServer(found.name, found.config, found.asks, (*found.warnings, warning), found.told, found.problem)
+    raise UsageError(N_("This link has no MCP server that can be read."))
+
+
+def _parsed(text: str) -> Any:
+    if text.startswith(("//", "/*")):
+        # The file that Zed makes for everybody begins so.
+        text = _COMMENTS.sub("", text, count=1) or text
+    if text[0] in "{[":
+        value = _json(text)
+        if value is not None:
+            return value
+        if text[0] == "{":
+            raise UsageError(N_("The text begins as JSON and is none: {detail}"), detail=_why(text))
+    if text[0] == '"':
+        value = _json("{" + text.rstrip().rstrip(",") + "}")
+        if value is not None:
+            return value
+    if re.search(r"^[ \t]*\[\[?[\w.\"'-]+\]\]?[ \t]*(?:#.*)?$", text, re.MULTILINE):
+        import tomllib
+
+        _check_slow(text)
+        try:
+            return tomllib.loads(text)
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            raise UsageError(N_("The text begins as TOML and is none: {detail}"), detail=str(error)) from None
+    if re.search(r"^(?:extensions|mcp_?[sS]ervers|mcp):\s*$", text, re.MULTILINE):
+        import yaml
+
+        _check_slow(text)
+        try:
+            return yaml.safe_load(text)
+        except (yaml.YAMLError, RecursionError, ValueError) as error:
+            raise UsageError(N_("The text begins as YAML and is none: {detail}"), detail=str(error)[:300]) from None
+    return None
+
+
+def _check_slow(text: str) -> None:
+    if len(text) > LONGEST_SLOW:
+        raise UsageError(N_("The text is too long: {length} characters; at most {most} are read."), length=len(text), most=LONGEST_SLOW)
+    if re.search(rf"""(?<![\w"'-])(?:[\w"'-]++[ \t]*+\.[ \t]*+){{{_DOTS}}}""", text):
+        raise UsageError(N_("The text holds a name with more than {most} dots, which is not read."), most=_DOTS)
+
+
+def _json(text: str) -> Any:
+    """JSON, also with comments and commas too many; None for what is none."""
+    try:
+        return jsonc.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _why(text: str) -> str:
+    try:
+        jsonc.loads(text)
+    except json.JSONDecodeError as error:
+        return f"{error.msg} ({error.lineno}:{error.colno})"
+    except (ValueError, RecursionError) as error:
+        return type(error).__name__
+    return ""
+
+
+def _base64(text: str) -> str:
+    try:
+        return base64.b64decode(text.replace("-", "+").replace("_", "/") + "=" * (-len(text) % 4)).decode()
+    except (binascii.Error, ValueError):
+        return ""
+
+
+def _is_entry(value: Any) -> bool:
+    return isinstance(value, Mapping) and any(key in value for key in ("command", "cmd", "url", "httpUrl", "serverUrl", "uri"))
+
+
+def _guess(value: Mapping[str, Any]) -> str:
+    url = value.get("url") or value.get("httpUrl") or value.get("uri")
+    if isinstance(url, str):
+        return _host(url)
+    words = value.get("command", "")
+    arguments = value.get("args", [])
+    line = [*(words if isinstance(words, list) else [words]), *(arguments if isinstance(arguments, list) else [])]
+    return _name_of_command([str(each) for each in line])
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or "server"
+    except ValueError:  # it is none; what is made of it says so
+        return "server"
+
+
+def _name_of_command(words: list[str]) -> str:
+    """The package among a command's words."""
+    for word in words[1:]:
+        if not word.startswith("-") and word not in ("run", "exec", "x", "tool", "--"):
+            return re.sub(r"(?<=.)@[\w.^~-]*$", "", word)
+    return words[0] if words else "server"
+
+
+def _words(text: str) -> list[str]:
+    if "\n" in text.strip() or len(text) > LONGEST_LINE:
+        return []
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return []

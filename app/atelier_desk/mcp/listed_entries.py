@@ -1,0 +1,132 @@
+"""A server's lists, entry by entry: the SDK refuses a whole list for one entry that breaks the protocol, and with it every good one.
+
+It looks at the messages on their way to the SDK, so that this holds for both ways of talking and every revision.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any
+
+from atelier_desk.domain.mcp import McpRejected, RejectedKind
+from atelier_desk.support.text import shorten
+
+LONGEST_NAME = 256
+"""Characters of a tool's name."""
+MAX_REJECTED = 50
+"""Entries of one list that are named; a person could do nothing with more."""
+_LISTS: Mapping[str, tuple[str, RejectedKind]] = {
+    "tools/list": ("tools", "tool"),
+    "resources/list": ("resources", "resource"),
+    "resources/templates/list": ("resourceTemplates", "template"),
+    "prompts/list": ("prompts", "prompt"),
+}
+_OPEN = 1_000
+"""Requests without an answer that are remembered; more are never open at once."""
+_FIRST_VERSION = "2025-11-25"
+"""The revision whose rules hold before one was agreed on, as in the SDK."""
+
+
+class Entries:
+    """What is left out of a server's lists, and why. Of one connection."""
+
+    def __init__(self) -> None:
+        self._open: OrderedDict[str | int, tuple[str, str, bool]] = OrderedDict()
+        self._version = _FIRST_VERSION
+        self._rejected: dict[RejectedKind, dict[str, McpRejected]] = {}
+        self._tools: set[str] = set()
+
+    @property
+    def rejected(self) -> tuple[McpRejected, ...]:
+        """The entries that cannot be used, of the newest list of each kind."""
+        return tuple(each for kind in self._rejected.values() for each in kind.values())
+
+    def reject(self, kind: RejectedKind, name: str, why: str) -> None:
+        """Name an entry that cannot be used; ``why`` in English."""
+        found = self._rejected.setdefault(kind, {})
+        if len(found) < MAX_REJECTED:
+            found.setdefault(name, McpRejected(kind=kind, name=shorten(" ".join(name.split()), 120), why=shorten(why, 300)))
+
+    def said(self, message: Any) -> None:
+        """Take note of what the server is asked."""
+        from mcp_types import PROTOCOL_VERSION_META_KEY, JSONRPCRequest
+
+        if not isinstance(message, JSONRPCRequest):
+            return
+        params = message.params or {}
+        version = (params.get("_meta") or {}).get(PROTOCOL_VERSION_META_KEY) or ""
+        self._open[message.id] = message.method, version, not params.get("cursor")
+        if len(self._open) > _OPEN:
+            self._open.popitem(last=False)
+
+    def heard(self, message: Any) -> None:
+        """Take what cannot be used out of the answer to a list, and fill in what an answer of the newest revision may lack."""
+        from mcp_types import JSONRPCResponse
+
+        asked = self._open.pop(message.id, None) if isinstance(message, JSONRPCResponse) else None
+        if asked is None:
+            return
+        method, version, first = asked
+        result = message.result
+        if method == "initialize":
+            self._version = str(result.get("protocolVersion") or _FIRST_VERSION)
+        elif version and "resultType" not in result:
+            # The protocol says what its absence means.
+            result["resultType"] = "complete"
+        if method not in _LISTS:
+            return
+        if version:
+            # How long the answer may be kept: nothing of it is kept here.
+            result.setdefault("ttlMs", 0)
+            result.setdefault("cacheScope", "private")
+        key, kind = _LISTS[method]
+        if first:
+            self._rejected.pop(kind, None)
+            if kind == "tool":
+                self._tools = set()
+        if isinstance(result.get(key), list):
+            result[key] = [each for each in result[key] if self._usable(method, version or self._version, each)]
+
+    def _usable(self, method: str, version: str, entry: Any) -> bool:
+        key, kind = _LISTS[method]
+        said = entry if isinstance(entry, dict) else {}
+        name = said.get("name") or said.get("uri") or said.get("uriTemplate") or ""
+        why = _problem(method, version, key, entry)
+        if kind == "tool" and not why:
+            why = self._problem_of_tool(name, said, version)
+        if why:
+            self.reject(kind, name if isinstance(name, str) else "", why)
+        return not why
+
+    def _problem_of_tool(self, name: Any, said: Mapping[str, Any], version: str) -> str:
+        from mcp.shared.inbound import find_invalid_x_mcp_header
+        from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+        if not isinstance(name, str) or not name.strip() or len(name) > LONGEST_NAME:
+            return f"its name must have 1 to {LONGEST_NAME} characters"
+        if name in self._tools:
+            return "another tool of this server has the same name"
+        self._tools.add(name)
+        if (said.get("execution") or {}).get("taskSupport") == "required":
+            return "it runs only as a task of the protocol, which Atelier does not do"
+        invalid = find_invalid_x_mcp_header(said["inputSchema"]) if version in MODERN_PROTOCOL_VERSIONS else None
+        return f"a parameter cannot be sent as a header ({invalid})" if invalid else ""
+
+
+def _problem(method: str, version: str, key: str, entry: Any) -> str:
+    """What of an entry breaks the protocol, in words; empty when nothing does."""
+    from mcp_types import methods
+    from pydantic import ValidationError
+
+    page = {key: [entry], "resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+    try:
+        methods.parse_server_result(method, version, page)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        place = ".".join(str(each) for each in first["loc"][2:]) or "the entry"
+        return f"{place} is missing" if first["type"] == "missing" else f"{place} is not what the protocol allows there"
+    except (KeyError, ValueError, RuntimeError, RecursionError):
+        # A revision without such a list, or one nobody knows: the SDK decides.
+        return ""
+    return ""

@@ -1,0 +1,143 @@
+"""The text of a picture (OCR), by a process of its own, which is asked with ``[languages]`` and the picture.
+
+The answer is ``{"text", "confidence", "width", "height", "by"}``, of several pages ``pages`` as well, and ``more`` when not all were read;
+it refuses with ``not_a_picture``, ``bomb``, ``no_ocr``, ``language`` or ``broken``.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from atelier_desk.media.image_headers import size_of
+from atelier_desk.support.worker.child import serve
+from atelier_desk.support.worker.errors import Refused
+
+MEMORY = 3 * 1024 * 1024 * 1024
+"""Bytes of address space."""
+SECONDS = 60
+"""Of a processor."""
+PIXELS = 50_000_000
+"""Of a picture that is unpacked."""
+PAGES = 10
+"""Of a TIFF that are read."""
+PAGES_S = 40.0
+"""Seconds of a processor after which no further page is begun."""
+SIDE = 6_000
+"""Pixels of the longer side beyond which a picture is made smaller first: letters of pages that were scanned are large enough then."""
+SMALL = 1_000
+"""Below it a picture is doubled: Tesseract wants letters of some 20 pixels."""
+FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "PPM")
+
+
+def languages_dir() -> Path:
+    """Where the data of languages lie: French and English come with the program."""
+    package = Path(__file__).resolve().parents[1]
+    packaged = package / "_resources"
+    return (packaged if packaged.is_dir() else package.parents[1] / "resources") / "tessdata"
+
+
+def text_of(data: bytes, languages: str) -> dict[str, Any]:
+    """What a picture says; of a TIFF what its first pages say. Each page is held against the limits before it is unpacked."""
+    from PIL import Image, UnidentifiedImageError
+
+    Image.MAX_IMAGE_PIXELS = PIXELS
+    try:
+        said = size_of(lambda offset, count: data[offset : offset + count])
+        if said is not None and said[0] * said[1] > PIXELS:  # some readers make room for the pixels as soon as they open a file
+            raise Refused("bomb")
+        picture = Image.open(BytesIO(data), formats=FORMATS)
+    except Image.DecompressionBombError:
+        raise Refused("bomb") from None
+    except (UnidentifiedImageError, OSError, ValueError, SyntaxError):
+        raise Refused("not_a_picture") from None
+    pages: list[dict[str, Any]] = []
+    begun = time.process_time()
+    for number in range(PAGES if picture.format == "TIFF" else 1):
+        if number and (time.process_time() - begun > PAGES_S or not _turned(picture, number)):
+            break
+        try:
+            pages.append(_page(picture, languages))
+        except Refused:
+            if not pages:
+                raise
+            break
+    first = pages[0]
+    more = _turned(picture, len(pages))
+    if len(pages) == 1:
+        return {**first, **({"more": True} if more else {})}
+    text = "\n\n".join(f"--- Page {number} ---\n{each['text']}" for number, each in enumerate(pages, 1))
+    sure = round(sum(each["confidence"] for each in pages) / len(pages))
+    return {**first, "text": text.strip(), "confidence": sure, "pages": len(pages), **({"more": True} if more else {})}
+
+
+def _turned(picture: Any, number: int) -> bool:
+    """Go to a page; False when there is none. How many there are is not asked: the chain of them may be without end."""
+    try:
+        picture.seek(number)
+    except (EOFError, OSError, ValueError, SyntaxError, KeyError, TypeError):
+        return False
+    return True
+
+
+def _page(picture: Any, languages: str) -> dict[str, Any]:
+    from PIL import Image, ImageOps
+
+    width, height = picture.size
+    if width * height > PIXELS:
+        raise Refused("bomb")
+    try:
+        picture.draft("L", (SIDE, SIDE))
+        upright = ImageOps.exif_transpose(picture)
+        if upright.mode in ("RGBA", "LA", "PA") or "transparency" in upright.info:
+            ground = Image.new("RGBA", upright.size, "white")
+            ground.alpha_composite(upright.convert("RGBA"))
+            upright = ground
+        grey = upright.convert("L")
+    except (OSError, ValueError, SyntaxError, EOFError):
+        raise Refused("broken") from None
+    longest = max(grey.size)
+    if longest > SIDE:
+        grey.thumbnail((SIDE, SIDE))
+    elif longest < SMALL:
+        grey = grey.resize((grey.width * 2, grey.height * 2), Image.Resampling.LANCZOS)
+    found = _tesseract(grey, languages) or _rapid(grey)
+    if found is None:
+        raise Refused("no_ocr")
+    return {**found, "width": width, "height": height}
+
+
+def _tesseract(picture: Any, languages: str) -> dict[str, Any] | None:
+    """By Tesseract, which its wheel brings along; None where it is not installed."""
+    try:
+        import tesserocr
+    except ImportError:
+        return None
+    folder = languages_dir()
+    if any(not (folder / f"{each}.traineddata").is_file() for each in languages.split("+")):
+        raise Refused("language")
+    with tesserocr.PyTessBaseAPI(path=f"{folder}{os.sep}", lang=languages) as api:
+        api.SetImage(picture)
+        text = api.GetUTF8Text()
+        return {"text": text.strip(), "confidence": max(0, int(api.MeanTextConf())), "by": "tesseract"}
+
+
+def _rapid(picture: Any) -> dict[str, Any] | None:
+    """By RapidOCR, where a person installed it (the extra ``rapidocr``)."""
+    try:
+        import numpy
+        from rapidocr import RapidOCR
+    except ImportError:
+        return None
+    found = RapidOCR()(numpy.asarray(picture.convert("RGB")))
+    scores = list(found.scores or ())
+    sure = round(100 * sum(scores) / len(scores)) if scores else 0
+    return {"text": "\n".join(found.txts or ()), "confidence": sure, "by": "rapidocr"}
+
+
+if __name__ == "__main__":
+    os.environ["OMP_THREAD_LIMIT"] = "1"  # more threads make it slower
+    serve(lambda request, data, _tell: text_of(data, *request), memory=MEMORY, cpu_s=SECONDS, once=True)

@@ -1,0 +1,1 @@
+"""Words, numbers and states that the window and the terminal share. No Qt."""

@@ -1,0 +1,23 @@
+"""What a try of a service for pictures or 3D models came to, in words; the window and the command line share it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atelier_desk.support.i18n import _, language
+
+if TYPE_CHECKING:
+    from atelier_desk.engine.services.media import MediaTrial
+
+
+def connection_test_text(what: str, model: str, found: MediaTrial) -> str:
+    """``what`` is ``images`` or ``models``; ``model`` is that which makes pictures."""
+    if what == "images":
+        if found.known is None:
+            return _("It answers. It lists no models, so that {model} is not known to be there.", model=model)
+        return _("It answers, and has {model}.", model=model) if found.known else _("It answers, but lists no model {model}.", model=model)
+    if found.balance is None:
+        return _("It answers, and takes the key.")
+    from babel.numbers import format_decimal
+
+    return _("It answers, and takes the key. Credits left: {count}.", count=format_decimal(found.balance, locale=language()))

@@ -1,0 +1,65 @@
+"""Chats of other programs in words: what a file holds, what an import did, what it left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from atelier_desk.domain.imported_chat import ChatFilePreview, ChatPreview, ImportedChats
+from atelier_desk.support.i18n import _, ngettext
+from atelier_desk.support.number_format import day, number
+
+
+def found_text(preview: ChatFilePreview) -> str:
+    """How many chats, from when to when, and how many of them are here already."""
+    chats = preview.chats
+    told = [ngettext("{number} chat", "{number} chats", len(chats), number=number(len(chats)))]
+    first = min((each.first for each in chats if each.first), default=None)
+    last = max((each.last for each in chats if each.last), default=None)
+    if first is not None and last is not None:
+        told.append(_("{first} to {last}", first=day(first), last=day(last)))
+    here = sum(not each.new_turns for each in chats)
+    if here:
+        told.append(ngettext("{number} already imported", "{number} already imported", here, number=number(here)))
+    return " · ".join(told)
+
+
+def state_text(chat: ChatPreview) -> str:
+    """Whether a chat is here: ``not imported yet``, ``already imported``, ``2 new turns``, ``deleted``."""
+    if chat.deleted:
+        return _("recently deleted")
+    if not chat.there:
+        return _("not imported yet")
+    if not chat.new_turns:
+        return _("already imported")
+    return ngettext("{n} new turn", "{n} new turns", chat.new_turns)
+
+
+def done_words(done: ImportedChats) -> str:
+    """What an import did."""
+    told = []
+    if done.created or not (done.extended or done.unchanged):
+        told.append(ngettext("{n} chat imported", "{n} chats imported", len(done.created)))
+    if done.extended:
+        told.append(ngettext("{n} updated", "{n} updated", len(done.extended)))
+    if done.unchanged:
+        told.append(ngettext("{n} already there", "{n} already there", done.unchanged))
+    return " · ".join(told)
+
+
+def skipped_words(skipped: Mapping[str, int]) -> list[str]:
+    """A sentence for each reason why something was left out."""
+    count = skipped.get
+    told = []
+    if n := count("unknown", 0) + count("empty", 0):
+        told.append(ngettext("{n} entry is no chat or has no messages.", "{n} entries are no chats or have no messages.", n))
+    if n := count("damaged", 0):
+        told.append(ngettext("{n} chat is damaged and was left out.", "{n} chats are damaged and were left out.", n))
+    if n := count("too_large", 0):
+        told.append(ngettext("{n} chat is too large and was left out.", "{n} chats are too large and were left out.", n))
+    if count("cut_off", 0):
+        told.append(_("The file ends in the middle of a chat, which was left out. Export it again."))
+    if n := count("busy", 0):
+        told.append(
+            ngettext("{n} chat was left out: an agent is working in it.", "{n} chats were left out: agents are working in them.", n)
+        )
+    return told

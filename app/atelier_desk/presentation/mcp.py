@@ -1,0 +1,74 @@
+"""MCP servers in a person's words, for the window and the command line."""
+
+from __future__ import annotations
+
+import re
+
+from atelier_desk.domain.mcp import McpState
+from atelier_desk.support.i18n import N_, _
+
+STATES = {
+    McpState.OFF: N_("off"),
+    McpState.IDLE: N_("starts when needed"),
+    McpState.STARTING: N_("starting…"),
+    McpState.READY: N_("running"),
+    McpState.FAILED: N_("failed"),
+    McpState.SIGN_IN: N_("sign-in required"),
+}
+TOOL_STATES = {
+    "approved": N_("approved"),
+    "new": N_("new: not given to agents yet"),
+    "changed": N_("changed: asks at every call"),
+    "gone": N_("gone from its server"),
+    "unusable": N_("cannot be used"),
+}
+HINTS = {
+    "readOnlyHint": N_("says that it only reads"),
+    "destructiveHint": N_("says that it can destroy"),
+    "idempotentHint": N_("says that it can be repeated"),
+    "openWorldHint": N_("says that it reaches others"),
+}
+"""What a server claims of a tool: shown, never trusted."""
+REJECTED = {
+    "tool": (N_("tool {name}: {why}"), N_("its tools: {why}")),
+    "resource": (N_("resource {name}: {why}"), N_("its resources: {why}")),
+    "template": (N_("resource template {name}: {why}"), N_("its resource templates: {why}")),
+    "prompt": (N_("prompt {name}: {why}"), N_("its prompts: {why}")),
+}
+"""What a server lists and nobody can use, by its kind: one with a name, and one without or the whole list."""
+
+
+WHY = (
+    N_("the entry is not what the protocol allows there"),
+    N_("{place} is missing"),
+    N_("{place} is not what the protocol allows there"),
+    N_("its name must have 1 to {most} characters"),
+    N_("another tool of this server has the same name"),
+    N_("it runs only as a task of the protocol, which Atelier does not do"),
+    N_("a parameter cannot be sent as a header ({detail})"),
+    N_("its parameters are no JSON Schema ({detail})"),
+    N_("its parameters are no JSON Schema"),
+    N_("its definition is nested too deeply"),
+    N_("its definition has {length} characters; at most {most} are used"),
+    N_("its parameters are not those of an object"),
+    N_("its parameters unfold to more than {most} references"),
+    N_("its parameters refer to themselves without end"),
+    N_("its parameters cannot be used ({detail})"),
+)
+"""Why an entry cannot be used. ``mcp.entries`` and ``mcp.definitions`` give the reason in English; it is stored so, and is one of these."""
+_WHY = {text: re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+)", re.escape(text)), re.DOTALL) for text in WHY}
+
+
+def why_text(why: str) -> str:
+    """A stored reason in the current language; one that is not in ``WHY`` stays as it is. A ``detail`` is the library's, in English."""
+    for text, form in _WHY.items():
+        if (found := form.fullmatch(why)) is not None:
+            return _(text, **found.groupdict())
+    return why
+
+
+def rejected_text(kind: str, name: str, why: str) -> str:
+    """One entry of a server that cannot be used, in the current language; ``why`` as it is stored."""
+    named, unnamed = REJECTED[kind]
+    why = why_text(why)
+    return _(named, name=name, why=why) if name else _(unnamed, why=why)

@@ -1,0 +1,69 @@
+"""What a skill or command is, in words: for the list of the window and of the command line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.workspace.skills.file_references import has_commands
+
+if TYPE_CHECKING:
+    from atelier_desk.engine.services.skills import ListedSkill
+
+KINDS = {"skill": N_("skill"), "command": N_("command")}
+STATES = {
+    "used": N_("used"),
+    "off": N_("turned off"),
+    "undecided": N_("folder not decided"),
+    "untrusted": N_("folder not trusted"),
+    "hidden": N_("hidden"),
+    "broken": N_("broken"),
+}
+ADVISORY = N_("It asks for the tools {tools}. That allows nothing: permissions decide about every call.")
+
+
+def state(row: ListedSkill) -> str:
+    """A key of ``STATES``; the first that holds."""
+    if row.found.text is None:
+        return "broken"
+    if not row.trusted:
+        return "undecided" if row.trusted is None else "untrusted"
+    if not row.on:
+        return "off"
+    return "hidden" if row.shadowed_by else "used"
+
+
+def where(row: ListedSkill) -> str:
+    """Its file, the home folder as ``~``."""
+    return f"~/{row.found.path}" if row.found.scope == "user" else row.found.file
+
+
+def called_by(row: ListedSkill) -> str:
+    """Who takes it up; empty for one that cannot be used."""
+    said = row.found.text
+    if said is None:
+        return ""
+    if said.by_model:
+        return _("agents, and you with /{name}", name=row.name) if said.by_person else _("agents")
+    return _("you, with /{name}", name=row.name) if said.by_person else _("nobody")
+
+
+def remarks(row: ListedSkill) -> list[str]:
+    """What is wrong with it, or good to know, a sentence each."""
+    said = row.found.text
+    out = [] if row.found.problem is None else [row.found.problem.localized(_)]
+    if row.shadowed_by:
+        out.append(_("Another one of this name comes first: {file}", file=row.shadowed_by))
+    if said is not None:
+        out += [warning.localized(_) for warning in said.warnings]
+        if said.allowed:
+            out.append(_(ADVISORY, tools=", ".join(said.allowed)))
+        if said.ignored:
+            out.append(_("Not heeded here: {fields}.", fields=", ".join(said.ignored)))
+        if has_commands(said.body):
+            out.append(_("Commands in !`…` are not run when it is called: agents run them like any other, as permissions allow."))
+        if said.paths:
+            out.append(_("For files like {patterns}: agents are told so.", patterns=", ".join(said.paths)))
+        if said.compatibility:
+            out.append(_("Needs: {what}", what=said.compatibility))
+    return out

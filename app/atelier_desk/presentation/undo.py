@@ -1,0 +1,33 @@
+"""What of a call that waits for a yes could be taken back afterwards, for the window and the terminal alike."""
+
+from __future__ import annotations
+
+from atelier_desk.domain.approval import ApprovalKind, ApprovalRequest
+from atelier_desk.support.i18n import N_, _, ngettext
+
+_BY_EFFECT = {
+    "execute": N_("Changes to files of the workspace can usually be undone, nothing else."),
+    "network": N_("What is sent out cannot be taken back."),
+}
+
+
+def undo_text(asked: ApprovalRequest) -> str:
+    """What can be undone, as a sentence; empty for calls that change nothing of the user's.
+
+    ``details`` say ``undo`` (``trash`` for what is deleted) and ``undo_days``, how long changes of files are kept: 0 for ever.
+    """
+    if asked.server and asked.effect != "read":
+        return _("What the server does cannot be undone here.")
+    if asked.effect != "write" or asked.kind is not ApprovalKind.FILE_OP:
+        return _(_BY_EFFECT[asked.effect]) if asked.effect in _BY_EFFECT else ""
+    days = asked.details.get("undo_days")
+    days = days if isinstance(days, int) and days > 0 else 0
+    if asked.details.get("undo") == "trash":
+        if not days:
+            return _("It goes to the trash and can be restored.")
+        return ngettext(
+            "It goes to the trash and can be restored for {n} day.", "It goes to the trash and can be restored for {n} days.", days
+        )
+    if not days:
+        return _("This can be undone.")
+    return ngettext("This can be undone for {n} day.", "This can be undone for {n} days.", days)

@@ -1,0 +1,46 @@
+"""What usage cost, in words: a price that nobody knows is not nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.number_format import cost, percent
+
+if TYPE_CHECKING:
+    from atelier_desk.domain.usage import MonthUsage, UsageSum
+
+
+def saved_text(total: UsageSum) -> str:
+    """What reading from the cache saved; empty while it saved nothing, or less than writing it cost."""
+    return _("the cache saved {cost}", cost=cost(total.usage.saved)) if total.usage.saved > 0 else ""
+
+
+CURRENCY = N_("Costs are in US dollars, as providers list them; what they bill may differ by exchange rate, taxes and rounding.")
+
+
+def month_text(month: MonthUsage) -> str:
+    """What was spent this month, of how much."""
+    if not month.limit:
+        return _("This month: {spent}, no limit", spent=cost(month.spent))
+    return _(
+        "This month: {spent} of {limit} ({percent})",
+        spent=cost(month.spent),
+        limit=cost(month.limit),
+        percent=percent(month.spent / month.limit),
+    )
+
+
+def warning_text(month: MonthUsage) -> str:
+    """That most of the limit is used."""
+    spent = percent(month.spent / month.limit) if month.limit else ""
+    return _("{percent} of this month’s cost limit of {limit} is used.", percent=spent, limit=cost(month.limit))
+
+
+def cost_text(total: UsageSum, *, short: bool = False) -> str:
+    """``$1.25``, ``unknown``, or ``at least $1.25`` where some of it has no known price; ``short`` is ``≥ $1.25``."""
+    if total.cost is None:
+        return _("unknown")
+    if short and total.usage.tokens_unpriced:
+        return f"≥ {cost(total.cost)}"
+    return _("at least {cost}", cost=cost(total.cost)) if total.usage.tokens_unpriced else cost(total.cost)

@@ -1,0 +1,115 @@
+"""Text as full text search sees it: words without case, accents, punctuation and stop words, in French and English.
+
+The words are made here, before the database sees them, so that its analyzers only stem: punctuation and stop words would otherwise be
+the largest entries of every index, and were most of its cost.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+
+CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_WORD = re.compile(r"[^\W_]+")
+_BLANKS = re.compile(r"[^\S\n]+")
+_LINE_END = re.compile(r" ?\n\s*")
+LIGATURES = str.maketrans({"œ": "oe", "Œ": "Oe", "æ": "ae", "Æ": "Ae", "ß": "ss", "ø": "o", "Ø": "O", "đ": "d", "ł": "l", "Ł": "L"})
+
+
+def _listed(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+ENGLISH = _listed(
+    """
+    a about above after again against all am an and any are as at be because been before being below between both but by can could did
+    do does doing down during each few for from further had has have having he her here hers herself him himself his how i if in into
+    is it its itself just me more most my myself no nor not now of off on once only or other our ours ourselves out over own same she
+    should so some such than that the their theirs them themselves then there these they this those through to too under until up very
+    was we were what when where which while who whom why will with would you your yours yourself yourselves s t re ve ll d m don
+    """
+)
+FRENCH = _listed(
+    """
+    a ai aie aient ait alors as au aucun aura aurait aussi autre aux avaient avais avait avant avec avez avoir avons ayant c ca ce
+    ceci cela celle celles celui ces cet cette ceux chez comme comment d dans de depuis des deux donc dont du elle elles en encore
+    entre es est et etaient etais etait etant ete etes etre eu eux fait faire faut font il ils j je jusqu l la le les leur leurs lui m
+    ma mais me meme memes mes moi mon n ne ni nos notre nous on ont ou par parce pas peu peut plus pour pourquoi qu quand que quel
+    quelle quelles quels qui quoi s sa sans se sera serait ses si soit sommes son sont sous suis sur t ta te tes toi ton tous tout
+    toute toutes tres tu un une vers voici voila vos votre vous y
+    """
+)
+STOP_WORDS = ENGLISH | FRENCH
+
+
+def words(text: str) -> list[str]:
+    """The words of a text in order: identifiers split at case and underscores, lower case, accents stripped, stop words kept."""
+    if not text.isascii():
+        decomposed = unicodedata.normalize("NFKD", text.translate(LIGATURES))
+        text = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
+    return _WORD.findall(CAMEL.sub(" ", text).lower())
+
+
+def content_text(text: str) -> list[str]:
+    """The words without the stop words of both languages; all of them when nothing else is left, so that "who are you" still finds."""
+    found = words(text)
+    return [word for word in found if word not in STOP_WORDS] or found
+
+
+def excerpt(text: str, query: str, width: int = 160) -> str:
+    """About ``width`` characters around the first word of the query in a text, with ellipses where it was cut. Its lines are kept, so that
+    Markdown can be read from it; blank ones are left out."""
+    wanted = set(content_text(query))
+    start = 0
+    for match in re.finditer(r"\w+", text):
+        if any(_related(word, wanted) for word in words(match[0])):
+            start = max(0, match.start() - width // 3, text.rfind("\n", max(0, match.start() - width // 3), match.start()) + 1)
+            break
+    piece = _LINE_END.sub("\n", _BLANKS.sub(" ", text[start : start + width])).strip()
+    return ("…" if start else "") + piece + ("…" if start + width < len(text) else "")
+
+
+def word_places(text: str, query: str) -> list[tuple[int, int]]:
+    """Where the words of a query stand in a text: first character and last + 1 of each word that ``excerpt`` would have found."""
+    wanted = set(content_text(query))
+    return [match.span() for match in re.finditer(r"\w+", text) if any(_related(word, wanted) for word in words(match[0]))]
+
+
+def said_in(texts: Iterable[str], query: str) -> str:
+    """What stored JSON says about the words of a query, as people read it: the values that have one of them, without the names of fields.
+
+    When none has (the words are those of a field or a tool), the values of more than one word, else all. What is no JSON is one value.
+    """
+    wanted = set(content_text(query))
+    values = list(dict.fromkeys(value for text in texts if text for value in _values(text)))
+    found = [value for value in values if any(_related(word, wanted) for word in words(value))]
+    told = [value for value in found if " " in value.strip()] or found
+    return " · ".join(told or [value for value in values if " " in value.strip()] or values)
+
+
+def _values(text: str) -> Iterator[str]:
+    try:
+        yield from _leaves(json.loads(text))
+    except ValueError:
+        yield text
+
+
+def _leaves(value: object) -> Iterator[str]:
+    if isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _leaves(each)
+    elif isinstance(value, str):
+        yield from [value] if value.strip() else []
+    elif value is not None and not isinstance(value, bool):
+        yield json.dumps(value)
+
+
+def _related(word: str, wanted: set[str]) -> bool:
+    """Whether a word of the text is one that was asked for, shares its stem (compared by the first five letters), or has it inside: a
+    part of a compound, or a word of a script without blanks."""
+    return word in wanted or any(
+        (len(word) > 4 and len(other) > 4 and word[:5] == other[:5]) or ((len(other) > 3 or not other.isascii()) and other in word)
+        for other in wanted
+    )

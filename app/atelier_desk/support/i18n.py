@@ -1,0 +1,105 @@
+"""Translation for every layer: gettext catalogues made with Babel, switched while the program runs.
+
+A leaf module: of Atelier it imports only what makes text from elsewhere visible. Strings are written in English in the code, marked with
+``_`` (translated now) or ``N_`` (marked for extraction, translated later by whoever shows them), with named ``{placeholders}`` and never
+f-strings, so that a translator sees whole sentences.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gettext
+import locale
+import os
+from collections.abc import Iterator
+from contextvars import ContextVar
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+from atelier_desk.support.text import visible
+
+LANGUAGES = ("en", "fr")
+DOMAIN = "atelier"
+
+_current: gettext.NullTranslations = gettext.NullTranslations()
+_language = "en"
+_spoken: ContextVar[str] = ContextVar("language", default="")
+"""What is spoken in one task and those it starts; empty where it is the process's language."""
+
+
+def N_(message: str) -> str:
+    """Mark a message for extraction and return it unchanged."""
+    return message
+
+
+def _(message: str, /, **params: object) -> str:
+    """Translate a message into the current language and fill in its named placeholders, whose texts are made visible."""
+    text = _translations().gettext(message) if message else ""
+    return text.format(**_seen(params)) if params else text
+
+
+def ngettext(singular: str, plural: str, /, n: int, **params: object) -> str:
+    """Translate with the language's plural rule (French counts 0 as singular); ``{n}`` is filled in."""
+    return _translations().ngettext(singular, plural, n).format(n=n, **_seen(params))
+
+
+def _seen(params: dict[str, object]) -> dict[str, object]:
+    return {name: visible(value) if isinstance(value, str) else value for name, value in params.items()}
+
+
+@cache
+def in_every_language(message: str) -> str:
+    """What a message is in each language, one after the other, for searching."""
+    return " ".join(dict.fromkeys(_catalogue(code).gettext(message) for code in LANGUAGES)) if message else ""
+
+
+def language() -> str:
+    """The current language's code, ``en`` or ``fr``."""
+    return _spoken.get() or _language
+
+
+@contextlib.contextmanager
+def spoken(code: str) -> Iterator[None]:
+    """Speak another language than the process does, in this task and those begun meanwhile; an unknown code changes nothing."""
+    token = _spoken.set(code if code in LANGUAGES else _spoken.get())
+    try:
+        yield
+    finally:
+        _spoken.reset(token)
+
+
+def system_language() -> str:
+    """The first supported language the environment names, ``en`` when it names none."""
+    names = [os.environ.get(key, "") for key in ("LC_ALL", "LC_MESSAGES", "LANG")]
+    names.append(locale.getlocale()[0] or "")
+    for name in names:
+        code = name[:2].lower()
+        if code in LANGUAGES:
+            return code
+    return "en"
+
+
+def catalogue_dir() -> Path:
+    """Where the compiled catalogues are: beside the package in a checkout, inside it in a wheel."""
+    packaged = Path(str(resources.files("atelier_desk"))) / "_translations"
+    return packaged if packaged.is_dir() else Path(__file__).resolve().parents[3] / "translations"
+
+
+def set_language(code: str) -> str:
+    """Switch the language for the whole process; an unknown code means the system's language."""
+    global _current, _language
+    code = code if code in LANGUAGES else system_language()
+    _current = _catalogue(code)
+    _language = code
+    return code
+
+
+def _translations() -> gettext.NullTranslations:
+    code = _spoken.get()
+    return _catalogue(code) if code else _current
+
+
+def _catalogue(code: str) -> gettext.NullTranslations:
+    """Read once: gettext keeps what it has parsed."""
+    return gettext.translation(DOMAIN, str(catalogue_dir()), languages=[code], fallback=True)

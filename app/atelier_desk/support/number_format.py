@@ -1,0 +1,87 @@
+"""Numbers, dates, durations and amounts for people: rounded, and as the reader's language writes them. For window and terminal alike.
+
+How a language writes them is in its catalogue, so that another language is a catalogue and nothing else. Neither Babel, whose import takes
+longer than many a listing, nor Qt.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import date, datetime
+
+from atelier_desk.support.i18n import N_, _, ngettext
+
+NARROW = "\u202f"
+"""Narrow no-break space between a number and its unit, and in French between thousands."""
+SIZES = (N_("kB"), N_("MB"), N_("GB"), N_("TB"))
+"""Each 1 024 times the one before it; the first is 1 024 bytes."""
+
+
+def number(value: float, decimals: int = 0, *, trim: bool = False) -> str:
+    """``12,345.60`` or ``12 345,60``; ``trim`` leaves out decimals that say nothing."""
+    text = f"{value:,.{decimals}f}"
+    if trim and decimals:
+        text = text.rstrip("0").rstrip(".")
+    example = _("1,234.5")  # what stands between its digits is what this language writes between thousands and before decimals
+    return text.translate({ord(","): example[1:-5], ord("."): example[-2]})
+
+
+def duration(milliseconds: float) -> str:
+    """``12 ms``, ``0.8 s``, ``12 s``, ``3 min 05 s``, ``2 h 10 min``."""
+    if milliseconds < 95:
+        return f"{round(milliseconds)}{NARROW}ms"
+    seconds = milliseconds / 1000
+    if seconds < 9.95:
+        return f"{number(seconds, 1)}{NARROW}s"
+    minutes, rest = divmod(round(seconds), 60)
+    if not minutes:
+        return f"{rest}{NARROW}s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}{NARROW}h {minutes:02d}{NARROW}min" if hours else f"{minutes}{NARROW}min {rest:02d}{NARROW}s"
+
+
+def day(value: date) -> str:
+    """``2026-11-28``, ``28/11/2026``; of an aware time, its day in the reader's zone."""
+    if isinstance(value, datetime):
+        value = value.astimezone()
+    return _("{year}-{month}-{day}", year=f"{value.year:04d}", month=f"{value.month:02d}", day=f"{value.day:02d}")
+
+
+def moment(at: datetime) -> str:
+    """Day and time in the reader's zone: ``2026-11-28 09:30``, ``28/11/2026 à 09:30``; ``at`` is aware."""
+    local = at.astimezone()
+    return _("{day} {time}", day=day(local), time=f"{local:%H:%M}")
+
+
+def tokens(count: int) -> str:
+    """``850``, ``12.4 k``, ``1.2 M``."""
+    if count < 1000:
+        return number(count)
+    if count < 999_950:
+        return f"{number(count / 1000, 1)}{NARROW}k"
+    return f"{number(count / 1_000_000, 1)}{NARROW}M"
+
+
+def size(count: int) -> str:
+    """Bytes as ``1 byte``, ``900 bytes``, ``1.5 kB``, ``12 MB``; ``1,5 ko`` in French."""
+    if count < 1024:
+        return ngettext("{n} byte", "{n} bytes", count)
+    amount, unit = count / 1024, 0
+    while amount >= 1023.95 and unit < len(SIZES) - 1:
+        amount, unit = amount / 1024, unit + 1
+    return f"{number(amount, 1, trim=True)}{NARROW}{_(SIZES[unit])}"
+
+
+def cost(dollars: float) -> str:
+    """US dollars, ``$1.25`` or ``1,25 $``: two decimals, four below one cent."""
+    return _("${amount}", amount=number(dollars, 2 if dollars >= 0.01 or not dollars else 4))
+
+
+def cost_bound(dollars: float, *, up: bool) -> str:
+    """US dollars to four decimals, rounded ``up`` or down: what is needed never looks less than what there is."""
+    return _("${amount}", amount=number((math.ceil if up else math.floor)(round(dollars * 10_000, 6)) / 10_000, 4))
+
+
+def percent(share: float) -> str:
+    """A share of one as a whole percentage."""
+    return _("{number} %", number=number(share * 100))

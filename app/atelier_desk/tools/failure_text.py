@@ -1,0 +1,166 @@
+"""Why a call failed, in the reader's language, where that is known; what the model reads of the same is in its result."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from atelier_desk.domain.errors import AtelierError
+from atelier_desk.domain.failure_codes import FailureCode
+from atelier_desk.support.i18n import N_, _, language
+
+_BY_CODE: dict[str, str] = {
+    FailureCode.BAD_ADDRESS: N_("This is no address of a web page that can be fetched."),
+    FailureCode.BAD_ANSWER: N_("The service answered something else than was asked for."),
+    FailureCode.BAD_PATH: N_("This is no path that a file can have."),
+    FailureCode.BAD_PATTERN: N_("The search pattern cannot be read."),
+    FailureCode.BAD_PATCH: N_("The patch cannot be read."),
+    FailureCode.BAD_RANGE: N_("These lines are not in the file."),
+    FailureCode.BAD_NOTEBOOK: N_("This is no notebook that can be read."),
+    FailureCode.NO_CELL: N_("The notebook has no such cell."),
+    FailureCode.BINARY: N_("The file is no text."),
+    FailureCode.CONFLICT: N_("There is one with this name already."),
+    FailureCode.BARRED: N_("The page leads to a host that a rule forbids."),
+    FailureCode.BROWSER: N_("The browser did not show the page."),
+    FailureCode.DAMAGED: N_("What was kept of the file is damaged."),
+    FailureCode.BROKEN_PAGE: N_("The page is broken, or asks for too much time or memory."),
+    FailureCode.BROKEN: N_("The file is broken, or asks for too much memory."),
+    FailureCode.CERTIFICATE: N_("The server shows a certificate that is not trusted."),
+    FailureCode.CHANGED: N_("The file was changed by somebody else since it was read. Nothing was written."),
+    FailureCode.CLOSED: N_("This place belongs to the program itself or is closed to agents."),
+    FailureCode.CHANGING: N_("The file is being moved at this moment."),
+    FailureCode.DENIED: N_("The call was refused: a rule, the profile or the system forbids it."),
+    FailureCode.DEPTH: N_("No more agents can be started at this depth."),
+    FailureCode.DIVISION_BY_ZERO: N_("A number was divided by zero."),
+    FailureCode.DOMAIN: N_("The calculation has no result for these numbers."),
+    FailureCode.ELSEWHERE: N_("The page has moved to another site, which was not asked."),
+    FailureCode.EMPTY: N_("The model has no faces."),
+    FailureCode.ENCODING: N_("The file's encoding does not have all of these characters."),
+    FailureCode.ENCRYPTED: N_("The file is protected by a password."),
+    FailureCode.EXISTS: N_("There is something of this name already."),
+    FailureCode.HTTP_STATUS: N_("The server does not give the page."),
+    FailureCode.INTERNAL_ERROR: N_("The tool failed because of a mistake in it. The log has more."),
+    FailureCode.INGEST_FAILED: N_("The project was not read to the end."),
+    FailureCode.INTO_ITSELF: N_("A folder cannot be put into itself."),
+    FailureCode.LANGUAGE: N_("Only French and English text can be read."),
+    FailureCode.INVALID: N_("The file does not hold what is expected of it."),
+    FailureCode.INVALID_ARGUMENTS: N_("The arguments do not fit the tool."),
+    FailureCode.MAKING: N_("The service could not make it."),
+    FailureCode.MEMORY_OFF: N_("Memory is switched off for this workflow."),
+    FailureCode.NEEDS_USER: N_(
+        "What holds for all workflows, or in another one, is deleted by you alone once something from outside was read."
+    ),
+    FailureCode.NO_CHANGE: N_("Nothing would change."),
+    FailureCode.NO_MATCH: N_("The text to replace is not in the file."),
+    FailureCode.NO_SHELL: N_("This machine has no bash: only single commands can be run."),
+    FailureCode.NO_OCR: N_("Text in pictures cannot be read here. To install OCR: make run EXTRAS=ocr (on a Mac: macOS 15 or later)."),
+    FailureCode.NO_SPACE: N_("The disk is full: nothing was written."),
+    FailureCode.NO_TEXT: N_("The file has no text that can be read."),
+    FailureCode.OLD_FORMAT: N_("The file is in an older format that is not read."),
+    FailureCode.NO_WORKSPACE: N_("The agent has no folder to work in, or the folder is not there any more."),
+    FailureCode.NOT_A_PAGE: N_("This is no page with a text."),
+    FailureCode.NOT_A_FILE: N_("This is no file."),
+    FailureCode.NOT_A_FOLDER: N_("This is no folder."),
+    FailureCode.NOT_EMPTY: N_("The folder is not empty."),
+    FailureCode.NOT_A_MODEL: N_("This is no 3D model that can be drawn."),
+    FailureCode.NOT_A_PICTURE: N_("This is no picture that can be read."),
+    FailureCode.NOT_CONFIGURED: N_("What the call needs was not set up."),
+    FailureCode.NOT_ENABLED: N_("The agent may not use this tool."),
+    FailureCode.NOT_LOADED: N_("The agent has to look for this tool first."),
+    FailureCode.NOT_FOUND: N_("What the call names is not there."),
+    FailureCode.NOT_STARTED: N_("The command could not be started."),
+    FailureCode.NOT_UNIQUE: N_("The text to replace is there more than once."),
+    FailureCode.OWN_NETWORK: N_("The address is on this machine or its network. A rule with its port can allow it."),
+    FailureCode.OTHER_DISK: N_("The two places are on different disks."),
+    FailureCode.OUTSIDE: N_("This is outside the folders that were granted."),
+    FailureCode.OVERFLOW: N_("The result is too large a number."),
+    FailureCode.PACKED: N_("The server packs the page in a way that is not read."),
+    FailureCode.PROXY: N_("The proxy does not connect to this server."),
+    FailureCode.READ_ONLY: N_("The disk cannot be written to."),
+    FailureCode.REDIRECTS: N_("The server sends from one page to the next without end."),
+    FailureCode.ROBOTS: N_("The site asks programs not to fetch this page."),
+    FailureCode.SAME: N_("Both names are the same file."),
+    FailureCode.SEARCH: N_("The search service does not answer. Settings, Web, has others: SearXNG, Brave Search, Tavily."),
+    FailureCode.SYNTAX: N_("The expression cannot be read."),
+    FailureCode.TOO_LARGE: N_("The file or folder is too large."),
+    FailureCode.TOO_LONG: N_("The text is too long."),
+    FailureCode.UNKNOWN_HOST: N_("There is no server of this name, or the network is down."),
+    FailureCode.UNKNOWN_TOOL: N_("There is no such tool."),
+    FailureCode.UNSAFE_REPOSITORY: N_("The repository would make git run other programs, so git was not run."),
+    FailureCode.UNSUPPORTED: N_("This system cannot do it yet."),
+    FailureCode.WEB_TIMEOUT: N_("The server did not answer in time."),
+    FailureCode.WEB_UNREACHABLE: N_("The server cannot be reached."),
+    FailureCode.WHOLE: N_("The granted folder itself cannot be moved or deleted."),
+    FailureCode.WORKSPACE_GONE: N_("The folder is not there any more."),
+}
+"""By the code of an error. The English text that the model reads names more, so these stand in its place in other languages alone."""
+_ENDED = {
+    "processes": N_("The command was ended: it started too many processes."),
+    "memory": N_("The command was ended: it needed too much memory."),
+    "output": N_("The command was ended: it printed too much."),
+    "disk": N_("The command was ended: the disk was nearly full."),
+    "unknown": N_("The command was ended: its processes could no longer be seen."),
+    "repositories": N_("The command was ended: it changed hooks and settings of git again and again, or made too many files."),
+    "stopped": N_("The command was stopped."),
+}
+"""By what ended a command before its time."""
+
+
+def timed_out(result: Any) -> bool:
+    """Whether a call's result says that it was stopped because its time was over."""
+    return isinstance(result, dict) and result.get("code") == "timeout"
+
+
+def stopped_by_user(result: Any) -> bool:
+    """Whether a call's result says that a person stopped it before it was done."""
+    return isinstance(result, dict) and result.get("ended_by") == "user"
+
+
+def stopped(result: Any) -> bool:
+    """Whether a call's result says that it, or the sub-agent it started, was stopped: no failure of anybody."""
+    return stopped_by_user(result) or (isinstance(result, dict) and result.get("code") == FailureCode.CANCELLED)
+
+
+def denied_by(result: Any) -> str:
+    """The rule of the user's own that forbade a call; empty for a call that was not refused so."""
+    return str(result.get("rule", "")) if isinstance(result, dict) and result.get("code") == "denied" else ""
+
+
+def explain(tool: str, result: Any, error: str) -> str:
+    """What to show a person for ``error``, the text that was written for the model."""
+    seconds = result.get("timeout_s") if timed_out(result) else None
+    if isinstance(seconds, int | float):
+        from babel.numbers import format_decimal
+
+        shown = format_decimal(seconds, locale=language())
+        return _("{tool} took longer than {seconds} s and was stopped.", tool=tool, seconds=shown)
+    if stopped_by_user(result):
+        # What the model reads of it tells it what not to do next.
+        return _("Stopped by you.")
+    if rule := denied_by(result):
+        return _("Your rule “{rule}” forbids it.", rule=rule)
+    if not isinstance(result, dict) or language() == "en":
+        return error
+    return _command(result) or _of(str(result.get("code", ""))) or error
+
+
+def in_words(error: AtelierError) -> str:
+    """What to show a person for an error that a tool would give the model."""
+    said = error.localized(_)
+    return _of(error.code) or said if said == str(error) and language() != "en" else said
+
+
+def _of(code: str) -> str:
+    return _(_BY_CODE[code]) if code in _BY_CODE else ""
+
+
+def _command(result: dict[str, Any]) -> str:
+    """How a command ended."""
+    status, duration = result.get("exit_status"), result.get("duration_ms")
+    if result.get("code") == "exit_status" and isinstance(status, int):
+        if status > 128:
+            return _("The command was ended by signal {number}.", number=status - 128)
+        return _("The command ended with exit status {number}.", number=status)
+    if result.get("code") == "timeout" and isinstance(duration, int):
+        return _("The command was ended after {seconds} s.", seconds=round(duration / 1000))
+    by = str(result.get("ended_by", ""))
+    return _(_ENDED[by]) if by in _ENDED else ""

@@ -1,0 +1,41 @@
+"""A tool that runs one known command."""
+
+from __future__ import annotations
+
+import shlex
+
+from atelier_desk.tools.base import ToolContext, ToolResult
+from atelier_desk.tools.describe import DescribedTool
+from atelier_desk.tools.sections import SHELL
+from atelier_desk.tools.shell import change_capture, command_start
+from atelier_desk.workspace.commands.judge import judge
+from atelier_desk.workspace.processes import environment
+from atelier_desk.workspace.processes.process import Order
+from atelier_desk.workspace.processes.sandbox import Kind
+
+
+class FixedCommand(DescribedTool):
+    """Its command is made from checked arguments, never from a text that a shell reads."""
+
+    section = SHELL
+    icon = "terminal"
+    needs_workspace = True
+    changes = "file"
+
+    async def perform(
+        self, program: str, arguments: tuple[str, ...], context: ToolContext, timeout_s: float, *, box: Kind = "workspace"
+    ) -> ToolResult:
+        """Run a program from outside of the workspace in the workspace folder; raises ``ToolError``."""
+        place = command_start.where(context)
+        file = environment.program(program, place.folder, place.root)
+        if not file:
+            raise command_start.not_found(program)
+        order = Order(file, (program, *arguments), place.folder, command_start.environment_of(place))
+        kept_from = await command_start.hidden(context, None)
+        protected = await change_capture.protecting(self.services, context, place, judge(shlex.join((program, *arguments))), box=box)
+        commands = command_start.commands_of(self.services)
+        order = command_start.boxed(order, box, place, commands, context.workflow_id, kept_from, read_only=protected.read_only)
+        async with change_capture.capturing(self.services, context, place, writes=True, protected=protected) as changes:
+            changes.command = kept = await command_start.start(self.services, context, order, " ".join((program, *arguments)))
+            await command_start.until_end(kept, context, timeout_s)
+        return changes.into(command_start.explained(command_start.result(kept), kept_from))

@@ -1,0 +1,122 @@
+"""What a result and its card say of what a command left for git to run, and of the protected files it changed or made."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from atelier_desk.domain.result_parts import TextPart
+from atelier_desk.support.i18n import N_
+from atelier_desk.tools.base import ToolResult
+from atelier_desk.workspace.checkpoints.protected_files import Settled
+from atelier_desk.workspace.processes.process import Guarded
+
+_NAMED = 20
+"""Names of one kind that a result holds."""
+_NOTES = {
+    "put_back": "It changed what git runs outside the sandbox; that is as it was before. A change of git's settings that is needed is "
+    "a command of its own (git config, git remote, git branch -u, git submodule): the user is asked, and it stays.",
+    "held": "What it left that git would run outside the sandbox is held out of reach and waits for the user. Tell them if it is needed; "
+    "do not make it again.",
+    "gone": "It deleted or replaced what belongs to a repository, and that cannot be restored. Tell the user.",
+    "not_restored": "Some of what git runs could not be restored. Tell the user not to use git in this folder before they looked at it.",
+}
+_TITLES = (
+    ("not_restored", N_("Not restored: look at these before you use git here")),
+    ("gone", N_("Gone")),
+    ("held", N_("Held: git would run it outside the sandbox")),
+    ("put_back", N_("Restored: git would have run it outside the sandbox")),
+)
+_PROTECTED_NOTES = {
+    "held": "These files are obeyed by agents or run by programs, so they were moved out of the workspace until the user keeps them. "
+    "Tell the user; to write one yourself, use write_file: the user is asked.",
+    "restored": "These protected files were changed without a question: they are as they were, the new versions are held.",
+    "not_restored": "These protected files were changed, and could not be put back. Tell the user.",
+}
+_READ_ONLY_ERRORS = ("Read-only file system", "EROFS", "Device or resource busy", "EBUSY", "Operation not permitted")
+"""What programs print when a file is read-only (Linux, node, macOS)."""
+_READ_ONLY_NAMED = 5
+UNCHECKED = "What the command left in repositories was not checked, because its launcher was killed. Tell the user to look at .git."
+
+
+_OF_GIT = re.compile(rf"^.*\.git(?:modules)?\b.*(?:{'|'.join(_READ_ONLY_ERRORS)})", re.MULTILINE)
+
+
+def git_read_only(output: str, box: Mapping[str, Any] | None) -> dict[str, str]:
+    """For the model: that git's settings and hooks were read-only for a command, when its output says that it failed at them.
+
+    It may have succeeded all the same, as ``git push -u`` and the scripts of packages do. ``box``: its sandbox.
+    """
+    fixed = [path for path in (*(box or {}).get("keep", ()), *(box or {}).get("pinned", ())) if "/.git" in path]
+    if not fixed or not _OF_GIT.search(output):
+        return {}
+    return {
+        "git_read_only": "It could not change .git/config, .git/hooks or the place of .git: they are read-only for programs here, also for "
+        "scripts that it calls (as npm's prepare). To change git's settings, run that git command (git config KEY VALUE, git remote, "
+        "git branch -u, git submodule) as a command of its own: the user is asked, and then it may. Write a hook with write_file. To "
+        "install packages meanwhile, leave their scripts out (npm install --ignore-scripts)."
+    }
+
+
+_NO_NETWORK = re.compile(
+    r"Could not resolve host|Temporary failure in name resolution|Name or service not known|Network is unreachable|ENETUNREACH|ENOTFOUND"
+    r"|EAI_AGAIN|getaddrinfo|nodename nor servname|No address associated with hostname|failed to lookup address",
+    re.IGNORECASE,
+)
+"""What programs print where there is no network (curl, git, Python, node, Rust, macOS)."""
+
+
+def no_network(output: str, box: Mapping[str, Any] | None) -> dict[str, str]:
+    """For the model: that a command had no network, when its output says that it missed it. ``box``: its sandbox."""
+    if box is None or box.get("kind") == "network" or not _NO_NETWORK.search(output):
+        return {}
+    return {"no_network": 'It ran without the network. If it needs it, call it again with sandbox "network": the user is asked.'}
+
+
+def of_repositories(guarded: Guarded) -> dict[str, Any]:
+    """For the model; empty when nothing was done."""
+    said: dict[str, Any] = {}
+    for name in _NOTES:
+        names = _names(guarded, name)
+        if names:
+            said |= {name: names[:_NAMED], **({f"{name}_total": len(names)} if len(names) > _NAMED else {})}
+    notes = [UNCHECKED] if guarded.unchecked else []
+    notes += [note for name, note in _NOTES.items() if name in said]
+    return {**said, "note": " ".join(notes)} if notes else {}
+
+
+def parts(guarded: Guarded) -> tuple[TextPart, ...]:
+    """For the card: what is held, with the file it is held in."""
+    found: list[TextPart] = []
+    if guarded.unchecked:
+        found.append(TextPart(title=N_("Not checked, because the launcher was killed: look at this before you use git here"), text=".git"))
+    for name, title in _TITLES:
+        names = [f"{each['path']}\n    {each['file']}" for each in guarded.held] if name == "held" else _names(guarded, name)
+        if names:
+            found.append(TextPart(title=title, text="\n".join(names[:_NAMED])))
+    return tuple(found)
+
+
+def of_protected(settled: Settled, guarded: Sequence[str], result: ToolResult) -> dict[str, Any]:
+    """For the model, of protected files: what was held, restored or left; what ``result`` says of repositories stays in it.
+
+    ``guarded``: those the command must not change, which a command that failed at them is told.
+    """
+    said: dict[str, Any] = {}
+    names = {"held": [each.path for each in settled.held], "restored": settled.restored, "not_restored": settled.left}
+    for name, found in names.items():
+        if found:
+            before = result.data.get(name, []) if name != "restored" else []
+            said |= {name: [*before, *found[:_NAMED]], f"{name}_note": _PROTECTED_NOTES[name]}
+    if settled.partly:
+        said["protected_note"] = "The workspace is too large to look everywhere for protected files. Tell the user."
+    if guarded and not result.success and any(words in str(result.data.get("output", "")) for words in _READ_ONLY_ERRORS):
+        more = f" and {len(guarded) - _READ_ONLY_NAMED} others" if len(guarded) > _READ_ONLY_NAMED else ""
+        listed = f"{', '.join(guarded[:_READ_ONLY_NAMED])}{more}"
+        said["read_only"] = f"Read-only for programs here: {listed}. To change one, use edit_file or write_file: the user is asked."
+    return said
+
+
+def _names(guarded: Guarded, name: str) -> list[str]:
+    return [each["path"] for each in guarded.held] if name == "held" else list(getattr(guarded, name))

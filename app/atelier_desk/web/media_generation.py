@@ -1,0 +1,339 @@
+"""Pictures and 3D models by services that a person set up: an images endpoint in OpenAI's form, Tripo, Meshy."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import uuid
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from atelier_desk.domain.clock import Clock
+from atelier_desk.domain.errors import AtelierError, ProviderError, ToolError
+from atelier_desk.domain.settings import MediaSettings
+from atelier_desk.llm.secrets import KeyVault
+from atelier_desk.llm.wire.http import HttpClient, RawBody, Timeouts
+from atelier_desk.web.credentials import credentials
+
+if TYPE_CHECKING:
+    from atelier_desk.web.dialing import Allowed
+    from atelier_desk.web.page_fetcher import Web
+
+PICTURE = 40 * 1024 * 1024
+MODEL = 200 * 1024 * 1024
+"""Bytes of a result."""
+POLL_S = 5.0
+WAIT_S = 20 * 60.0
+"""Seconds after which a model that is not finished is given up."""
+_IMAGE_WAIT = Timeouts(connect_s=15.0, call_s=240.0)
+_TRIAL_WAIT = Timeouts(connect_s=10.0, call_s=20.0)
+_MODEL_WAIT = Timeouts(connect_s=15.0, call_s=60.0)
+SIZES = {"1:1": "1024x1024", "3:2": "1536x1024", "4:3": "1536x1024", "16:9": "1536x1024", "2:3": "1024x1536", "3:4": "1024x1536",
+         "9:16": "1024x1536"}  # fmt: skip
+"""What the endpoint is asked for: its own models know these three sizes."""
+_HEADS = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"RIFF": "image/webp", b"GIF8": "image/gif"}
+Say = Callable[[int, bool], None]
+"""``say(percent, stops)``: how far a job is, and whether stopping the call still stops it."""
+_MISSED = 5
+"""Looks at a job that may fail one after another: it is paid for, and goes on."""
+
+
+def media_type(data: bytes) -> str:
+    """What kind of picture the bytes begin as; empty for none."""
+    return next((kind for head, kind in _HEADS.items() if data.startswith(head)), "")
+
+
+class MediaGenerator:
+    """Asks the services as the settings say, which may change at any time."""
+
+    def __init__(self, vault: KeyVault, clock: Clock, web: Web) -> None:
+        self._vault = vault
+        self._clock = clock
+        self._web = web
+        self.settings = MediaSettings()
+
+    def lacks_images(self) -> str:
+        """What must be set up before pictures can be made, for the model; empty when they can be."""
+        if self.settings.images and self.settings.images_model:
+            return ""
+        return (
+            "No service that makes pictures is set up. The user can enter the address and model of one in Settings, Images and 3D "
+            "(atelier media images)."
+        )
+
+    def lacks_models(self) -> str:
+        """The same of 3D models."""
+        if self.settings.models != "off":
+            return ""
+        return (
+            "No service that makes 3D models is set up. The user can choose Tripo or Meshy in Settings, Images and 3D "
+            "(atelier media models)."
+        )
+
+    def models_by(self) -> str:
+        """What people call the service for 3D models."""
+        return SERVICES[self.settings.models].title if self.settings.models in SERVICES else ""
+
+    async def picture(self, prompt: str, ratio: str) -> bytes:
+        """One picture.
+
+        Raises:
+            ToolError: it was not set up, or the service gives something else.
+            ProviderError: it cannot be reached, or refuses.
+        """
+        if lacking := self.lacks_images():
+            raise ToolError("{text}", code="not_configured", text=lacking)
+        settings = self.settings
+        async with _Service(
+            self, "images", urlsplit(settings.images).netloc, settings.images, settings.images_key_env, _IMAGE_WAIT
+        ) as service:
+            payload = {"model": settings.images_model, "prompt": prompt, "n": 1, "size": SIZES[ratio]}
+            said = await service.json("POST", "/images/generations", payload)
+        rows = said.get("data") if isinstance(said, dict) else None
+        first = rows[0] if isinstance(rows, list) and rows and isinstance(rows[0], dict) else {}
+        if isinstance(first.get("b64_json"), str):
+            try:
+                data = base64.b64decode(first["b64_json"], validate=True)
+            except (binascii.Error, ValueError):
+                data = b""
+        else:
+            data = await self._fetched(str(first.get("url") or ""), settings.images, PICTURE)
+        if not media_type(data):
+            raise ToolError("The service that makes pictures answered something that is no picture. Try again.", code="bad_answer")
+        return data
+
+    async def model(self, job: Job, say: Say) -> bytes:
+        """A 3D model (GLB): asked for, waited for, fetched. Stopping the call stops the wait, and the work where the service lets
+        it: Meshy while the job is queued, Tripo never.
+
+        Raises:
+            ToolError: it was not set up, failed, or takes too long.
+            ProviderError: the service cannot be reached, or refuses.
+        """
+        if lacking := self.lacks_models():
+            raise ToolError("{text}", code="not_configured", text=lacking)
+        kind = SERVICES[self.settings.models]
+        address = self.settings.models_address or kind.address
+        async with _Service(self, self.settings.models, kind.title, address, self.settings.models_key_env, _MODEL_WAIT) as service:
+            page, task = await kind.begin(service, job)
+            until = self._clock.monotonic() + WAIT_S
+            state, missed = State(queued=True), 0
+            try:
+                while True:
+                    try:
+                        state, missed = kind.read(await service.json("GET", page)), 0
+                    except ProviderError as error:
+                        missed += 1
+                        if missed > _MISSED or not error.recoverable:
+                            raise
+                    if state.url:
+                        break
+                    if state.failed:
+                        raise ToolError(
+                            "{service} could not make the model ({detail}).", code="making", service=kind.title, detail=state.failed[:300]
+                        )
+                    if self._clock.monotonic() > until:
+                        raise ToolError(
+                            "{service} has not finished after {minutes} minutes: task {task}.",
+                            code="web_timeout", service=kind.title, minutes=round(WAIT_S / 60), task=task,
+                        )  # fmt: skip
+                    say(min(95, state.percent), state.queued and kind.stops)
+                    await self._clock.sleep(POLL_S)
+            except asyncio.CancelledError:
+                # A job that is over would be deleted with its model, which was paid for.
+                if kind.stops and state.queued:
+                    await _stopped(service, page)
+                raise
+            return await self._fetched(state.url, address, MODEL)
+
+    async def knows_model(self) -> bool | None:
+        """Whether the images endpoint lists its model; None when it answers and lists none. Costs nothing.
+
+        Raises:
+            ToolError: it was not set up. ProviderError: it cannot be reached, or refuses the key.
+        """
+        if lacking := self.lacks_images():
+            raise ToolError("{text}", code="not_configured", text=lacking)
+        settings = self.settings
+        async with _Service(
+            self, "images", urlsplit(settings.images).netloc, settings.images, settings.images_key_env, _TRIAL_WAIT
+        ) as service:
+            said = await service.json("GET", "/models")
+        rows = said.get("data") if isinstance(said, dict) else None
+        if not isinstance(rows, list) or not rows:
+            return None
+        return any(isinstance(row, dict) and row.get("id") == settings.images_model for row in rows)
+
+    async def balance(self) -> float | None:
+        """what is left on the account of the 3D service, in credits; None when it does not say. Raises as ``knows_model``."""
+        if lacking := self.lacks_models():
+            raise ToolError("{text}", code="not_configured", text=lacking)
+        kind, settings = SERVICES[self.settings.models], self.settings
+        address = settings.models_address or kind.address
+        async with _Service(self, settings.models, kind.title, address, settings.models_key_env, _TRIAL_WAIT) as service:
+            said = await service.json("GET", kind.balance)
+        inner = said.get("data", said) if isinstance(said, dict) else None
+        left = inner.get("balance") if isinstance(inner, dict) else None
+        return float(left) if isinstance(left, int | float) and left == left and abs(left) < 1e15 else None
+
+    async def _fetched(self, url: str, service: str, most: int) -> bytes:
+        """A result that a service names by its address: on its own host, or a public one."""
+        from atelier_desk.web.address import read
+
+        async with self._web.client(_only(service)) as client:
+            answer = await client.get(read(url), most=most, seconds=120.0)
+        if answer.status != 200 or answer.cut or answer.elsewhere:
+            raise ToolError("The result cannot be fetched from {host}.", code="bad_answer", host=answer.address.host)
+        return answer.body
+
+
+def _only(address: str) -> Allowed:
+    """What of the own network may be reached: the service that the person named."""
+    parts = urlsplit(address)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    return lambda host, at: (host, at) == ((parts.hostname or "").lower(), port)
+
+
+class _Service:
+    """One service for one job."""
+
+    def __init__(self, maker: MediaGenerator, name: str, title: str, address: str, key_env: str, timeouts: Timeouts) -> None:
+        vault, clock = maker._vault, maker._clock
+        # A server of one's own that makes pictures often takes none; others say that they want one.
+        key = credentials(vault, name, title, key_env, "authorization", "Bearer ", needed=name != "images")
+        self._http = HttpClient(address, provider=title, clock=clock, credentials=key, timeouts=timeouts)
+        self.json: Callable[..., Awaitable[Any]] = self._http.json
+
+    async def __aenter__(self) -> _Service:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self._http.aclose()
+
+
+async def _stopped(service: _Service, page: str) -> None:
+    """Tell a service that nobody waits any more; that it cannot be told is no error of the call."""
+    try:
+        async with asyncio.timeout(5):
+            await service.json("DELETE", page)
+    except (AtelierError, TimeoutError, asyncio.CancelledError):
+        return
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a model is made from: words, or one to four pictures (front, then left, back, right)."""
+
+    prompt: str = ""
+    pictures: Sequence[bytes] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    percent: int = 0
+    url: str = ""
+    failed: str = ""
+    queued: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ModelService:
+    """A service that makes 3D models.
+
+    Attributes:
+        begin: orders a job; gives the page that tells how far it is, and its number.
+        read: what that page says.
+        stops: a DELETE of that page ends the job while it is queued, and gives the money back (Meshy). Later it goes on.
+        balance: the page that tells what is left on the account, which proves a key and costs nothing.
+    """
+
+    title: str
+    address: str
+    begin: Callable[[_Service, Job], Awaitable[tuple[str, str]]]
+    read: Callable[[Any], State]
+    balance: str
+    stops: bool = False
+
+
+async def _tripo(service: _Service, job: Job) -> tuple[str, str]:
+    if job.pictures:
+        files = [{"type": media_type(each).removeprefix("image/"), "file_token": await _upload(service, each)} for each in job.pictures]
+        padded: list[dict[str, str]] = [*files, *({} for _missing in range(4 - len(files)))]
+        payload: dict[str, Any] = {"type": "image_to_model", "file": files[0]}
+        if len(files) > 1:
+            payload = {"type": "multiview_to_model", "files": padded}
+    else:
+        payload = {"type": "text_to_model", "prompt": job.prompt}
+    task = _text(await service.json("POST", "/task", payload), "data", "task_id")
+    return f"/task/{task}", task
+
+
+async def _upload(service: _Service, picture: bytes) -> str:
+    kind = media_type(picture)
+    mark = f"atelier{uuid.uuid4().hex}"
+    name = f"picture.{kind.removeprefix('image/')}"
+    head = f'--{mark}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\nContent-Type: {kind}\r\n\r\n'
+    body = RawBody(head.encode() + picture + f"\r\n--{mark}--\r\n".encode(), f"multipart/form-data; boundary={mark}")
+    return _text(await service.json("POST", "/upload", body), "data", "image_token")
+
+
+def _tripo_state(said: Any) -> State:
+    data = said.get("data") if isinstance(said, dict) else None
+    data = data if isinstance(data, dict) else {}
+    status = str(data.get("status") or "")
+    output = data.get("output")
+    output = output if isinstance(output, dict) else {}
+    if status == "success":
+        url = str(output.get("pbr_model") or output.get("model") or output.get("base_model") or "")
+        return State(100, url, "" if url else "no model in the answer")
+    over = status not in ("queued", "running")
+    return State(_percent(data.get("progress")), failed=(status or "no status") if over else "", queued=status == "queued")
+
+
+async def _meshy(service: _Service, job: Job) -> tuple[str, str]:
+    uris = [f"data:{media_type(each)};base64,{base64.b64encode(each).decode()}" for each in job.pictures]
+    if len(uris) > 1:
+        path, payload = "/v1/multi-image-to-3d", dict[str, Any](image_urls=uris)
+    elif uris:
+        path, payload = "/v1/image-to-3d", dict[str, Any](image_url=uris[0])
+    else:
+        path, payload = "/v2/text-to-3d", dict[str, Any](mode="preview", prompt=job.prompt)
+    task = _text(await service.json("POST", path, payload), "result")
+    return f"{path}/{task}", task
+
+
+def _meshy_state(said: Any) -> State:
+    data = said if isinstance(said, dict) else {}
+    status = str(data.get("status") or "")
+    if status == "SUCCEEDED":
+        urls = data.get("model_urls")
+        url = str(urls.get("glb") or "") if isinstance(urls, dict) else ""
+        return State(100, url, "" if url else "no model in the answer")
+    error = data.get("task_error")
+    told = str(error.get("message") or "") if isinstance(error, dict) else ""
+    over = status not in ("PENDING", "IN_PROGRESS")
+    failed = (told or status or "no status") if over else ""
+    return State(_percent(data.get("progress")), failed=failed, queued=status == "PENDING")
+
+
+def _percent(said: Any) -> int:
+    return max(0, min(100, int(said))) if isinstance(said, int | float) and said == said else 0
+
+
+def _text(said: Any, *names: str) -> str:
+    """A word inside of an answer, which goes into an address: letters, digits and dashes."""
+    for name in names:
+        said = said.get(name) if isinstance(said, dict) else None
+    word = str(said or "")
+    if not word or not all(each.isalnum() or each in "-_." for each in word) or len(word) > 2_000:
+        raise ToolError("The service answers without the number of its task. Try again.", code="bad_answer")
+    return word
+
+
+SERVICES = {
+    "tripo": ModelService("Tripo", "https://api.tripo3d.ai/v2/openapi", _tripo, _tripo_state, "/user/balance"),
+    "meshy": ModelService("Meshy", "https://api.meshy.ai/openapi", _meshy, _meshy_state, "/v1/balance", stops=True),
+}

@@ -1,0 +1,74 @@
+"""Answers of a person about held files: "Keep" puts one in its place, "Discard" deletes it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from atelier_desk.domain.change import Change
+from atelier_desk.domain.errors import ToolError
+from atelier_desk.domain.held_file import HeldFile
+from atelier_desk.support.text import readable_name
+from atelier_desk.workspace.checkpoints.files import FILE, Author, WorkspaceFiles
+from atelier_desk.workspace.checkpoints.held_files import in_the_way
+from atelier_desk.workspace.path_resolution import WorkspacePath
+from atelier_desk.workspace.root import ConfinedRoot
+
+
+def keep(files: WorkspaceFiles, workflow_id: str, id: str) -> Change | None:
+    """Put a held file in its place; the change that can be undone. None for a link, a folder, a large file, and one whose name is not
+    UTF-8, which no change can name: what it replaces is held in its stead. Blocks.
+
+    Raises:
+        NotFoundError: there is none such.
+        ConflictError: ``changed``, something stands there by now that did not when it was held, or a link in the place of a folder above.
+        ToolError: it cannot be written.
+    """
+    with files.lock:
+        held = files.held.get(workflow_id, id)
+        root = files.root(held.root)
+        above = (Path(held.root, each) for each in Path(held.on_disk).parents)
+        if link := next((each for each in above if each != Path(held.root) and each.is_symlink()), None):
+            # It was no link when the file was held: the file would come to lie elsewhere.
+            raise in_the_way(held, readable_name(link.relative_to(held.root).as_posix()))
+        place = WorkspacePath(Path(held.root), held.on_disk, held.path)
+        there = files.digest_at(root, held.on_disk, follow=False)
+        if there and there == held.content:
+            files.held.forget(held)
+            return None
+        if there not in ("", held.replaces):
+            raise in_the_way(held)
+        author = Author(workflow_id, held.run_id, held.call_id, held.agent_name)
+        data = files.held.read(held, FILE)
+        look = root.look(held.on_disk, follow=False)
+        if data is None or held.raw or (look is not None and look.kind != "file"):
+            if there and held.raw:
+                _hold_too(files, held, root)
+            elif there:
+                files.delete(author, place, was=there)
+            files.held.put(held, root)
+            files.held.forget(held)
+            return None
+        try:
+            change = files.write(author, place, data, new=not there, mode=files.held.mode(held), was=there)
+        except ToolError as error:
+            if error.code in ("changed", "exists"):
+                raise in_the_way(held) from error
+            raise
+        files.held.forget(held)
+        return change
+
+
+def _hold_too(files: WorkspaceFiles, held: HeldFile, root: ConfinedRoot) -> None:
+    record = files.held_record(
+        Author(held.workflow_id, held.run_id, held.call_id, held.agent_name), root.folder, held.on_disk, by=held.author
+    )
+    with root.located(held.on_disk, follow=False) as (folder, name):
+        files.held.take(record.model_copy(update={"replaces": held.content}), folder, name)
+
+
+def discard(files: WorkspaceFiles, workflow_id: str, id: str) -> HeldFile:
+    """Delete a held file for good. Blocks. Raises ``NotFoundError``: there is none such."""
+    with files.lock:
+        held = files.held.get(workflow_id, id)
+        files.held.forget(held)
+        return held

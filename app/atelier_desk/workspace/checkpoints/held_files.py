@@ -1,0 +1,203 @@
+"""Files that wait for a person: moved out of the workspace, kept beside the checkpoints, put in place by "Keep", deleted by "Discard".
+
+held/<workflow>/<id>.json      the record
+held/<workflow>/<id>/content   the file, link or folder
+held/-launcher/<any>/          what launchers took away (``processes.holding``), until it is handed over
+held/-open/<id>.json           what was there before a program that runs: after a kill, all else is new
+
+Nothing is given up by age or size: without an answer they stay. They go with their workflow.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import stat
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from atelier_desk.domain.errors import ConflictError, NotFoundError
+from atelier_desk.domain.held_file import HeldFile
+from atelier_desk.storage.folder.files import plain_name, private_folder, sync_folder
+from atelier_desk.support.i18n import N_
+from atelier_desk.workspace import transfer
+from atelier_desk.workspace.atomic_rename import rename_new
+from atelier_desk.workspace.checkpoints.records import UnreadRecord, delete_tree, listed, read_folder, write_record
+from atelier_desk.workspace.diffs import digest
+from atelier_desk.workspace.root import ConfinedRoot, temporary_name
+
+_CONTENT = "content"
+_NOBODY = "-"
+"""Folder of what belongs to no workflow."""
+_OPEN = "-open"
+LAUNCHER = "-launcher"
+"""Folder in which launchers put what git would run, until it is handed over (``held_repositories``)."""
+
+
+class HeldFiles:
+    """All calls block. ``folder`` is made when something is first held."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def of(self, workflow_id: str) -> list[HeldFile]:
+        """What waits for an answer in a workflow, the oldest first; what belongs to no workflow waits in all of them."""
+        names = dict.fromkeys((plain_name(workflow_id or _NOBODY), _NOBODY))
+        return sorted((held for name in names for held in read_folder(self.folder / name, HeldFile)[0]), key=lambda held: held.id)
+
+    def get(self, workflow_id: str, id: str) -> HeldFile:
+        """Raises ``NotFoundError``: it was kept or discarded already."""
+        for held in self.of(workflow_id):
+            if held.id == id:
+                return held
+        raise NotFoundError(N_("There is no held file {id}: it was kept or discarded already."), id=id)
+
+    def take(self, held: HeldFile, source: int, name: str) -> HeldFile:
+        """Move what is named so in an open folder out of it; gives the record with what it holds.
+
+        A file is copied, never renamed: another name of the same file, left in the workspace, must not change what is held. The record
+        comes first, so after a kill either the file is where it was, or it is listed. A folder is renamed where both are on one disk,
+        however much it holds.
+        """
+        place = self._place(held)
+        private_folder(place)
+        handle = os.open(place, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
+        moved = False
+        try:
+            moved = stat.S_ISDIR(os.stat(name, dir_fd=source, follow_symlinks=False).st_mode)
+            if moved:
+                write_record(place.with_suffix(".json"), held.model_copy(update={"folder": True}))
+                moved = _renamed(source, name, handle)
+            if not moved:
+                transfer.copy(source, name, handle, _CONTENT, whole=True)
+            held = held.model_copy(update={"content": "" if moved else transfer.digest_of(handle, _CONTENT), "folder": _is_folder(handle)})
+            os.fsync(handle)
+        except BaseException:
+            if not moved:
+                self.forget(held)
+            raise
+        finally:
+            os.close(handle)
+        write_record(place.with_suffix(".json"), held)
+        sync_folder(place.parent)
+        if not moved:
+            transfer.delete(source, name)
+        return held
+
+    def read(self, held: HeldFile, most: int) -> bytes | None:
+        """The bytes of a file that is held; None for a link, a folder, and more than ``most``.
+
+        Raises:
+            ConflictError: ``damaged``, they are not those that were held.
+        """
+        path = self._place(held) / _CONTENT
+        if path.is_symlink() or not path.is_file() or path.stat().st_size > most:
+            return None
+        data = path.read_bytes()
+        if held.content and digest(data) != held.content:
+            raise self._damaged(held)
+        return data
+
+    def mode(self, held: HeldFile) -> int:
+        return (self._place(held) / _CONTENT).lstat().st_mode & 0o777
+
+    def put(self, held: HeldFile, root: ConfinedRoot) -> None:
+        """Put a link, a folder or a large file where it belongs. Nothing that stands there is replaced.
+
+        Raises:
+            ConflictError: ``changed``, something stands there; ``damaged``, it is not what was held.
+        """
+        root.make_folder(held.on_disk.rpartition("/")[0])
+        source = os.open(self._place(held), os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
+        try:
+            with root.located(held.on_disk, follow=False) as (folder, name):
+                beside = temporary_name()
+                try:
+                    transfer.copy(source, _CONTENT, folder, beside, whole=True)
+                    if held.content and transfer.digest_of(folder, beside) != held.content:
+                        raise self._damaged(held)
+                    rename_new(folder, beside, folder, name)
+                except FileExistsError as error:
+                    raise in_the_way(held) from error
+                finally:
+                    transfer.delete(folder, beside)
+                os.fsync(folder)
+        finally:
+            os.close(source)
+
+    def forget(self, held: HeldFile) -> None:
+        """Delete the record and what it holds."""
+        place = self._place(held)
+        place.with_suffix(".json").unlink(missing_ok=True)
+        shutil.rmtree(place, ignore_errors=True)
+
+    def workflows(self) -> set[str]:
+        """The ids of the workflows that something was held for."""
+        # No workflow's id begins with a dash.
+        return {name for name in listed(self.folder)[0] if not name.startswith("-")}
+
+    def unread(self) -> list[UnreadRecord]:
+        """The records that cannot be read: what they are about is held, and no list shows it."""
+        folders, problem = listed(self.folder)
+        names = [name for name in folders if name == _NOBODY or not name.startswith("-")]
+        return [*problem, *(each for name in names for each in read_folder(self.folder / name, HeldFile)[1])]
+
+    def forget_workflows(self, ids: Iterable[str]) -> None:
+        """Delete all that is held for these workflows, but for what a record that cannot be read is about."""
+        for workflow_id in ids:
+            records, unread = read_folder(self.folder / plain_name(workflow_id), HeldFile)
+            for held in records:
+                self.forget(held)
+            if not unread:
+                with contextlib.suppress(OSError):
+                    delete_tree(self.folder / plain_name(workflow_id))
+
+    def begin(self, id: str, about: dict[str, Any]) -> None:
+        """Remember a program that starts, so that a kill of Atelier loses nothing; not synced, a kill leaves what was written."""
+        private_folder(self.folder / _OPEN)
+        (self.folder / _OPEN / f"{plain_name(id)}.json").write_text(json.dumps(about))
+
+    def end(self, id: str) -> None:
+        """The program is over, and what it made is settled."""
+        (self.folder / _OPEN / f"{plain_name(id)}.json").unlink(missing_ok=True)
+
+    def begun(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The programs that were not settled."""
+        for path in sorted((self.folder / _OPEN).glob("*.json")):
+            with contextlib.suppress(OSError, ValueError):
+                yield path.stem, json.loads(path.read_text())
+
+    def _damaged(self, held: HeldFile) -> ConflictError:
+        return ConflictError(
+            N_("{path}: the held file in {folder} is not as it was: the disk is damaged, or a program wrote to it. Nothing was changed."),
+            code="damaged",
+            path=held.path,
+            folder=self._place(held),
+        )
+
+    def _place(self, held: HeldFile) -> Path:
+        return self.folder / plain_name(held.workflow_id or _NOBODY) / plain_name(held.id)
+
+
+def _renamed(source: int, name: str, target: int) -> bool:
+    try:
+        os.rename(name, _CONTENT, src_dir_fd=source, dst_dir_fd=target)
+    except OSError:
+        return False
+    return True
+
+
+def _is_folder(handle: int) -> bool:
+    return stat.S_ISDIR(os.stat(_CONTENT, dir_fd=handle, follow_symlinks=False).st_mode)
+
+
+def in_the_way(held: HeldFile, path: str = "") -> ConflictError:
+    """Something else stands where a held file belongs by now, or at a ``path`` above."""
+    return ConflictError(
+        N_("{path} is there by now, and not as it was: it is not overwritten. Move it away, then keep the held file."),
+        code="changed",
+        path=path or held.path,
+    )

@@ -1,0 +1,144 @@
+"""The table of commands as people and agents read it: what each command does, and with which options it is known to be harmless."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from atelier_desk.support.i18n import N_
+from atelier_desk.workspace.commands import git, sublanguages, table
+from atelier_desk.workspace.commands.options import Rules
+
+
+class Does(StrEnum):
+    """What a command does to files."""
+
+    READS = "reads"
+    WRITES = "writes"
+    DELETES = "deletes"
+    """It is in the table so that its files are known; a person is asked in every profile but Free."""
+
+
+@dataclass(frozen=True, slots=True)
+class SafeCommand:
+    """One command.
+
+    Attributes:
+        does, about: what it does to files, and in a line what for: an English ``N_`` text.
+        options: those it is known with, as they are written; ``X`` stands for a value, and letters behind one dash can stand alone.
+    """
+
+    name: str
+    does: Does
+    about: str
+    options: str = ""
+
+
+_SHA = N_("Prints checksums of files")
+_SEARCH = N_("Searches texts in files")
+ABOUT = {
+    "basename": N_("Prints the last part of a path"),
+    "cat": N_("Prints files"),
+    "cd": N_("Goes to another folder of the workspace for the rest of the line"),
+    "cmp": N_("Compares two files byte by byte"),
+    "comm": N_("Compares two sorted files line by line"),
+    "cut": N_("Prints columns of lines"),
+    "date": N_("Prints the date and time; it cannot set them"),
+    "df": N_("Prints the free space of disks"),
+    "diff": N_("Shows how files differ"),
+    "dirname": N_("Prints a path without its last part"),
+    "du": N_("Prints how much space files take"),
+    "echo": N_("Prints a text"),
+    "expand": N_("Prints files with spaces in place of tabs"),
+    "false": N_("Does nothing, and fails"),
+    "file": N_("Says what kind of file it is"),
+    "find": N_("Finds files; it cannot run, remove or write anything"),
+    "fmt": N_("Prints text with lines of even length"),
+    "fold": N_("Prints long lines in several"),
+    "grep": _SEARCH,
+    "egrep": _SEARCH,
+    "fgrep": _SEARCH,
+    "rg": _SEARCH,
+    "head": N_("Prints the beginning of files"),
+    "hexdump": N_("Prints the bytes of files"),
+    "id": N_("Prints who you are on this machine"),
+    "join": N_("Joins lines of two files that have a field in common"),
+    "jq": N_("Picks from JSON; without modules"),
+    "ls": N_("Lists files"),
+    "md5sum": _SHA,
+    "sha1sum": _SHA,
+    "sha256sum": _SHA,
+    "sha512sum": _SHA,
+    "b2sum": _SHA,
+    "cksum": _SHA,
+    "nl": N_("Prints files with numbered lines"),
+    "nproc": N_("Prints the number of processors"),
+    "od": N_("Prints the bytes of files"),
+    "paste": N_("Prints lines of several files side by side"),
+    "printf": N_("Prints a text by a plain format"),
+    "pwd": N_("Prints the folder it is in"),
+    "readlink": N_("Prints where a link leads"),
+    "realpath": N_("Prints the whole path of a file"),
+    "rev": N_("Prints lines backwards"),
+    "sed": N_("Prints some lines of files, as in sed -n 1,20p; no other script"),
+    "seq": N_("Prints numbers"),
+    "sort": N_("Prints lines in order"),
+    "stat": N_("Prints size, times and rights of files"),
+    "strings": N_("Prints the texts in binary files"),
+    "tac": N_("Prints files from their last line to the first"),
+    "tail": N_("Prints the end of files; without following them"),
+    "tr": N_("Replaces characters of what it is given"),
+    "tree": N_("Lists files as a tree"),
+    "true": N_("Does nothing, and succeeds"),
+    "uname": N_("Prints the name of the system"),
+    "unexpand": N_("Prints files with tabs in place of spaces"),
+    "uniq": N_("Leaves out lines that repeat"),
+    "uptime": N_("Prints how long the machine has run"),
+    "wc": N_("Counts lines, words and bytes"),
+    "which": N_("Prints where a program is"),
+    "whoami": N_("Prints your name on this machine"),
+    "xxd": N_("Prints the bytes of a file"),
+    "git status": N_("Shows what has changed in a repository"),
+    "git diff": N_("Shows changes; without programs that the repository names"),
+    "git log": N_("Lists commits"),
+    "git show": N_("Shows a commit or a file of one"),
+    "git rev-parse": N_("Prints names and places of a repository"),
+    "git ls-files": N_("Lists the files that git knows"),
+    "git ls-tree": N_("Lists the files of a commit"),
+    "git branch": N_("Lists branches; it cannot make one"),
+    "git tag": N_("Lists tags; it cannot make one"),
+    "git remote": N_("Lists other copies of a repository"),
+    "git describe": N_("Names a commit by the nearest tag"),
+    "git shortlog": N_("Lists commits by author"),
+    "git version": N_("Prints the version of git"),
+    "cp": N_("Copies files"),
+    "mkdir": N_("Creates folders"),
+    "mv": N_("Moves or renames files"),
+    "rm": N_("Deletes files"),
+    "rmdir": N_("Deletes empty folders"),
+    "tee": N_("Writes what it is given into files"),
+    "touch": N_("Makes empty files, or changes their times"),
+}
+"""What each command of the table is for; every one of it is here."""
+
+
+def safe_commands() -> tuple[SafeCommand, ...]:
+    """All of the table by their names: those that only read first. Paths outside of the workspace ask all the same."""
+    reads = {**table.READS, **git.rules(), "cd": Rules(""), "find": Rules(""), "sed": Rules("", flags="ne", long=("quiet", "silent"))}
+    found = [SafeCommand(name, Does.READS, ABOUT[name], options(rules)) for name, rules in sorted(reads.items()) if name != "find"]
+    found.append(SafeCommand("find", Does.READS, ABOUT["find"], " ".join(sublanguages.find_options())))
+    found.sort(key=lambda each: each.name)
+    for name, rules in sorted(table.WRITES.items()):
+        does = Does.DELETES if name in table.DELETES else Does.WRITES
+        found.append(SafeCommand(name, does, ABOUT[name], options(rules)))
+    return tuple(found)
+
+
+def options(rules: Rules) -> str:
+    """The options of a program as they are written: ``-AbeE -n X --number --lines=X``."""
+    words = [f"-{rules.flags}"] if rules.flags else []
+    words += [f"-{letter} X" for letter in dict.fromkeys(rules.values + rules.files)]
+    words += ["-20"] if rules.number else []
+    words += [f"--{name}X" if name.endswith("=") else f"--{name}" for name in rules.long]
+    words += [f"--{name}=X" for name in (*rules.long_values, *rules.long_files)]
+    return " ".join(words)

@@ -1,0 +1,159 @@
+"""Programs with a language of their own: ``find``'s expression, ``sed``'s script, ``date``'s format and a few words more."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from atelier_desk.support.i18n import N_
+from atelier_desk.workspace.commands.options import UnknownOptionError
+
+_FIND_PLAIN = frozenset({
+    "-print", "-print0", "-prune", "-empty", "-not", "-a", "-and", "-o", "-or", "-depth", "-xdev", "-mount", "-true", "-false", "-daystart",
+    "-readable", "-writable", "-executable", "-nouser", "-nogroup", "-quit", "-ls", "-noleaf", "-warn", "-nowarn", "(", ")", "!", ",",
+})  # fmt: skip
+_FIND_VALUE = frozenset({
+    "-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-lname", "-ilname", "-regex", "-iregex", "-regextype", "-type",
+    "-xtype", "-size", "-mtime", "-mmin", "-atime", "-amin", "-ctime", "-cmin", "-newermt", "-perm", "-user", "-group", "-uid", "-gid",
+    "-maxdepth", "-mindepth", "-links", "-inum", "-used", "-fstype", "-printf",
+})  # fmt: skip
+_FIND_FILE = frozenset({"-newer", "-anewer", "-cnewer", "-samefile"})
+_SED_SCRIPT = re.compile(r"(\d+|\$)(,(\d+|\$))?p(;(\d+|\$)(,(\d+|\$))?p)*", re.ASCII)
+
+
+def find_options() -> tuple[str, ...]:
+    """The words of ``find``'s expression that are known to be harmless; ``X`` stands for a value."""
+    plain = [word for word in _FIND_PLAIN if word.startswith("-")]
+    return (*sorted(["-H", "-P", *plain]), *(f"{word} X" for word in sorted(_FIND_VALUE | _FIND_FILE)))
+
+
+def find(arguments: tuple[str, ...]) -> list[str]:
+    """The files that ``find`` looks below. Links are not followed (no ``-L``); nothing is run, removed or written.
+
+    Source: https://www.gnu.org/software/findutils/manual/html_mono/find.html ("Finding Files" and "Actions").
+    """
+    no_zone_file(arguments)
+    waiting = list(reversed(arguments))
+    files: list[str] = []
+    while waiting and waiting[-1] in ("-H", "-P"):
+        waiting.pop()
+    while waiting and not waiting[-1].startswith("-") and waiting[-1] not in ("(", "!", ")", ","):
+        files.append(waiting.pop())
+    while waiting:
+        word = waiting.pop()
+        if word in _FIND_PLAIN:
+            continue
+        if word not in _FIND_VALUE and word not in _FIND_FILE:
+            raise UnknownOptionError(N_("an option is not known to be harmless"), word)
+        if not waiting:
+            raise UnknownOptionError(N_("an option lacks its value"), word)
+        value = waiting.pop()
+        if word in _FIND_FILE:
+            files.append(value)
+    return files or ["."]
+
+
+def sed(arguments: tuple[str, ...]) -> list[str]:
+    """The files whose lines ``sed -n 1,20p`` prints; no other script is known (CVE-2025-64755: ``w``, ``e`` and ``-i`` write and run).
+
+    Source: https://www.gnu.org/software/sed/manual/sed.html ("Command-Line Options", "Reporting").
+    """
+    scripts: list[str] = []
+    operands: list[str] = []
+    quiet = False
+    waiting = list(reversed(arguments))
+    while waiting:
+        word = waiting.pop()
+        if word == "--":
+            operands += reversed(waiting)
+            break
+        if word in ("-n", "--quiet", "--silent"):
+            quiet = True
+        elif word == "-e" and waiting:
+            scripts.append(waiting.pop())
+        elif word.startswith("-") and word != "-":
+            raise UnknownOptionError(N_("an option is not known to be harmless"), word)
+        else:
+            operands.append(word)
+    if not scripts and operands:
+        scripts.append(operands.pop(0))
+    for script in scripts:
+        if not _SED_SCRIPT.fullmatch(script):
+            raise UnknownOptionError(N_("its script is not known to be harmless"), script)
+    if not quiet or not scripts:
+        raise UnknownOptionError(N_("its script is not known to be harmless"), "sed")
+    return operands
+
+
+def date(operands: tuple[str, ...]) -> None:
+    """``date`` prints with a format; any other operand sets the clock."""
+    for word in operands:
+        if not word.startswith("+"):
+            raise UnknownOptionError(N_("it sets the clock"), word)
+
+
+def printf(operands: tuple[str, ...]) -> None:
+    """The shell's own ``printf`` reads array elements in ``%n``-like formats and sets variables with ``-v``: a plain format alone."""
+    if not operands or "%n" in operands[0] or "%(" in operands[0]:
+        raise UnknownOptionError(N_("its format is not known to be harmless"), operands[0] if operands else "")
+
+
+def jq(operands: tuple[str, ...]) -> None:
+    """A filter of ``jq`` without modules, which are files it would read."""
+    if not operands or re.search(r"\b(import|include|modulemeta)\b", operands[0]):
+        raise UnknownOptionError(N_("its script is not known to be harmless"), operands[0] if operands else "jq")
+
+
+def strings(arguments: tuple[str, ...]) -> None:
+    """A word that begins with ``@`` names a file with more arguments, any file at all.
+
+    Source: https://sourceware.org/binutils/docs/binutils/strings.html ("@file").
+    """
+    for word in arguments:
+        if word.startswith("@"):
+            raise UnknownOptionError(N_("it reads more arguments from a file"), word)
+
+
+_XXD = re.compile(r"-[a-zA-Z]|-[cglnos][+-]?[0-9a-fx]*", re.ASCII)
+_TREE = re.compile(r"--.*|-L[0-9]*|-[PI]|-[^LPI]*", re.ASCII)
+
+
+def xxd(arguments: tuple[str, ...]) -> None:
+    """``xxd`` looks at the first letter of an option alone: for it ``-ac in out`` has no value, and ``out`` is written.
+
+    Source: https://github.com/vim/vim/blob/master/src/xxd/xxd.c (``main``).
+    """
+    _alone(arguments, _XXD)
+
+
+def tree(arguments: tuple[str, ...]) -> None:
+    """``tree`` takes the next argument as an option's value and reads on in the word: ``-Lo 2 out`` writes ``out``.
+
+    Source: https://github.com/Old-Man-Programmer/tree/blob/master/tree.c (``main``).
+    """
+    _alone(arguments, _TREE)
+
+
+def _alone(arguments: tuple[str, ...], known: re.Pattern[str]) -> None:
+    for word in arguments:
+        if word.startswith("-") and word not in ("-", "--") and not known.fullmatch(word):
+            raise UnknownOptionError(N_("an option is not known to be harmless"), word)
+
+
+def no_zone_file(arguments: tuple[str, ...]) -> None:
+    """``-d 'TZ="/a/file" now'`` opens that file as a time zone.
+
+    Source: https://www.gnu.org/software/coreutils/manual/html_node/Specifying-time-zone-rules.html
+    """
+    for word in arguments:
+        if "TZ=" in word:
+            raise UnknownOptionError(N_("it reads a time zone from a file"), word)
+
+
+ARGUMENTS: dict[str, Callable[[tuple[str, ...]], None]] = {
+    "date": no_zone_file, "touch": no_zone_file, "strings": strings, "tree": tree, "xxd": xxd,
+}  # fmt: skip
+"""Checks of all arguments besides the rules of the table, for programs that read them in a way of their own."""
+
+OPERANDS: dict[str, Callable[[tuple[str, ...]], None]] = {"date": date, "printf": printf, "jq": jq}
+"""Checks of operands besides the rules of the table."""

@@ -1,0 +1,219 @@
+"""Which files and folders that rules deny are there now, so that a command can be kept from them.
+
+Landlock cannot take a file out of a folder it opens, so a command is shown an empty file in the place of each; for that they must be known
+by name. Looking for them is bounded in entries and time; what was not looked at counts as unknown, never as free.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from atelier_desk.domain.denied_paths import DeniedPattern
+from atelier_desk.domain.paths import within
+from atelier_desk.workspace.bounded_walk import WalkLimit, is_folder, walk
+from atelier_desk.workspace.processes.git_files import led_to, work_trees
+from atelier_desk.workspace.processes.sandbox import FOLDERS
+
+ENTRIES = 400_000
+SECONDS = 2.0
+"""What one search takes at most: a workspace of 100 000 files takes half a second."""
+FOUND = 2_000
+"""Denied files and folders that are kept apart one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeniedPath:
+    """A denied file or folder with all in it: as it is spelled, links followed, and by which rule."""
+
+    path: str
+    real: str
+    ban: DeniedPattern
+
+
+@dataclass(frozen=True, slots=True)
+class Denied:
+    """What is there that rules deny.
+
+    Attributes:
+        unseen: a folder that was not looked at; empty when everything was.
+        pinned: the folders above a denied path that must keep their names: the rule is about that place.
+        repositories: git's own folders among what was looked at, and those that lead to it from above.
+    """
+
+    found: tuple[DeniedPath, ...] = ()
+    unseen: str = ""
+    pinned: tuple[str, ...] = ()
+    repositories: tuple[str, ...] = ()
+
+    @property
+    def unreadable(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(each.real for each in self.found if each.ban.reads))
+
+    @property
+    def unwritable(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(each.real for each in self.found if each.ban.writes))
+
+
+def real(path: str | os.PathLike[str]) -> str:
+    """A path with every link followed and ``/`` between its parts, as rules have it."""
+    return slashed(os.path.realpath(path))
+
+
+def slashed(path: str) -> str:
+    return path if os.sep == "/" else path.replace(os.sep, "/")
+
+
+def home_folder() -> str:
+    """The person's home folder as rules have it."""
+    return slashed(os.path.expanduser("~"))  # noqa: PTH111
+
+
+def find(bans: Sequence[DeniedPattern], roots: Sequence[str], home: str) -> Denied:
+    """What of the denied paths is there: below the granted folders, and for rules about other places there. Blocks."""
+    home = real(home)
+    search = _Search(tuple(dict.fromkeys(real(root) for root in roots)), home)
+    for root in search.roots:
+        if not any(root != other and within(other, root) for other in search.roots):
+            search.through(root, [(ban, ban.starts((root,), home)[0]) for ban in bans], repositories=True)
+    for ban in bans:
+        if ban.start != "workspace":
+            search.elsewhere(ban, ban.starts((), home)[0])
+    search.same_files()
+    return search.denied()
+
+
+@dataclass(slots=True)
+class _Search:
+    roots: tuple[str, ...]
+    home: str
+    found: dict[tuple[str, str], DeniedPath] = field(default_factory=dict)
+    repositories: dict[str, None] = field(default_factory=dict)
+    too_many: str = ""
+    limit: WalkLimit = field(default_factory=lambda: WalkLimit(entries=ENTRIES, seconds=SECONDS))
+    _numbers: dict[int, tuple[int, str, DeniedPattern]] = field(default_factory=dict)
+    """Of denied files, those in denied folders too: the device, the path and the rule, by the number of the file."""
+    _others: list[tuple[int, str]] = field(default_factory=list)
+    """The numbers and paths of what is not denied by its name."""
+
+    def denied(self) -> Denied:
+        pinned: dict[str, None] = {}
+        for each in self.found.values():
+            if not each.ban.anchored:
+                continue
+            for root in self.roots:
+                parent = os.path.dirname(each.real)  # noqa: PTH120
+                while within(root, parent) and parent != root:
+                    pinned[parent] = None
+                    parent = os.path.dirname(parent)  # noqa: PTH120
+        return Denied(tuple(self.found.values()), self.limit.unseen or self.too_many, tuple(sorted(pinned)), tuple(self.repositories))
+
+    def elsewhere(self, ban: DeniedPattern, start: str) -> None:
+        """A rule about a place that is no granted folder: from the last name of it that has no pattern."""
+        base = slashed(os.path.join(start, ban.base)) if ban.base else start  # noqa: PTH118
+        walked = real(base) == base and any(within(root, base) for root in self.roots)
+        if walked or not os.path.lexists(base):
+            return
+        if ban.base and self._takes(ban, start, base, whole=True) and not self._needed(base):
+            self._add(base, ban)
+        elif os.path.isdir(base):  # noqa: PTH112
+            self.through(base, [(ban, start)])
+
+    def through(self, top: str, bans: Sequence[tuple[DeniedPattern, str]], *, repositories: bool = False) -> None:
+        """Look at all below a folder that one of the bans may cover."""
+        for folder, _value, entries, enter in walk(top, None, self.limit):
+            names = {entry.name for entry in entries}
+            for entry in entries:
+                deep = is_folder(entry)
+                covering = next((ban for ban in self._covering(bans, entry, deep=deep)), None)
+                if covering is not None and not self._needed(entry.path):
+                    self._add_all(slashed(entry.path), bans, deep=deep or entry.is_symlink())
+                elif deep and not (repositories and entry.name == "objects" and {"HEAD", "refs"} <= names):
+                    # What git stores says nothing of names.
+                    enter((slashed(entry.path), None))
+                elif not deep:
+                    self._others.append((entry.inode(), slashed(entry.path)))
+            if repositories:
+                self._repository(folder, names)
+
+    def _covering(self, bans: Sequence[tuple[DeniedPattern, str]], entry: os.DirEntry[str], *, deep: bool) -> Iterable[DeniedPattern]:
+        deep = deep or entry.is_symlink()
+        return (ban for ban, start in bans if self._takes(ban, start, slashed(entry.path), whole=deep))
+
+    @staticmethod
+    def _takes(ban: DeniedPattern, start: str, path: str, *, whole: bool) -> bool:
+        """Whether a ban covers a path, or everything in it when it is a folder."""
+        if ban.start != "top" and not within(start, path):
+            return False
+        below = path.lstrip("/") if ban.start == "top" else path[len(start.rstrip("/")) + 1 :]
+        return ban.covers_all(below) if whole else ban.matches(below)
+
+    def _needed(self, path: str) -> bool:
+        """Whether commands cannot do without a folder: what they work in, and where their own files are."""
+        whole = real(path)
+        own = real(tempfile.gettempdir())
+        return any(within(whole, root) for root in self.roots) or within(whole, own) or (
+            os.path.dirname(whole) == own and os.path.basename(whole).startswith(FOLDERS)  # noqa: PTH119, PTH120
+        )  # fmt: skip
+
+    def _add_all(self, path: str, bans: Sequence[tuple[DeniedPattern, str]], *, deep: bool) -> None:
+        for ban, start in bans:
+            if self._takes(ban, start, path, whole=deep):
+                self._add(path, ban)
+
+    def _add(self, path: str, ban: DeniedPattern) -> None:
+        if len(self.found) >= FOUND:
+            self.too_many = self.too_many or path
+            return
+        found = DeniedPath(path, real(path), ban)
+        self.found[(path, ban.rule)] = found
+        try:
+            said = os.stat(path)  # noqa: PTH116
+        except OSError:
+            return
+        if os.path.isdir(path):  # noqa: PTH112
+            self._number_all(found, said.st_dev)
+        elif said.st_nlink > 1:
+            self._numbers[said.st_ino] = (said.st_dev, path, ban)
+
+    def _number_all(self, found: DeniedPath, device: int) -> None:
+        """Note the files of a denied folder, which may have other names outside of it."""
+        for _folder, _value, entries, enter in walk(found.path, None, self.limit):
+            for entry in entries:
+                if is_folder(entry):
+                    enter((slashed(entry.path), None))
+                elif not entry.is_symlink():
+                    self._numbers.setdefault(entry.inode(), (device, slashed(entry.path), found.ban))
+
+    def same_files(self) -> None:
+        """Other names of a denied file in the granted folders: hard links. They are found by the path that is denied."""
+        folders = dict.fromkeys(each.real for each in self.found.values())
+        for number, path in self._others:
+            known = self._numbers.get(number)
+            if known is None or any(within(folder, path) for folder in folders):
+                continue
+            device, denied, ban = known
+            with contextlib.suppress(OSError):
+                said = os.lstat(path)
+                if (said.st_dev, said.st_ino) == (device, number):
+                    self.found.setdefault((path, ban.rule), DeniedPath(denied, path, ban))
+
+    def _repository(self, folder: str, names: set[str]) -> None:
+        if {"HEAD", "objects", "refs"} <= names:
+            self.repositories[folder] = None
+        if ".git" in names and (led := led_to(f"{folder}/.git")):
+            self.repositories[slashed(led)] = None
+
+
+def above(folder: str) -> str:
+    """The repository that a folder lies in, looked for from it upwards; empty when there is none."""
+    found = (led_to(f"{top}/.git") for top in work_trees(os.path.realpath(folder)))
+    return slashed(next(filter(None, found), ""))
+
+
+def work_tree(folder: str | os.PathLike[str]) -> str:
+    """The top of the work tree that a folder lies in; empty for none."""
+    return slashed(next(work_trees(os.path.realpath(folder)), ""))

@@ -1,0 +1,91 @@
+"""Files that the text of a skill or command names with ``@path``, put below it when a person calls it.
+
+They are looked for in the skill's own folder and in the granted folders, and nowhere else: what leads out, looks like a secret or is no
+text stays the words it is. A word that names no file does, too, as ``@param`` or an address.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from atelier_desk.domain.errors import ToolError
+from atelier_desk.workspace.root import ConfinedRoot
+from atelier_desk.workspace.text import decode
+
+if TYPE_CHECKING:
+    from atelier_desk.workspace.run_denials import Denials
+
+MOST = 10
+"""Files of one text."""
+FILE = 20_000
+"""Characters of one."""
+BYTES = 1_000_000
+NAMES = 200
+"""Of a folder that is named."""
+_NAMED = re.compile(r"(?<![\w@`/.-])@(?:\./)?([\w.][\w./-]{0,300})")
+_COMMAND = re.compile(r"!`[^`\n]+`")
+NOT_RUN = "[The commands above in !`…` were not run for you. Where you need what they print, run them with your own tools.]"
+
+
+def has_commands(text: str) -> bool:
+    """Whether a text holds what other programs run before a model reads it."""
+    return _COMMAND.search(text) is not None
+
+
+def included(text: str, roots: Sequence[ConfinedRoot], secret: Callable[[str], bool], denials: Denials | None = None) -> str:
+    """The text with the files it names below it, and with a word on commands that were not run. Blocks.
+
+    Args:
+        roots: where files are looked for; the first that has one counts.
+        secret: whether files of a name are left out.
+        denials: what rules deny; a file that they deny to read is named, and not read.
+    """
+    if denials is None:
+        from atelier_desk.workspace.run_denials import Denials
+
+        denials = Denials()
+    names = dict.fromkeys(match[1].rstrip(".,;:/") for match in _NAMED.finditer(text))
+    parts = [text, *list(_files(names, roots, secret, denials))[:MOST]]
+    if has_commands(text):
+        parts.insert(1, NOT_RUN)
+    return "\n\n".join(parts)
+
+
+def _files(names: dict[str, None], roots: Sequence[ConfinedRoot], secret: Callable[[str], bool], denials: Denials) -> Iterator[str]:
+    for name in names:
+        if any(map(secret, name.split("/"))):
+            continue
+        for root in roots:
+            if any(map(secret, _led_to(root, name))):
+                continue  # a link with a harmless name
+            if rule := denials.rule_against(str(root.folder / name)):
+                yield f"[@{name} is left out: the permission rule “{rule}” denies reading it.]"
+                break
+            if (content := _read(root, name)) is not None:
+                # A frame that the text could close by itself would be none.
+                yield f'<named_file path="{name}">\n{content.replace("</named_file", "</ named_file").rstrip()}\n</named_file>'
+                break
+
+
+def _led_to(root: ConfinedRoot, name: str) -> Sequence[str]:
+    """The names on the way to a file below its folder, links followed."""
+    return Path(os.path.relpath(os.path.realpath(root.folder / name), os.path.realpath(root.folder))).parts
+
+
+def _read(root: ConfinedRoot, name: str) -> str | None:
+    try:
+        found = root.look(name)
+        if found is None:
+            return None
+        if found.kind == "folder":
+            return "\n".join(each for each, _found in root.names(name)[:NAMES])
+        text = decode(root.read(name, BYTES))
+    except ToolError:
+        return None
+    if text is None:
+        return None
+    return text.text if len(text.text) <= FILE else f"{text.text[:FILE]}\n[{FILE} of its {len(text.text)} characters.]"

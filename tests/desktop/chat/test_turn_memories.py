@@ -1,0 +1,188 @@
+"""At the end of a turn a card asks what of it is to be remembered: for all workflows, here alone, in other words, or not at all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from PySide6.QtWidgets import QAbstractButton, QPlainTextEdit, QPushButton
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.chat.cards.memory_card import RememberedCard
+from atelier_desk.desktop.chat.panel import ChatPanel
+from atelier_desk.desktop.panes.memory.dialog import MemoryDialog
+from atelier_desk.desktop.widgets.toast import Toast
+from atelier_desk.domain.memory import Memory, MemoryType
+from atelier_desk.domain.workflow import Message, MessageRole, Workflow
+from atelier_desk.engine.runs.memory_extraction import ExtractionReply
+from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
+from atelier_desk.engine.services.workflows import OpenedWorkflow
+from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+
+WORKFLOW = Workflow(id="w", name="W")
+
+
+def said(id: str, run_id: str, role: MessageRole, text: str, seq: int) -> TranscriptEntry:
+    kind = "queue" if role is MessageRole.USER else "reply"
+    return TranscriptEntry(Message(id=id, workflow_id="w", run_id=run_id, seq=seq, role=role, kind=kind, content=text))
+
+
+SAID = [
+    said("u1", "r1", MessageRole.USER, "I like it short.", 1),
+    said("a1", "r1", MessageRole.ASSISTANT, "Noted", 2),
+    said("u2", "r2", MessageRole.USER, "And?", 3),
+    said("a2", "r2", MessageRole.ASSISTANT, "Nothing", 4),
+]
+
+
+def memory(id: str, content: str, **facts: Any) -> Memory:
+    return Memory(**{"id": id, "type": MemoryType.USER_PREF, "content": content, "workflow_id": "w", "turn_id": "r1", **facts})
+
+
+class Panel:
+    """A chat over memories that the engine would keep."""
+
+    def __init__(self, qtbot: QtBot) -> None:
+        self.kept = {
+            each.id: each for each in (memory("m1", "Likes short answers.", proposed=True), memory("m2", "Is at work.", agent_source="Ada"))
+        }
+        self.asked: list[tuple[str, bool]] = []
+        self.gone: dict[str, Memory] = {}
+        self.looking: list[ExtractionReply] = []
+        self.engine = FakeAtelier(
+            workflows={"get": WORKFLOW, "opened": OpenedWorkflow(WORKFLOW, tuple(SAID), None)},
+            runs={"remembering.looking": lambda _turns: list(self.looking), "remembering.stop": self._stop},
+            memories={
+                "of_turns": lambda _turns: list(self.kept.values()),
+                "keep": self._keep,
+                "propose_again": lambda id, home: self._put(id, workflow_id=home, proposed=True),
+                "delete": self._delete,
+                "undo_delete": lambda id: self._put(id),
+                "update": lambda id, **fields: self._put(id, content=fields["content"]),
+            },
+        )
+        self.bridge = FakeBridge(self.engine)
+        self.chat = ChatPanel(self.bridge)  # type: ignore[arg-type]
+        qtbot.addWidget(self.chat)
+        self.chat.resize(800, 900)
+        self.chat.show()
+
+    def _put(self, id: str, **changes: Any) -> Memory:
+        self.kept[id] = (self.kept.get(id) or self.gone[id]).model_copy(update=changes)
+        self.bridge.changed.emit("memory", id)
+        return self.kept[id]
+
+    def _keep(self, id: str, *, everywhere: bool = True, content: str | None = None) -> Memory:
+        assert content == self.kept[id].content, "what was read is what the yes is for"
+        self.asked.append((id, everywhere))
+        return self._put(id, workflow_id=None if everywhere else "w", proposed=False)
+
+    def _stop(self, turn_id: str) -> None:
+        assert [each.turn_id for each in self.looking] == [turn_id]
+        self.look()
+
+    def look(self, *looking: ExtractionReply) -> None:
+        """The model is asked about these turns now."""
+        self.looking = list(looking)
+        self.bridge.changed.emit("memory", "r1")
+
+    def _delete(self, id: str) -> Memory:
+        self.gone[id] = self.kept.pop(id)
+        self.bridge.changed.emit("memory", id)
+        return self.gone[id]
+
+    def cards(self) -> list[RememberedCard]:
+        return [card for card in self.chat.findChildren(RememberedCard, "remembered") if not card.isHidden()]
+
+    async def press(self, name: str, row: int = 0) -> None:
+        button = self.cards()[0].rows[row].findChild(QAbstractButton, name)
+        assert button is not None
+        assert not button.isHidden()
+        button.click()
+        await settle()
+
+    async def undo(self) -> None:
+        toast = [each for each in self.chat.findChildren(Toast) if not each.isHidden()][-1]
+        toast.findChildren(QPushButton)[0].click()
+        await settle()
+
+
+@pytest.fixture
+async def panel(qtbot: QtBot) -> Panel:
+    made = Panel(qtbot)
+    made.chat.open_workflow("w")
+    await settle()
+    return made
+
+
+async def test_the_last_reply_of_the_turn_asks_what_is_to_be_remembered(panel: Panel) -> None:
+    (card,) = panel.cards()
+    assert card.title.text() == "1 thing to remember?"
+    assert [row.accessibleName() for row in card.rows] == ["Likes short answers.", "Is at work."]
+    assert [row.keep.isHidden() for row in card.rows] == [False, True]  # what holds here alone needs no yes
+
+
+@pytest.mark.parametrize(("button", "everywhere"), [("memory-keep", True), ("memory-keep-here", False)])
+async def test_a_yes_and_its_undo(panel: Panel, button: str, everywhere: bool) -> None:
+    await panel.press(button)
+    assert panel.asked == [("m1", everywhere)]
+    assert panel.cards()[0].title.text() == "2 things remembered"
+    await panel.undo()
+    assert panel.kept["m1"].proposed
+    assert panel.cards()[0].title.text() == "1 thing to remember?"
+
+
+async def test_a_no_and_its_undo(panel: Panel) -> None:
+    await panel.press("memory-forget")
+    assert list(panel.kept) == ["m2"]
+    await panel.press("memory-forget")
+    assert panel.cards() == []
+    await panel.undo()
+    assert list(panel.kept) == ["m2"]
+    assert len(panel.cards()) == 1
+
+
+async def test_other_words_for_it(panel: Panel, qtbot: QtBot) -> None:
+    await panel.press("memory-edit")
+    dialog = panel.chat.findChild(MemoryDialog)
+    assert dialog is not None
+    dialog.findChild(QPlainTextEdit, "memory-content").setPlainText("Likes answers of one line.")
+    dialog.submit()
+    await settle()
+    assert panel.kept["m1"].content == "Likes answers of one line."
+    assert panel.cards()[0].rows[0].accessibleName() == "Likes answers of one line."
+
+
+async def test_that_the_model_is_asked_is_said_and_can_be_stopped(panel: Panel) -> None:
+    panel.kept.clear()
+    panel.look(ExtractionReply(turn_id="r1"))
+    await settle()
+    (card,) = panel.cards()
+    assert (card.title.text(), card.text.text(), card.rows) == ("What to remember", "Asking the model…", [])
+    assert not card.stop.isHidden()
+    card.stop.click()
+    await settle()
+    assert panel.cards() == []
+
+
+async def test_what_it_found_stands_on_the_same_card(panel: Panel) -> None:
+    panel.look(ExtractionReply(turn_id="r1"))
+    await settle()
+    (card,) = panel.cards()
+    assert card.text.text() == "For now it applies to this workflow only. Asking the model…"
+    panel.kept["m3"] = memory("m3", "Lives in Lyon.", proposed=True)
+    panel.look()
+    await settle()
+    (card,) = panel.cards()
+    assert [row.accessibleName() for row in card.rows] == ["Likes short answers.", "Is at work.", "Lives in Lyon."]
+    assert card.text.text() == "For now it applies to this workflow only."
+    assert card.stop.isHidden()
+
+
+async def test_a_failure_is_said_quietly(panel: Panel) -> None:
+    panel.kept.clear()
+    panel.look(ExtractionReply(turn_id="r1", error="The server is away."))
+    await settle()
+    (card,) = panel.cards()
+    assert card.text.text() == "The model could not be asked: The server is away."
+    assert card.stop.isHidden()

@@ -1,0 +1,129 @@
+"""From send to the first word something moves."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtWidgets import QLabel
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.chat.transcript import model, waiting_indicator
+from atelier_desk.desktop.chat.transcript.model import Transcript
+from atelier_desk.desktop.chat.transcript.view import ChatView, EntryWidget
+from atelier_desk.desktop.widgets import Spinner
+from atelier_desk.desktop.widgets.bindings import say_again
+from atelier_desk.domain.stream.event import ChunkType, StreamEvent
+
+
+class Clock:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 100.0
+        for module in (model, waiting_indicator):
+            monkeypatch.setattr(module.time, "monotonic", lambda: self.now)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return Clock(monkeypatch)
+
+
+def feed(transcript: Transcript, kind: str, **data: object) -> None:
+    transcript.apply(StreamEvent(workflow_id="w", run_id="r", chunk_type=ChunkType(kind), data=dict(data)))
+
+
+def test_a_transcript_waits_from_send_to_the_first_word_and_between_steps(clock: Clock) -> None:
+    transcript = Transcript("w")
+    assert not transcript.waits_since
+    transcript.add_own("own", "Hello", [])
+    assert transcript.waits_since == 100.0
+    clock.now = 103.0
+    feed(transcript, "workflow_start")
+    feed(transcript, "message", message_id="u", role="user", content="Hello")
+    assert transcript.waits_since == 100.0, "one wait, counted from send"
+    feed(transcript, "token", message_id="a", content="So")
+    assert not transcript.waits_since
+    feed(transcript, "message", message_id="a", role="assistant", content="So")
+    feed(transcript, "tool_start", call_id="c", tool="t", message_id="a")
+    assert not transcript.waits_since, "the card of the call moves"
+    feed(transcript, "tool_end", call_id="c", tool="t", success=True)
+    assert transcript.waits_since == 103.0
+    # In step mode it waits for a person, and after the step for the model again.
+    feed(transcript, "run_status", status="paused")
+    assert not transcript.waits_since
+    feed(transcript, "run_status", status="processing")
+    assert transcript.waits_since
+    feed(transcript, "run_status", status="awaiting_user")
+    assert not transcript.waits_since
+
+
+def test_a_message_the_engine_refused_waits_for_nothing(clock: Clock) -> None:
+    transcript = Transcript("w")
+    _kind, entry = transcript.add_own("own", "Hello", [])
+    transcript.remove(entry)
+    assert not transcript.waits_since
+
+
+def test_the_line_says_how_long_and_stands_below_the_last_item(qtbot: QtBot, clock: Clock) -> None:
+    class Item(EntryWidget):
+        def fit(self, width: int) -> int:
+            return 50
+
+        def refresh(self) -> None: ...
+
+    view = ChatView(Item)
+    qtbot.addWidget(view)
+    view.resize(800, 600)
+    view.show()
+    transcript = Transcript("w")
+    transcript.add_own("own", "Hello", [])
+    view.set_entries(transcript.entries)
+    line = view.findChild(waiting_indicator.ThinkingLine)
+    assert line is not None
+    view.show_thinking(transcript.waits_since)
+    assert not line.isVisible(), "a short wait is not told"
+    qtbot.waitUntil(line.isVisible)
+    label = line.findChild(QLabel)
+    assert label is not None
+    assert label.text() == "Thinking…"
+    assert line.findChild(Spinner).isVisible()  # type: ignore[union-attr]
+    qtbot.waitUntil(lambda: line.y() >= 50 and line.x() == (800 - view.column_width()) // 2)
+    clock.now += 3.2
+    say_again()
+    assert label.text() == "Thinking… 3\u202fs"
+    view.show_thinking(0.0)
+    assert not line.isVisible()
+
+
+def test_nothing_turns_where_the_system_asks_for_no_motion(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    spinner = Spinner()
+    qtbot.addWidget(spinner)
+    style = spinner.style()
+    monkeypatch.setattr(style, "styleHint", lambda *_: 0, raising=False)
+    monkeypatch.setattr(spinner, "style", lambda: style, raising=False)
+    spinner.show()
+    assert not spinner._timer
+
+
+def test_the_column_stays_where_it_is_when_a_scroll_bar_comes(qtbot: QtBot) -> None:
+    class Item(EntryWidget):
+        def fit(self, width: int) -> int:
+            return 300
+
+        def refresh(self) -> None: ...
+
+    for width in (500, 900):
+        view = ChatView(Item)
+        qtbot.addWidget(view)
+        view.resize(width, 500)
+        view.show()
+        transcript = Transcript("w")
+        transcript.add_own("a", "One", [])
+        view.set_entries(transcript.entries)
+        first = view.widget_of(transcript.entries[0])
+        assert first is not None
+        before = first.x(), first.width()
+        transcript.add_own("b", "Two", [])
+        view.append(transcript.entries[1])
+        qtbot.waitUntil(view.verticalScrollBar().isVisible)
+        view._place()
+        assert (first.x(), first.width()) == before
+        assert first.x() + first.width() <= view.viewport().width(), "the bar covers nothing"

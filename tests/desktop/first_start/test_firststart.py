@@ -1,0 +1,520 @@
+"""The guide of the first start: steps, real test of a model, goals, skipping."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QScrollArea, QWidget
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.first_start.connection_test import chat_models
+from atelier_desk.desktop.first_start.dialog import SIZE, FirstStart
+from atelier_desk.desktop.first_start.notice import StarterNotice
+from atelier_desk.desktop.first_start.tile import Tile
+from atelier_desk.desktop.settings.language import switch_language
+from atelier_desk.desktop.theme import theme
+from atelier_desk.domain.agent import Agent, AgentConfig
+from atelier_desk.domain.clock import SystemClock
+from atelier_desk.domain.errors import ProviderError
+from atelier_desk.domain.model_messages import ChatDelta, ChatReply, ChatRequest, ReplyDone, TextDelta
+from atelier_desk.domain.provider import KeyPlace, ModelInfo, ProviderConfig, ProviderHealth
+from atelier_desk.domain.settings import Settings
+from atelier_desk.domain.workflow import Workflow
+from atelier_desk.engine.services.connection_test import try_model
+from atelier_desk.engine.services.keys import KeyStore
+from atelier_desk.llm.local.models import STARTER
+from tests.support.fake_bridge import FakeAtelier, FakeBridge, Held, settle
+from tests.support.wheel import changed_by_wheel, inputs
+
+Find = Callable[[str], Any]
+OLLAMA = SimpleNamespace(kind="ollama", software="Ollama", base_url="http://127.0.0.1:11434", models=("qwen3:4b", "llama3.2"))
+
+
+class Server:
+    """A provider that says one sentence, or fails."""
+
+    def __init__(self, text: str = "Hello!", error: ProviderError | None = None) -> None:
+        self.text, self.error = text, error
+        self.asked: list[str] = []
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+        self.asked.append(request.model)
+        if self.error is not None:
+            raise self.error
+        if self.text:
+            yield TextDelta(content=self.text)
+        yield ReplyDone(reply=ChatReply(content=self.text))
+
+
+@pytest.fixture
+def server() -> Server:
+    return Server()
+
+
+@pytest.fixture
+def atelier(server: Server) -> FakeAtelier:
+    agent = Agent(id="a1", config=AgentConfig(name="Assistant", provider="local", model=STARTER))
+    lead = Agent(id="a2", config=AgentConfig(name="Team lead", provider="local", model=STARTER))
+    other = Agent(id="a3", config=AgentConfig(name="Imported", provider="theirs", model="own"))
+    return FakeAtelier(
+        settings={"get": Settings()},
+        agents={"default": agent, "list": [agent, lead, other]},
+        providers={
+            "detect": [OLLAMA],
+            "try_model": lambda _name, model: try_model(server, model, SystemClock()),
+            "try_draft": lambda _draft, model: try_model(server, model, SystemClock()),
+            "draft_models": [],
+        },
+        workflows={"create": lambda name, agent_id: Workflow(id="w9", name=name or "New workflow", agent_id=agent_id)},
+    )
+
+
+@pytest.fixture
+async def guide(atelier: FakeAtelier, qtbot: QtBot) -> FirstStart:
+    made = FirstStart(FakeBridge(atelier))  # type: ignore[arg-type]
+    qtbot.addWidget(made)
+    made.begin()
+    await settle()
+    return made
+
+
+@pytest.fixture
+def find(guide: FirstStart) -> Find:
+    def by_name(name: str) -> Any:
+        found = guide.findChild(QWidget, name)
+        assert found is not None, name
+        return found
+
+    return by_name
+
+
+async def forward(find: Find) -> None:
+    find("first-start-next").click()
+    await settle()
+
+
+async def test_language_and_theme_apply_at_once_and_are_kept(guide: FirstStart, find: Find, atelier: FakeAtelier) -> None:
+    find("theme-select").setCurrentIndex(2)
+    find("theme-select").activated.emit(2)
+    assert theme().tokens.dark
+    await forward(find)
+    assert atelier.calls("settings.update") == [((), {"language": "system", "theme": "dark"})]
+    assert guide.step is guide.model
+    find("first-start-back").click()
+    assert guide.step is guide.welcome
+
+
+async def test_what_is_chosen_elsewhere_meanwhile_is_shown(guide: FirstStart, atelier: FakeAtelier) -> None:
+    """And kept by Next; a choice that was made here and is not stored yet stays."""
+    boxes = guide.welcome.boxes
+    boxes["language"].setCurrentIndex(boxes["language"].findData("fr"))
+    atelier.set("settings", "get", Settings(theme="dark"))
+    guide._bridge.changed.emit("settings", "theme")
+    await settle()
+    assert {name: box.currentData() for name, box in boxes.items()} == {"language": "fr", "theme": "dark"}
+    atelier.set("settings", "get", Settings(language="en", theme="light"))
+    guide._bridge.changed.emit("settings", "max_depth")
+    guide._bridge.changed.emit("settings", "language")
+    await settle()
+    assert {name: box.currentData() for name, box in boxes.items()} == {"language": "en", "theme": "dark"}
+
+
+async def test_the_wheel_changes_no_choice(guide: FirstStart) -> None:
+    assert len(inputs(guide)) >= 2
+    assert changed_by_wheel(guide) == []
+
+
+async def test_the_starter_is_ready_without_a_test(guide: FirstStart, find: Find, atelier: FakeAtelier) -> None:
+    await forward(find)
+    assert guide.model.current() is guide.model.starter
+    await forward(find)
+    assert guide.step is guide.goals
+    assert atelier.calls("agents.use_model") == [(("local", STARTER), {})]
+
+
+async def test_a_found_server_must_answer_before_it_is_taken(guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server) -> None:
+    await forward(find)
+    find("choice-ollama").click()
+    assert not guide.model.starter.tile.isChecked()
+    assert not find("first-start-next").isEnabled()
+    find("ollama-model").setCurrentIndex(1)
+    find("model-test").click()
+    await settle()
+    assert server.asked == ["llama3.2"]
+    assert "“Hello!”" in guide.model.busy.text.text()
+    assert find("first-start-next").isEnabled()
+    find("ollama-model").setCurrentIndex(0)
+    assert not find("first-start-next").isEnabled()
+    find("model-test").click()
+    await settle()
+    assert atelier.calls("providers.save") == []
+    await forward(find)
+    ((saved, kwargs),) = atelier.calls("providers.save")
+    assert (saved[0].name, saved[0].base_url, kwargs) == ("Ollama", "http://127.0.0.1:11434", {"new": True})
+    assert atelier.calls("agents.use_model") == [(("Ollama", "qwen3:4b"), {})]
+
+
+async def test_a_failed_test_says_why_and_stays(guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server) -> None:
+    await forward(find)
+    find("choice-mistral").click()
+    assert not find("model-test").isEnabled()
+    find("mistral-key").setText("bad-key-123")
+    find("mistral-key").textEdited.emit("bad-key-123")
+    server.error = ProviderError("The key was refused.", code="unauthorized")
+    find("model-test").click()
+    await settle()
+    assert guide.model.busy.text.text() == "The key was refused."
+    assert not find("first-start-next").isEnabled()
+    server.error = None
+    find("model-test").click()
+    await settle()
+    assert find("first-start-next").isEnabled()
+    assert atelier.calls("providers.set_key") == []
+    await forward(find)
+    assert atelier.calls("providers.set_key") == [(("Mistral", "bad-key-123"), {})]
+
+
+async def test_a_wrong_address_is_answered_with_the_right_one(guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server) -> None:
+    await forward(find)
+    find("choice-other").click()
+    find("other-url").setText("http://host/api")
+    find("other-url").textEdited.emit("http://host/api")
+    atelier.set("providers", "draft_models", ProviderError("No such page.", code="not_found"))
+    said = "No such page. A model server answers at http://host/v1: use that address."
+    atelier.set("providers", "test_draft", ProviderHealth(ok=False, message=said))
+    find("model-test").click()
+    await settle()
+    assert guide.model.busy.text.text() == said
+    atelier.set("providers", "draft_models", [])
+    find("model-test").click()
+    await settle()
+    assert guide.model.busy.text.text() == "This server does not list its models; enter the model name."
+    assert server.asked == []
+
+
+async def other(find: Find, url: str) -> None:
+    """Choose another server, and type its address."""
+    await forward(find)
+    find("choice-other").click()
+    find("other-url").setText(url)
+    find("other-url").textEdited.emit(url)
+
+
+OFFERED = [
+    ModelInfo(provider="x", name="e", embedding=True),
+    ModelInfo(provider="x", name="zeta-1"),
+    ModelInfo(provider="x", name="alpha-1", supports_tools=True),
+]
+
+
+async def test_another_server_takes_the_first_model_it_lists_and_lets_choose(
+    guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server
+) -> None:
+    atelier.set("providers", "draft_models", OFFERED)
+    await other(find, "http://127.0.0.1:9000/v1")
+    find("model-test").click()
+    await settle()
+    assert server.asked == ["zeta-1"]
+    box = find("other-model")
+    assert [box.itemText(row) for row in range(box.count())] == ["zeta-1", "alpha-1"]
+    assert find("first-start-next").isEnabled()
+    box.setCurrentIndex(1)
+    assert not find("first-start-next").isEnabled()
+    find("model-test").click()
+    await settle()
+    assert server.asked == ["zeta-1", "alpha-1"]
+    await forward(find)
+    assert atelier.calls("agents.use_model")[0][0][1] == "alpha-1"
+
+
+@pytest.mark.parametrize(
+    ("url", "taken", "name"),
+    [
+        ("http://127.0.0.1:9000/v1", (), "127.0.0.1"),
+        ("http://127.0.0.1:9000/v1", ("127.0.0.1",), "127.0.0.1 2"),
+        ("https://api.groq.com/openai/v1", (), "Groq"),
+        ("https://llm.example.org/v1", (), "llm.example.org"),
+    ],
+)
+async def test_a_server_is_stored_under_a_name_of_its_own_once_it_answered_and_is_taken(
+    guide: FirstStart, find: Find, atelier: FakeAtelier, url: str, taken: tuple[str, ...], name: str
+) -> None:
+    atelier.set("providers", "draft_models", OFFERED)
+    atelier.set("providers", "list", [ProviderConfig(name=each, kind="openai", base_url="http://else/v1") for each in taken])
+    await other(find, url)
+    find("model-test").click()
+    await settle()
+    assert atelier.calls("providers.save") == []
+    await forward(find)
+    ((args, kwargs),) = atelier.calls("providers.save")
+    assert (args[0].name, args[0].base_url, kwargs) == (name, url, {"new": True})
+
+
+async def test_the_same_server_again_is_not_stored_twice(guide: FirstStart, find: Find, atelier: FakeAtelier) -> None:
+    atelier.set("providers", "draft_models", OFFERED)
+    atelier.set("providers", "list", [ProviderConfig(name="Mine", kind="openai", base_url="http://host/v1")])
+    await other(find, "http://host/v1")
+    find("model-test").click()
+    await settle()
+    await forward(find)
+    assert atelier.calls("providers.save") == []
+    assert atelier.calls("agents.use_model")[0][0][0] == "Mine"
+
+
+async def test_a_service_is_found_by_its_name(guide: FirstStart, find: Find, atelier: FakeAtelier, qtbot: QtBot) -> None:
+    await forward(find)
+    find("choice-other").click()
+    find("other-services").click()
+    await settle()
+    qtbot.keyClicks(find("preset-search"), "groq")
+    qtbot.keyClick(find("preset-search"), Qt.Key.Key_Return)
+    await settle()
+    assert find("other-url").text() == "https://api.groq.com/openai/v1"
+    assert guide.focusWidget() is find("other-key")
+    find("other-services").click()
+    await settle()
+    qtbot.keyClicks(find("preset-search"), "mistral")
+    qtbot.keyClick(find("preset-search"), Qt.Key.Key_Return)
+    await settle()
+    assert guide.model.current().name == "mistral"
+
+
+async def test_the_boxes_fit_their_words_after_a_switch_of_language(guide: FirstStart, find: Find) -> None:
+    switch_language("fr")
+    await settle()
+    for name in ("language-select", "theme-select"):
+        assert find(name).width() >= find(name).sizeHint().width(), name
+    switch_language("en")
+    await settle()
+
+
+@pytest.mark.parametrize("way", ["card", "field"])
+async def test_a_test_is_given_up_when_another_choice_is_made(guide: FirstStart, find: Find, atelier: FakeAtelier, way: str) -> None:
+    ended: list[str] = []
+
+    async def never(_draft: object) -> list[ModelInfo]:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            ended.append("cancelled")
+            raise
+        return []
+
+    atelier.set("providers", "draft_models", never)
+    await other(find, "http://127.0.0.1:9000/v1")
+    find("model-test").click()
+    await settle()
+    assert guide.model.busy.isVisible()
+    if way == "card":
+        find("choice-starter").click()
+    else:
+        find("other-url").textEdited.emit("http://127.0.0.1:9001/v1")
+    await settle()
+    assert ended == ["cancelled"]
+    assert not guide.model.busy.isVisible()
+    assert atelier.calls("providers.save") == []
+
+
+async def test_the_focus_stays_on_the_button_while_it_is_tried(guide: FirstStart, find: Find, atelier: FakeAtelier) -> None:
+    held = Held(OFFERED)
+    atelier.set("providers", "draft_models", held)
+    await other(find, "http://127.0.0.1:9000/v1")
+    guide.activateWindow()
+    find("model-test").setFocus()
+    find("model-test").click()
+    await settle()
+    assert guide.focusWidget() is find("model-test")
+    await held.release()
+    assert guide.focusWidget() is find("model-test")
+
+
+async def test_a_goal_starts_a_workflow(guide: FirstStart, find: Find, atelier: FakeAtelier, qtbot: QtBot) -> None:
+    await forward(find)
+    await forward(find)
+    started: list[str] = []
+    guide.started.connect(started.append)
+    find("goal-1").click()
+    await settle()
+    goal = "What is 12% of 840?"
+    assert atelier.calls("workflows.create") == [(("", "a1"), {})]
+    assert atelier.calls("runs.send") == [(("w9", goal), {})]
+    assert started == ["w9"]
+    assert not guide.isVisible()
+    assert atelier.calls("settings.update")[-1] == ((), {"first_start_done": True})
+
+
+async def test_a_goal_that_fails_is_told_and_the_guide_stays(guide: FirstStart, find: Find, atelier: FakeAtelier) -> None:
+    atelier.set("runs", "send", ProviderError("The model server cannot be reached."))
+    guide._go(2)
+    find("goal-2").click()
+    await settle()
+    assert find("first-start-error").text() == "The model server cannot be reached."
+    assert find("goal-2").isEnabled()
+
+
+@pytest.mark.parametrize("way", ["button", "escape"])
+async def test_it_can_be_skipped_and_does_not_come_again(
+    guide: FirstStart, find: Find, atelier: FakeAtelier, qtbot: QtBot, way: str
+) -> None:
+    if way == "button":
+        find("first-start-skip").click()
+    else:
+        qtbot.keyClick(guide, Qt.Key.Key_Escape)
+    await settle()
+    assert not guide.isVisible()
+    assert atelier.calls("settings.update") == [((), {"first_start_done": True})]
+
+
+def test_models_that_can_talk_keep_the_servers_order() -> None:
+    models = [("z", True, False), ("a", None, False), ("v", None, True)]
+    infos = [ModelInfo(provider="p", name=name, supports_tools=tools, embedding=embeds) for name, tools, embeds in models]
+    assert [info.name for info in chat_models(infos)] == ["z", "a"]
+
+
+def test_the_starter_notice_shows_for_the_starter_alone(qtbot: QtBot) -> None:
+    notice = StarterNotice()
+    qtbot.addWidget(notice)
+    notice.set_model("local", STARTER)
+    assert notice.isVisible()
+    with qtbot.waitSignal(notice.better_models_wanted):
+        notice.findChild(QWidget, "better-models").click()
+    notice.set_model("Ollama", "qwen3:4b")
+    assert not notice.isVisible()
+
+
+SERVICES = ["openai", "anthropic", "google", "mistral", "openrouter"]
+
+
+async def test_tab_leads_from_the_chosen_tile_to_its_fields_and_arrows_to_the_next_tile(
+    guide: FirstStart, find: Find, qtbot: QtBot
+) -> None:
+    await forward(find)
+    guide.activateWindow()
+    find("choice-openai").click()
+    find("choice-openai").setFocus()
+    qtbot.keyClick(find("choice-openai"), Qt.Key.Key_Right)
+    assert guide.model.current().name == "anthropic"
+    assert guide.focusWidget() is find("choice-anthropic")
+    stops, stop = [], find("choice-anthropic")
+    while "model-test" not in stops and len(stops) < 20:
+        stop = stop.nextInFocusChain()
+        if stop.focusPolicy() & Qt.FocusPolicy.TabFocus and stop.objectName() and stop.isVisible() and not isinstance(stop, QScrollArea):
+            stops.append(stop.objectName())
+    assert [each for each in stops if not each.startswith("choice-")] == ["anthropic-key", "model-test"]
+
+
+@pytest.mark.parametrize("scale", [100, 150])
+@pytest.mark.parametrize("code", ["en", "fr"])
+async def test_all_services_and_what_the_chosen_one_needs_are_in_sight(
+    guide: FirstStart, find: Find, atelier: FakeAtelier, code: str, scale: int
+) -> None:
+    """On a screen of 1024 x 700, which leaves a dialog 95 % of it, with the longest note on keys."""
+    atelier.set("keys", "store", KeyStore(KeyPlace.MEMORY, "/home/ada/.local/share/atelier/keys.json"))
+    theme().set_scale(scale)
+    switch_language(code)
+    try:
+        await forward(find)
+        guide.resize(min(theme().px(SIZE.width()), 972), min(theme().px(SIZE.height()), 665))
+        area = guide.model.findChild(QScrollArea)
+        for chosen in ("starter", *SERVICES, "ollama", "other"):
+            find(f"choice-{chosen}").click()
+            for _turn in range(3):
+                await settle()
+            tiles = [find(f"choice-{name}") for name in ("starter", *SERVICES, "ollama", "other")]
+            places = [each.geometry() for each in tiles]
+            assert all(guide.model.rect().contains(each) for each in places)
+            assert not [each for each in places for other in places if each is not other and each.intersects(other)]
+            current = guide.model.current()
+            for widget in (each for each in (current.url, current.key, find("first-key-note")) if each is not None and each.isVisible()):
+                place = widget.mapTo(area.viewport(), widget.rect().bottomRight())
+                assert area.viewport().rect().contains(place), (chosen, widget.objectName(), place, area.viewport().rect())
+            names = [each._name for each in tiles if isinstance(each, Tile)]
+            assert [each.text() for each in names if each.fontMetrics().horizontalAdvance(each.text()) > each.width()] == []
+    finally:
+        switch_language("en")
+        theme().set_scale(100)
+
+
+async def test_choosing_a_service_puts_the_keyboard_into_its_key(guide: FirstStart, find: Find) -> None:
+    await forward(find)
+    for name in SERVICES:
+        find(f"choice-{name}").click()
+        assert guide.focusWidget() is find(f"{name}-key")
+        assert find("first-key-note").isVisible()
+    find("choice-other").click()
+    assert guide.focusWidget() is find("other-url")
+    find("choice-starter").click()
+    assert not find("first-key-note").isVisible()
+
+
+@pytest.mark.parametrize("way", ["escape", "test", "skip"])
+async def test_what_was_entered_stays_as_a_draft(
+    guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server, qtbot: QtBot, way: str
+) -> None:
+    await forward(find)
+    find("choice-openrouter").click()
+    qtbot.keyClicks(find("openrouter-key"), "sk-or-1")
+    if way == "test":
+        server.error = ProviderError("No.", code="auth")
+        find("model-test").click()
+        await settle()
+    elif way == "escape":
+        qtbot.keyClick(guide, Qt.Key.Key_Escape)
+    else:
+        find("first-start-skip").click()
+    await settle()
+    guide.begin(1)
+    await settle()
+    assert (guide.model.current().name, find("openrouter-key").text()) == ("openrouter", "sk-or-1")
+    assert atelier.calls("providers.save") == []
+
+
+async def test_a_key_is_saved_without_a_network(guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server, qtbot: QtBot) -> None:
+    await forward(find)
+    find("choice-anthropic").click()
+    qtbot.keyClicks(find("anthropic-key"), "sk-ant-1")
+    atelier.set("providers", "draft_models", ProviderError("It cannot be reached.", code="unreachable"))
+    atelier.set("providers", "test_draft", ProviderHealth(ok=False, message="It cannot be reached."))
+    assert not find("model-keep").isVisible()
+    find("model-test").click()
+    await settle()
+    find("model-keep").click()
+    await settle()
+    assert atelier.calls("providers.set_key") == [(("Anthropic", "sk-ant-1"), {})]
+    assert atelier.calls("agents.use_model")[0][0][0] == "Anthropic"
+    assert guide.step is guide.goals
+    find("first-start-next").click()
+    await settle()
+    guide.begin(1)
+    assert find("anthropic-key").text() == "", "it is stored now, and shown no more"
+
+
+async def test_enter_after_a_key_tries_it(guide: FirstStart, find: Find, server: Server, qtbot: QtBot) -> None:
+    await forward(find)
+    find("choice-anthropic").click()
+    qtbot.keyClick(find("anthropic-key"), Qt.Key.Key_Return)
+    await settle()
+    assert server.asked == []
+    qtbot.keyClicks(find("anthropic-key"), "sk-ant-x")
+    qtbot.keyClick(find("anthropic-key"), Qt.Key.Key_Return)
+    await settle()
+    assert len(server.asked) == 1
+    assert guide.step is guide.model, "the answer is read before it goes on"
+    assert find("first-start-next").isEnabled()
+
+
+async def test_the_chosen_card_is_seen_whole_when_no_server_is_found(
+    guide: FirstStart, find: Find, atelier: FakeAtelier, qtbot: QtBot
+) -> None:
+    atelier.set("providers", "detect", [])
+    qtbot.waitExposed(guide)
+    guide._go(1)
+    await settle()
+    qtbot.wait(20)
+    area = find("choice-starter").window().findChild(QScrollArea)
+    assert area.verticalScrollBar().value() == 0

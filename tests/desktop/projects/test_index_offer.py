@@ -1,0 +1,64 @@
+"""The line that offers to read a folder agents got."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.folders.controller import FolderController
+from atelier_desk.desktop.projects.index_offer import OfferBar
+from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.support.projects import Projects
+
+
+class Place:
+    """The offer over a fake engine that keeps settings."""
+
+    def __init__(self, qtbot: QtBot) -> None:
+        self.projects = Projects()
+        self.engine = FakeAtelier(
+            projects=self.projects.answers(),
+            files={"missing": (), "trusted": lambda folders: dict.fromkeys(folders, True)},
+        )
+        self.around = QWidget()
+        qtbot.addWidget(self.around)
+        bridge = FakeBridge(self.engine)
+        self.desk = FolderController(bridge, self.around)  # type: ignore[arg-type]
+        self.offer = OfferBar(bridge, self.desk, self.around)  # type: ignore[arg-type]
+        self.around.show()
+
+    async def grant(self, *folders: str) -> None:
+        self.desk._show(folders)
+        await settle()
+
+
+@pytest.fixture
+def place(qtbot: QtBot) -> Place:
+    return Place(qtbot)
+
+
+async def test_yes_makes_a_project_and_reads_it(place: Place) -> None:
+    said: list[str] = []
+    place.offer.begun.connect(said.append)
+    await place.grant("/home/me/notes", "/srv/shop")
+    assert place.offer.isVisible()
+    assert "Index “shop”" in place.offer._text.text()
+    place.offer.yes.click()
+    await settle()
+    assert place.projects.answered == {"/srv/shop": True}
+    assert said == ["Indexing “shop”…"]
+    assert not place.offer.isVisible()
+
+
+async def test_not_now_asks_no_more_and_never_is_kept(place: Place) -> None:
+    await place.grant("/srv/shop", "/srv/docs")
+    place.offer.no.click()
+    await settle()
+    assert place.offer.folder == "/srv/docs"
+    place.offer.never.click()
+    await settle()
+    assert not place.offer.isVisible()
+    assert place.projects.answered == {"/srv/docs": False}
+    await place.grant("/srv/shop")
+    assert not place.offer.isVisible()

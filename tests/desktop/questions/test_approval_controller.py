@@ -1,0 +1,173 @@
+"""The desk: what waits in its order, and only the time in which a card could be seen."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.questions import approval_controller as module
+from atelier_desk.desktop.questions.approval_card import ApprovalCard
+from atelier_desk.desktop.questions.approval_controller import ApprovalController, approval_desk, seen
+from atelier_desk.domain.approval import ApprovalStatus
+from atelier_desk.domain.errors import NotFoundError
+from atelier_desk.domain.stream.event import ChunkType
+from tests.desktop.questions.approvals import ApprovalEngine, asks, tell
+from tests.support.fake_bridge import FakeBridge, settle
+
+
+class Watched:
+    """A desk with a clock a test sets, and cards whose visibility a test sets."""
+
+    def __init__(self, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, engine: ApprovalEngine) -> None:
+        self.engine, self.bridge = engine, FakeBridge(engine)
+        self.now = 100.0
+        self.desk = ApprovalController(self.bridge, lambda: self.now)  # type: ignore[arg-type]
+        self.window = QWidget()
+        QVBoxLayout(self.window)
+        qtbot.addWidget(self.window)
+        self.visible: set[QWidget] = set()
+        monkeypatch.setattr(module, "seen", lambda card: card in self.visible)
+
+    def card(self, name: str) -> ApprovalCard:
+        card = ApprovalCard(self.bridge, self.engine.stored[name])  # type: ignore[arg-type]
+        layout = self.window.layout()
+        assert layout is not None
+        layout.addWidget(card)
+        return card
+
+    async def pass_time(self, seconds: float) -> None:
+        self.now += seconds
+        self.desk.tick()
+        await settle()
+
+    @property
+    def reported(self) -> list[tuple[str, int]]:
+        return [(args[0], args[1]) for args, _kwargs in self.engine.calls("approvals.seen")]
+
+
+async def test_what_waits_is_read_at_the_start_and_kept_in_order() -> None:
+    engine = ApprovalEngine(asks("v2"), asks("v1"), asks("v3", workflow="w2"), asks("v4", status=ApprovalStatus.APPROVED))
+    bridge = FakeBridge(engine)
+    desk = approval_desk(bridge)  # type: ignore[arg-type]
+    assert approval_desk(bridge) is desk  # type: ignore[arg-type]
+    desk.start()
+    await settle()
+    assert [each.id for each in desk.pending()] == ["v1", "v2", "v3"]
+    assert [each.id for each in desk.pending("w2")] == ["v3"]
+    new: list[str] = []
+    desk.asked.connect(lambda request: new.append(request.id))
+    engine.stored["v5"] = asks("v5")
+    await tell(bridge, ChunkType.VALIDATION_REQUIRED, engine.stored["v5"])
+    await tell(bridge, ChunkType.VALIDATION_REQUIRED, engine.stored["v5"])
+    assert new == ["v5"]
+    engine.stored["v6"] = asks("v6", workflow="w2")
+    desk.start()  # as a change does, before the event of it is shown
+    await settle()
+    await tell(bridge, ChunkType.VALIDATION_REQUIRED, engine.stored["v6"])
+    assert new == ["v5", "v6"]
+    engine.change("v1", status=ApprovalStatus.REJECTED)
+    await tell(bridge, ChunkType.VALIDATION_RESPONSE, engine.stored["v1"])
+    assert [each.id for each in desk.pending()] == ["v2", "v3", "v5", "v6"]
+
+
+async def test_a_request_that_went_with_its_workflow_is_forgotten(qtbot: QtBot) -> None:
+    engine = ApprovalEngine(asks("v1"))
+    bridge = FakeBridge(engine)
+    desk = approval_desk(bridge)  # type: ignore[arg-type]
+    desk.start()
+    await settle()
+    engine.stored.clear()
+    engine.set("approvals", "get", NotFoundError("There is no approval {id}.", id="v1"))
+    for _ in range(3):
+        bridge.changed.emit("workflow", "w1")
+    qtbot.waitUntil(lambda: not desk._reload_timer.isActive())
+    await settle()
+    assert len(desk) == 0
+    assert bridge.errors == []
+
+
+async def test_only_time_in_sight_counts_once_a_second_and_once_a_request(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    w = Watched(qtbot, monkeypatch, ApprovalEngine(asks("v1", timeout_s=60.0), asks("v2", timeout_s=60.0), asks("v3")))
+    first, second, third = w.card("v1"), w.card("v1"), w.card("v3")
+    w.card("v2")
+    await w.pass_time(1)
+    assert w.reported == []
+    w.visible = {first, second, third}
+    w.desk.look()
+    await w.pass_time(1)
+    assert w.reported == [("v1", 1000)]
+    await w.pass_time(1)
+    assert w.reported == [("v1", 1000), ("v1", 1000)]
+    assert w.desk.remaining(w.desk.pending()[0]) == 58.0
+    w.visible = set()
+    w.desk.look()
+    await w.pass_time(5)
+    w.visible = {second}
+    w.desk.look()
+    await w.pass_time(3600)
+    assert w.reported[2:] == [("v1", module.LONGEST_MS)]
+
+
+async def test_the_card_counts_down_and_follows_when_the_time_is_over(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    w = Watched(qtbot, monkeypatch, ApprovalEngine(asks("v1", timeout_s=60.0, seen_ms=58_000)))
+    card = w.card("v1")
+    time, state = card.findChild(QWidget, "approval-time"), card.findChild(QWidget, "approval-state")
+    assert time.text() == "0:02 left"  # type: ignore[union-attr]
+    w.visible = {card}
+    w.desk.look()
+    await w.pass_time(1)
+    assert time.text() == "0:01 left"  # type: ignore[union-attr]
+    w.engine.change("v1", status=ApprovalStatus.REJECTED, decided_by="timeout")
+    w.engine.set("approvals", "seen", 0.0)
+    await w.pass_time(1)
+    assert state.text() == "rejected"  # type: ignore[union-attr]
+    await w.pass_time(1)
+    assert len(w.reported) == 2
+
+
+async def test_what_lies_under_a_shade_is_not_seen(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    w = Watched(qtbot, monkeypatch, ApprovalEngine(asks("v1", timeout_s=60.0)))
+    card = w.card("v1")
+    w.visible = {card}
+    w.desk.covered = lambda widget: widget is card
+    w.desk.look()
+    await w.pass_time(1)
+    assert w.reported == []
+
+
+async def test_a_card_that_is_gone_counts_no_more(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    w = Watched(qtbot, monkeypatch, ApprovalEngine(asks("v1", timeout_s=60.0)))
+    card = w.card("v1")
+    w.visible = {card}
+    w.desk.look()
+    assert w.desk._clock.isActive()
+    card.deleteLater()
+    await settle()
+    await w.pass_time(1)
+    assert w.reported == []
+    assert not w.desk._clock.isActive()
+
+
+async def test_a_widget_is_seen_in_an_active_window_with_enough_of_it_in_view(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    from PySide6.QtWidgets import QScrollArea
+
+    area, content, card = QScrollArea(), QWidget(), QWidget()
+    content.resize(200, 2000)
+    card.setParent(content)
+    card.setGeometry(0, 1000, 200, 300)
+    area.setWidget(content)
+    area.resize(240, 400)
+    qtbot.addWidget(area)
+    active = [True]
+    monkeypatch.setattr(area, "isActiveWindow", lambda: active[0])
+    assert not seen(card)
+    area.show()
+    assert not seen(card)
+    area.verticalScrollBar().setValue(900)
+    assert seen(card)
+    area.verticalScrollBar().setValue(1250)
+    assert not seen(card)
+    area.verticalScrollBar().setValue(900)
+    active[0] = False
+    assert not seen(card)

@@ -1,0 +1,297 @@
+"""The whole window with a desktop around it: what an agent asks is answered in a notification, or in the window, whichever comes first."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import QCheckBox, QPushButton
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.settings.pages.quick import QuickPage
+from atelier_desk.desktop.system.shortcut import GlobalShortcut
+from atelier_desk.desktop.system.shortcut_backend import KeyTaken
+from atelier_desk.desktop.window import MainWindow
+from atelier_desk.domain.approval import ApprovalRequest, ApprovalStatus
+from atelier_desk.domain.errors import ConflictError
+from atelier_desk.domain.question import QuestionAnswer, QuestionStatus, UserQuestion
+from atelier_desk.domain.settings import Settings
+from atelier_desk.domain.stream.event import ChunkType, StreamEvent
+from tests.desktop.questions.approvals import asks, tell
+from tests.desktop.questions.conftest import ask
+from tests.desktop.system.conftest import until
+from tests.desktop.test_window import Program
+from tests.support.access import nameless, out_of_reach
+from tests.support.desktop_bus import FakeNotifications
+from tests.support.fake_bridge import settle
+
+
+class Desk(Program):
+    """A started window that is behind others, an engine that keeps settings, questions and approvals, and the desktop's server."""
+
+    def __init__(self, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+        super().__init__(qtbot)
+        self.server = FakeNotifications("actions", "body", "body-markup")
+        self.settings = Settings()
+        self.questions: dict[str, UserQuestion] = {}
+        self.approvals: dict[str, ApprovalRequest] = {}
+        monkeypatch.setattr(self.window, "isActiveWindow", lambda: False)
+        for service, method, answer in (
+            ("settings", "get", lambda: self.settings),
+            ("settings", "set", self._set),
+            ("questions", "get", self.questions.__getitem__),
+            ("questions", "answer", self._answer),
+            ("approvals", "get", self.approvals.__getitem__),
+            ("approvals", "approve", self._approve),
+            ("approvals", "reject", self._reject),
+        ):
+            self.engine.set(service, method, answer)
+
+    async def begin(self) -> Desk:
+        await self.server.start()
+        await self.start(workflow="w1")
+        await until(lambda: self.window.system.notifications.there)
+        return self
+
+    async def _set(self, key: str, value: object) -> None:
+        self.settings = self.settings.model_copy(update={key: value})
+        await self.window.settings.publish(self.settings)
+
+    def _answer(self, question_id: str, answer: QuestionAnswer) -> None:
+        if self.questions[question_id].status is not QuestionStatus.PENDING:
+            raise ConflictError("This question was already answered.")
+        self.questions[question_id] = self.questions[question_id].model_copy(update={"status": QuestionStatus.ANSWERED})
+
+    def _approve(self, request_id: str, **_more: Any) -> None:
+        self.approvals[request_id] = self.approvals[request_id].model_copy(update={"status": ApprovalStatus.APPROVED})
+
+    def _reject(self, request_id: str, **_more: Any) -> None:
+        self.approvals[request_id] = self.approvals[request_id].model_copy(update={"status": ApprovalStatus.REJECTED})
+
+    async def ask(self, question: UserQuestion) -> None:
+        self.questions[question.id] = question
+        data = {"user_question": {"question_id": question.id}, "pending": 1}
+        event = StreamEvent(workflow_id=question.workflow_id, run_id="r", chunk_type=ChunkType.USER_QUESTION_START, data=data)
+        before = len(self.server.calls("Notify"))
+        self.bridge.stream_event.emit(event)
+        await self.told(before)
+
+    async def wants(self, request: ApprovalRequest) -> None:
+        self.approvals[request.id] = request
+        before = len(self.server.calls("Notify"))
+        await tell(self.bridge, ChunkType.VALIDATION_REQUIRED, request)  # type: ignore[arg-type]
+        await self.told(before)
+
+    async def told(self, before: int) -> None:
+        """Wait for one more notification than there were ``before``."""
+        await until(lambda: len(self.server.calls("Notify")) > before)
+        await self.window.system.notifications.jobs.settled()
+
+    def buttons(self) -> list[str]:
+        """Words of the buttons of the newest notification, without the click on it."""
+        return list(self.server.calls("Notify")[-1][5][3::2])
+
+
+@pytest.fixture
+async def desk(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, daemon: subprocess.Popen[bytes]) -> AsyncIterator[Desk]:
+    made = await Desk(qtbot, monkeypatch).begin()
+    yield made
+    made.window.system.stop()
+    await made.server.stop()
+
+
+async def test_an_option_pressed_in_the_notification_answers_the_question(desk: Desk) -> None:
+    await desk.ask(ask("q1"))
+    assert desk.buttons() == ["Option 1", "Option 2", "Option 3"]
+    assert desk.window.presenter.dialog is not None
+    await desk.server.press(7, "1")
+    await until(lambda: desk.engine.calls("questions.answer"))
+    await settle()
+    assert desk.engine.calls("questions.answer") == [(("q1", QuestionAnswer(selected_options=("o2",))), {})]
+    assert desk.window.presenter.dialog is None
+    await until(lambda: not desk.server.shown)
+
+
+async def test_an_answer_in_the_window_takes_the_notification_back(desk: Desk, qtbot: QtBot) -> None:
+    await desk.ask(ask("q1", kind="checkbox"))
+    dialog = desk.window.presenter.dialog
+    assert dialog is not None
+    qtbot.keyClick(dialog, Qt.Key.Key_1)
+    qtbot.keyClick(dialog, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    await until(lambda: not desk.server.shown)
+    assert len(desk.engine.calls("questions.answer")) == 1
+
+
+async def test_the_first_answer_wins_and_the_second_is_told(desk: Desk) -> None:
+    await desk.ask(ask("q1"))
+    desk.questions["q1"] = desk.questions["q1"].model_copy(update={"status": QuestionStatus.ANSWERED})
+    notices: list[str] = []
+    desk.window.presenter.notice.connect(notices.append)
+    desk.window.presenter.dialog.reject()  # type: ignore[union-attr]
+    await desk.server.press(7, "0")
+    await until(lambda: notices)
+    assert notices == ["This question was already answered."]
+
+
+async def test_a_call_is_allowed_or_rejected_and_the_card_follows(desk: Desk) -> None:
+    await desk.wants(asks("v1"))
+    assert desk.buttons() == ["Allow once", "Reject"]
+    await desk.server.press(7, "0")
+    await until(lambda: desk.engine.calls("approvals.approve"))
+    await desk.wants(asks("v2"))
+    await desk.server.press(8, "1")
+    await until(lambda: desk.engine.calls("approvals.reject"))
+    await until(lambda: len(desk.window.presenter.approvals) == 0 and not desk.server.shown)
+
+
+async def test_high_risk_is_not_allowed_outside_and_a_click_opens_it(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.window.new_workflow()
+    await settle()
+    raised: list[bool] = []
+    monkeypatch.setattr(MainWindow, "raise_", lambda _self: raised.append(True))
+    await desk.wants(asks("v1", risk="high"))
+    assert desk.buttons() == ["Reject"]
+    await desk.server.press(7, "default")
+    await until(lambda: raised)
+    await settle()
+    assert desk.window.chat.workflow_id == "w1"
+    assert desk.engine.calls("approvals.approve") == []
+
+
+async def test_switched_off_a_notification_only_tells(desk: Desk) -> None:
+    page = await open_page(desk)
+    toggle = page.findChild(QCheckBox, "notification-answers")
+    assert toggle is not None
+    assert toggle.isChecked()
+    assert "Buttons allow or reject a call" in toggle.accessibleDescription()
+    toggle.click()
+    await settle()
+    await desk.ask(ask("q1"))
+    assert desk.buttons() == []
+
+
+async def test_what_is_asked_goes_when_the_program_ends(desk: Desk) -> None:
+    await desk.ask(ask("q1"))
+    desk.window.system.stop()
+    await until(lambda: not desk.server.shown)
+
+
+# -- the key ----------------------------------------------------------------------------------------------------------------------------
+
+
+class Hand:
+    """A way to a key that a test holds in its hand."""
+
+    def __init__(self) -> None:
+        self.pressed: Any = None
+        self.changed: Any = None
+        self.held = ""
+        self.problem: Exception | None = None
+
+    async def hold(self, keys: Any) -> str:
+        if self.problem is not None:
+            raise self.problem
+        self.held = keys.trigger
+        return ""
+
+    def release(self) -> None:
+        self.held = ""
+
+
+def usual() -> str:
+    """The usual key in Qt's words, whose language another test may have changed."""
+    return QKeySequence(Settings().quick_key).toString(QKeySequence.SequenceFormat.NativeText)
+
+
+async def open_page(program: Program) -> QuickPage:
+    program.window.show_settings("quick")
+    await settle()
+    settings = program.window._settings_window
+    assert settings is not None
+    page = settings.page("quick")
+    assert isinstance(page, QuickPage)
+    return page
+
+
+@pytest.fixture
+async def hand(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> tuple[Desk, Hand]:
+    """A window on a system without D-Bus, with a way to a key."""
+    made, way = Desk(qtbot, monkeypatch), Hand()
+    await made.start(workflow="w1")
+    shortcut = GlobalShortcut([("windows", way)], made.window.system)
+    shortcut.pressed.connect(made.window.quick_ask)
+    made.window.system.shortcut = shortcut
+    return made, way
+
+
+async def test_the_key_is_off_until_it_is_wanted_then_opens_quick_ask(hand: tuple[Desk, Hand], qtbot: QtBot) -> None:
+    desk, way = hand
+    page = await open_page(desk)
+    words = page._key_row.hint
+    assert words.text() == "Off: no system-wide shortcut."
+    assert not page.field.isEnabled()
+    page.findChild(QCheckBox, "quick-key-on").click()  # type: ignore[union-attr]
+    await settle()
+    assert way.held == "CTRL+ALT+space"
+    assert words.text() == f"Registered in Windows: {usual()}. Other programs cannot use it."
+    way.pressed()
+    assert desk.window._quick is not None
+    assert desk.window._quick.isVisible()
+    qtbot.addWidget(desk.window._quick)
+
+
+async def test_another_key_is_chosen_and_one_of_the_window_is_refused(hand: tuple[Desk, Hand], qtbot: QtBot) -> None:
+    desk, way = hand
+    page = await open_page(desk)
+    page.findChild(QCheckBox, "quick-key-on").click()  # type: ignore[union-attr]
+    await settle()
+
+    async def record(key: Qt.Key, held: Qt.KeyboardModifier) -> None:
+        page.field.button.click()
+        qtbot.keyClick(page.field.edit, key, held)
+        qtbot.waitUntil(lambda: page.field.edit.isHidden())
+        await settle()
+
+    await record(Qt.Key.Key_J, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier)
+    assert way.held == "CTRL+ALT+j"
+    assert page.field.button.text() == "Ctrl+Alt+J"
+    await record(Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
+    assert way.held == "CTRL+ALT+j"
+    assert "is used by “Command palette”" in page._key_row.hint.text()
+    page.field.reset.click()
+    await settle()
+    assert way.held == "CTRL+ALT+space"
+
+
+async def test_a_key_that_is_taken_is_told_and_can_be_tried_again(hand: tuple[Desk, Hand]) -> None:
+    desk, way = hand
+    way.problem = KeyTaken()
+    page = await open_page(desk)
+    page.findChild(QCheckBox, "quick-key-on").click()  # type: ignore[union-attr]
+    await settle()
+    assert page._key_row.hint.text().startswith(f"{usual()} is used by another program.")
+    again = page.findChild(QPushButton, "quick-key-again")
+    assert again is not None
+    assert again.isVisible()
+    way.problem = None
+    again.click()
+    await settle()
+    assert way.held
+    assert not again.isVisible()
+    page.findChild(QCheckBox, "quick-key-on").click()  # type: ignore[union-attr]
+    await settle()
+    assert way.held == ""
+
+
+async def test_without_d_bus_the_page_says_so_and_everything_is_in_reach(hand: tuple[Desk, Hand]) -> None:
+    desk, _way = hand
+    page = await open_page(desk)
+    said = page.findChild(QCheckBox, "notification-answers").accessibleDescription()  # type: ignore[union-attr]
+    assert said.startswith("Not available here")
+    assert said.endswith("No D-Bus session is running here.")
+    assert nameless(page) == []
+    assert out_of_reach(page) == []

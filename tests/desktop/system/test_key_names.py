@@ -1,0 +1,89 @@
+"""One key in the words of each system, and Windows' own way, against a stand-in for its library."""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import wintypes
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.system.key_names import Keys
+from atelier_desk.desktop.system.shortcut import GlobalShortcut, KeyState
+from atelier_desk.desktop.system.windows_key import ID, WM_HOTKEY, WindowsKey
+
+
+@pytest.mark.parametrize(
+    ("text", "trigger", "virtual"),
+    [
+        ("Ctrl+Alt+Space", "CTRL+ALT+space", 0x20),
+        ("Meta+Shift+K", "SHIFT+LOGO+k", 0x4B),
+        ("F12", "F12", 0x7B),
+        ("Ctrl++", "CTRL+plus", 0),
+        ("Alt+PgUp", "ALT+Prior", 0x21),
+        ("Ctrl+7", "CTRL+7", 0x37),
+        ("Ctrl+É", "CTRL+", 0),
+    ],
+)
+def test_a_key_is_read_and_said(text: str, trigger: str, virtual: int) -> None:
+    keys = Keys.read(text)
+    assert (keys.trigger, keys.virtual) == (trigger, virtual)
+
+
+class User32:
+    """Windows' library as far as it is used; ``taken`` keys belong to another program."""
+
+    def __init__(self, *taken: int) -> None:
+        self.taken = taken
+        self.held: list[tuple[int, int]] = []
+
+    def RegisterHotKey(self, _window: None, number: int, masks: int, key: int) -> int:
+        assert number == ID
+        if key in self.taken:
+            return 0
+        self.held.append((masks, key))
+        return 1
+
+    def UnregisterHotKey(self, _window: None, _number: int) -> int:
+        self.held.pop()
+        return 1
+
+
+async def test_windows_holds_a_key_and_tells_of_it(qtbot: QtBot) -> None:
+    library = User32()
+    way = WindowsKey(library)
+    shortcut = GlobalShortcut([("windows", way)])
+    shortcut.follow(True, "Ctrl+Alt+Space")
+    await shortcut.jobs.settled()
+    assert shortcut.state == KeyState("held", "windows")
+    assert library.held == [(1 | 2 | 0x4000, 0x20)]
+    told: list[bool] = []
+    shortcut.pressed.connect(lambda: told.append(True))
+    message = wintypes.MSG(message=WM_HOTKEY, wParam=ID)
+    other = wintypes.MSG(message=WM_HOTKEY, wParam=ID + 1)
+    assert way.nativeEventFilter(b"windows_generic_MSG", ctypes.addressof(message)) == (True, 0)
+    assert way.nativeEventFilter(b"windows_generic_MSG", ctypes.addressof(other)) == (False, 0)
+    assert told == [True]
+    shortcut.release()
+    assert library.held == []
+    assert way.nativeEventFilter(b"windows_generic_MSG", ctypes.addressof(message)) == (False, 0)
+
+
+async def test_a_key_of_another_program_is_taken_until_it_is_free(qtbot: QtBot) -> None:
+    library = User32(0x20)
+    shortcut = GlobalShortcut([("windows", WindowsKey(library))])
+    shortcut.follow(True, "Ctrl+Alt+Space")
+    await shortcut.jobs.settled()
+    assert shortcut.state == KeyState("taken", "windows")
+    library.taken = ()
+    shortcut.again()
+    await shortcut.jobs.settled()
+    assert shortcut.state.kind == "held"
+    shortcut.release()
+
+
+async def test_a_system_without_a_way_says_so() -> None:
+    shortcut = GlobalShortcut([])
+    shortcut.follow(True, "Ctrl+Alt+Space")
+    await shortcut.jobs.settled()
+    assert shortcut.state == KeyState("missing", reason="This system does not support global shortcuts.")

@@ -1,0 +1,217 @@
+"""What the window does about whole runs: panes, replay, forks, step mode, and ends out of sight."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from PySide6.QtWidgets import QPushButton, QToolButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.panes.context.pane import ContextPane
+from atelier_desk.desktop.panes.timeline.pane import TimelinePane
+from atelier_desk.desktop.questions.attention import Attention
+from atelier_desk.desktop.sidebar.model import UNREAD, state_text
+from atelier_desk.desktop.window import MainWindow
+from atelier_desk.domain.agent import Agent, AgentConfig
+from atelier_desk.domain.settings import Settings
+from atelier_desk.domain.stream.event import ChunkType, StreamEvent
+from atelier_desk.domain.workflow import Workflow
+from tests.support import past
+from tests.support.fake_bridge import FakeBridge, settle
+
+OTHER = Workflow(id="w2", name="Second")
+FORK = Workflow(id="w3", name="First (branch)")
+
+
+class Program:
+    """A started window over a small past; ``w1`` is in view."""
+
+    def __init__(self, qtbot: QtBot, known: dict[str, Workflow] | None = None) -> None:
+        agent = Agent(config=AgentConfig(name="Ada", provider="p", model="m"))
+        self.known = known = known or {each.id: each for each in (past.WORKFLOW, OTHER, FORK)}
+
+        def get(key: str) -> Workflow:
+            return known[key]
+
+        def set_unread(key: str, unread: bool) -> None:
+            known[key] = known[key].model_copy(update={"unread": unread})
+
+        self.engine = past.engine(
+            workflows={"list": lambda **_: list(known.values()), "get": get, "set_unread": set_unread},
+            agents={"list": [agent], "default": agent},
+            settings={"get": Settings()},
+            runs={"fork": FORK},
+        )
+        self.bridge = FakeBridge(self.engine)
+        self.window = MainWindow(self.bridge)  # type: ignore[arg-type]
+        qtbot.addWidget(self.window)
+        self.window.resize(1300, 800)
+        self.window.show()
+
+    async def start(self) -> Program:
+        await self.window.start(Settings(window={"workflow": "w1"}))
+        await settle(30)
+        return self
+
+    @property
+    def conductor(self) -> Any:
+        assert self.window.conductor is not None
+        return self.window.conductor
+
+    def end(self, workflow: str, status: str = "completed", **more: Any) -> None:
+        data = {"status": status}
+        event = StreamEvent(workflow_id=workflow, run_id="r", chunk_type=ChunkType.WORKFLOW_COMPLETE, data=data, **more)
+        self.bridge.stream_event.emit(event)
+
+    async def unread(self, workflow: str) -> bool:
+        await self.window.sidebar.load()
+        model = self.window.sidebar.model
+        return bool(model.index_of(workflow).data(UNREAD))
+
+    def toast(self) -> str:
+        found = [each for each in self.window.findChildren(QWidget, "toast") if not each.isHidden()]
+        return found[-1].accessibleName() if found else ""
+
+
+@pytest.fixture
+async def program(qtbot: QtBot) -> Program:
+    return await Program(qtbot).start()
+
+
+async def test_timeline_and_context_wait_below_until_they_are_wanted(program: Program) -> None:
+    docks = program.window.rail.docks
+    assert docks["timeline"].isHidden()
+    assert docks["context"].isHidden()
+    assert program.window.findChild(QWidget, "timeline-pane") is None  # it is made when it is wanted
+    program.window.actions_["show-timeline"].trigger()
+    await settle()
+    assert isinstance(program.window.findChild(QWidget, "timeline-pane"), TimelinePane)
+    assert not docks["timeline"].isHidden()
+    assert docks["timeline"].width() > 600
+    program.window.actions_["show-context"].trigger()
+    assert not docks["context"].isHidden()
+    program.window.toggle_panes()
+    program.window.toggle_panes()
+    assert not docks["timeline"].isHidden()
+    program.window.reset_layout()
+    assert docks["timeline"].isHidden()
+
+
+async def test_what_was_sent_opens_in_the_context_pane(program: Program) -> None:
+    program.window.rail.show_pane("timeline")
+    pane = program.window.rail.panes["timeline"]
+    assert isinstance(pane, TimelinePane)
+    pane.request_wanted.emit("child", 3)
+    await settle()
+    context = program.window.rail.panes["context"]
+    assert isinstance(context, ContextPane)
+    assert context.isVisible()
+    assert context._run_id == "child"
+
+
+async def test_a_replay_takes_the_conversations_place_and_gives_it_back(program: Program) -> None:
+    window = program.window
+    program.conductor.show_replay("w1", "root", 3)
+    await settle(20)
+    assert window.middle.currentWidget() is program.conductor.replay
+    assert program.conductor.replay.objectName() == "replay-view"
+    assert program.conductor.replay.seq == 3
+    button = window.findChild(QToolButton, "replay-close")
+    assert button is not None
+    button.click()
+    assert window.middle.currentWidget() is window.chat
+
+
+async def test_another_workflow_ends_the_replay(program: Program) -> None:
+    program.conductor.show_replay("w1", "root", 3)
+    await settle(20)
+    program.window.chat.open_workflow("w2")
+    await settle(20)
+    assert program.window.middle.currentWidget() is program.window.chat
+
+
+async def test_a_workflow_where_nothing_ran_has_nothing_to_replay(program: Program) -> None:
+    program.window.chat.open_workflow("w2")
+    await settle(20)
+    program.window.actions_["replay-run"].trigger()
+    await settle()
+    assert program.toast() == "Nothing has run here yet."
+    assert program.window.middle.currentWidget() is program.window.chat
+
+
+async def test_a_fork_is_made_and_shown(program: Program) -> None:
+    program.conductor.show_replay("w1", "root", 3)
+    await settle(20)
+    program.conductor.replay.fork.click()
+    await settle(20)
+    assert program.engine.calls("runs.fork") == [(("w1", 3), {})]
+    assert program.window.chat.workflow_id == "w3"
+    assert program.window.middle.currentWidget() is program.window.chat
+    assert "(branch)" in program.toast()
+    assert program.window.findChild(QPushButton, "toast-action") is None
+
+
+async def test_step_mode_is_a_switch_and_shows(program: Program) -> None:
+    switch = program.window.actions_["step-mode"]
+    toggle = program.window.findChild(QToolButton, "step-toggle")
+    assert toggle is not None
+    assert toggle.isHidden()
+    switch.trigger()
+    assert switch.isChecked()
+    assert program.window.chat.sending.stepping
+    assert not toggle.isHidden()
+    toggle.click()
+    assert not switch.isChecked()
+    assert not program.window.chat.sending.stepping
+    assert not program.window.actions_["next-step"].isEnabled()
+
+
+async def test_an_end_out_of_sight_leaves_a_dot_until_it_is_opened(program: Program) -> None:
+    program.end("w2")
+    await settle()
+    assert await program.unread("w2")
+    assert program.toast() == "“Second” is done" or not program.window.isActiveWindow()
+    program.window.chat.open_workflow("w2")
+    await settle(20)
+    assert not await program.unread("w2")
+
+
+@pytest.mark.parametrize(
+    ("workflow", "status", "more"),
+    [("w1", "completed", {}), ("w2", "waiting", {}), ("w2", "cancelled", {}), ("w2", "completed", {"depth": 1, "parent_run_id": "root"})],
+)
+async def test_what_is_in_view_or_no_end_leaves_none(program: Program, workflow: str, status: str, more: dict[str, Any]) -> None:
+    program.end(workflow, status, **more)
+    await settle()
+    assert not await program.unread(workflow)
+
+
+async def test_a_notification_is_told_while_the_window_is_behind_and_never_when_they_are_off(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    attention = program.window.presenter.attention
+    monkeypatch.setattr(Attention, "seen_outside", True)
+    monkeypatch.setattr(attention, "tell", lambda title, text, then=None: told.append(text) or True)
+    program.end("w2", "error")
+    await settle()
+    assert told == ["“Second” failed"]
+    assert program.toast() == ""
+    monkeypatch.undo()
+    attention.enabled = False
+    assert not attention.tell("Atelier", "text")
+
+
+async def test_unread_dots_survive_a_restart(program: Program, qtbot: QtBot) -> None:
+    program.end("w2")
+    await settle()
+    again = await Program(qtbot, program.known).start()
+    assert await again.unread("w2")
+    assert not await again.unread("w1")
+
+
+def test_the_badge_counts_questions_and_approvals() -> None:
+    waiting = Workflow(name="x", pending_questions=2, pending_approvals=1)
+    assert state_text(waiting) == "2 open questions, 1 approval waiting"
+    assert state_text(Workflow(name="x"), unread=True) == "unread"

@@ -1,0 +1,423 @@
+"""What a person forbids while a run works is not done: the newer, stricter state decides, also about a call that is being judged."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from atelier_desk.domain.agent import Agent, ApprovalMode, Choices
+from atelier_desk.domain.approval import ApprovalPolicy, ApprovalSettings, ApprovalStatus, Decision
+from atelier_desk.domain.errors import ProviderError
+from atelier_desk.domain.events.base import Dispatch
+from atelier_desk.domain.events.run import RightsNarrowed
+from atelier_desk.domain.model_messages import ToolCall
+from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
+from atelier_desk.domain.question import QuestionStatus
+from atelier_desk.domain.settings import Settings
+from atelier_desk.domain.stream.event import ChunkType
+from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.engine import Atelier
+from atelier_desk.engine.run import permissions
+from atelier_desk.engine.run.projection.project import project
+from atelier_desk.engine.run.projection.projection import RunTotals
+from atelier_desk.engine.run.reducer.evolve import evolve
+from atelier_desk.policy.approval_modes import stricter_settings
+from atelier_desk.storage.repositories.configuration import SettingsRepository
+from atelier_desk.workspace.processes import sandbox
+from tests.engine.conftest import Opener, Recorder
+from tests.engine.run.reducer.test_reduce import Script
+from tests.engine.team.conftest import bodies
+from tests.support.runs import agent
+from tests.support.teams import ask_user, leader, scripts, spawn
+
+TOUCH = ToolCall(id="c", name="run_command", arguments={"command": "touch seen", "modifies_files": True})
+ALLOWED = "run_command(touch seen)"
+Change = Callable[[Atelier, str, str], Awaitable[object]]
+
+
+class Held:
+    """Holds up the judging of the first call, in its thread, after all facts were looked up."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._judged, self._go_on = threading.Event(), threading.Event()
+        real = permissions.facts
+
+        def facts(*given: object, **named: object) -> object:
+            found = real(*given, **named)  # type: ignore[arg-type]
+            if not self._judged.is_set():
+                self._judged.set()
+                assert self._go_on.wait(60)
+            return found
+
+        monkeypatch.setattr(permissions, "facts", facts)
+
+    async def judged(self) -> None:
+        assert await asyncio.to_thread(self._judged.wait, 60)
+
+    def go_on(self) -> None:
+        self._go_on.set()
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> Held:
+    return Held(monkeypatch)
+
+
+async def begun(atelier: Atelier, folder: Path, mode: ApprovalMode = ApprovalMode.AUTO, *, approval: ApprovalMode | None = None) -> str:
+    """A run that makes a command's call; gives its id."""
+    folder.mkdir(exist_ok=True)
+    stored: Agent = await atelier.agents.save(agent(name="Worker", tools=("run_command", "UserQuestionTool"), approval=mode))
+    workflow = await atelier.workflows.create("w", stored.id, (str(folder),))
+    return await atelier.runs.send(workflow.id, "go", approval=approval)
+
+
+async def rule_of(atelier: Atelier) -> PermissionRule:
+    return next(each for each in await atelier.permissions.rules() if each.text == ALLOWED)
+
+
+async def plan(atelier: Atelier, workflow_id: str, _run_id: str) -> None:
+    await atelier.workflows.choose(workflow_id, Choices(approval=ApprovalMode.PLAN))
+
+
+async def plan_of_the_agent(atelier: Atelier, workflow_id: str, _run_id: str) -> None:
+    agent_id = (await atelier.workflows.get(workflow_id)).agent_id
+    await atelier.agents.save(agent(name="Worker", tools=("run_command",), approval=ApprovalMode.PLAN), agent_id)
+
+
+async def other_agent(atelier: Atelier, workflow_id: str, _run_id: str) -> None:
+    careful = await atelier.agents.save(agent(name="Careful", approval=ApprovalMode.PLAN))
+    await atelier.workflows.choose(workflow_id, Choices(), agent_id=careful.id)
+
+
+async def forbid(atelier: Atelier, _workflow_id: str, _run_id: str) -> None:
+    await atelier.permissions.add(PermissionRule(text="run_command(touch:*)", action=Action.DENY))
+
+
+async def forbid_here(atelier: Atelier, workflow_id: str, _run_id: str) -> None:
+    rule = PermissionRule(text="run_command", action=Action.DENY, scope=RuleScope.WORKFLOW, scope_id=workflow_id)
+    await atelier.permissions.add(rule)
+
+
+async def forbid_a_file(atelier: Atelier, _workflow_id: str, _run_id: str) -> None:
+    await atelier.permissions.add(PermissionRule(text="file_ops(seen)", action=Action.DENY))
+
+
+async def take_folder(atelier: Atelier, workflow_id: str, _run_id: str) -> None:
+    await atelier.workflows.set_workspace(workflow_id, ())
+
+
+async def withdraw(atelier: Atelier, _workflow_id: str, _run_id: str) -> None:
+    await atelier.permissions.remove((await rule_of(atelier)).id)
+
+
+async def make_ask(atelier: Atelier, _workflow_id: str, _run_id: str) -> None:
+    await atelier.permissions.change((await rule_of(atelier)).id, action=Action.ASK)
+
+
+async def ask_all(atelier: Atelier, workflow_id: str, _run_id: str) -> None:
+    await atelier.permissions.remove((await rule_of(atelier)).id)
+    await atelier.workflows.choose(workflow_id, Choices(approval=ApprovalMode.MANUAL))
+
+
+async def stop(atelier: Atelier, _workflow_id: str, run_id: str) -> None:
+    await atelier.runs.cancel(run_id)
+
+
+async def delete(atelier: Atelier, workflow_id: str, _run_id: str) -> None:
+    await atelier.workflows.delete(workflow_id)
+
+
+async def nothing(_atelier: Atelier, _workflow_id: str, _run_id: str) -> None:
+    return None
+
+
+async def loosen(atelier: Atelier, workflow_id: str, _run_id: str) -> None:
+    await atelier.workflows.choose(workflow_id, Choices(approval=ApprovalMode.AUTO))
+    await atelier.permissions.add(PermissionRule(text="run_command(true)", action=Action.ALLOW))
+
+
+FREE, ASK = ApprovalMode.AUTO, ApprovalMode.SELECTIVE
+CHANGES: list[tuple[Change, ApprovalMode, str]] = [
+    (nothing, FREE, "done"),
+    (loosen, FREE, "done"),
+    (plan, FREE, "refused"),
+    (plan_of_the_agent, FREE, "refused"),
+    (other_agent, FREE, "refused"),
+    (forbid, FREE, "refused"),
+    (forbid_here, FREE, "refused"),
+    (forbid_a_file, FREE, "refused"),
+    (take_folder, FREE, "refused"),
+    (withdraw, ASK, "asked"),
+    (make_ask, FREE, "asked"),
+    (ask_all, FREE, "asked"),
+    (stop, FREE, "cancelled"),
+    (delete, FREE, "cancelled"),
+]
+"""What a person changes while the call is judged, under which profile, and what becomes of the call."""
+
+
+@pytest.mark.skipif(not sandbox.available(), reason="without a sandbox every command asks")
+@pytest.mark.parametrize(("change", "mode", "outcome"), CHANGES, ids=[row[0].__name__ for row in CHANGES])
+async def test_a_change_while_a_call_is_judged(
+    open_atelier: Opener, tmp_path: Path, held: Held, change: Change, mode: ApprovalMode, outcome: str
+) -> None:
+    async with open_atelier([[TOUCH], "done"]) as atelier:
+        await atelier.permissions.add(PermissionRule(text=ALLOWED, action=Action.ALLOW))
+        run_id = await begun(atelier, tmp_path / "work", mode)
+        await held.judged()
+        workflow_id = (await atelier.repos.runs.get(run_id)).workflow_id
+        await change(atelier, workflow_id, run_id)
+        held.go_on()
+        row = await atelier.runs.wait(run_id)
+        asked = await atelier.approvals.pending()
+        ends = await bodies(atelier, run_id, "tool_call_finished")
+        assert (tmp_path / "work" / "seen").exists() is (outcome == "done")
+        assert bool(asked) is (outcome == "asked")
+        expected = {"asked": RunStatus.AWAITING_APPROVAL, "cancelled": RunStatus.CANCELLED}.get(outcome, RunStatus.COMPLETED)
+        assert row.status is expected
+        assert [each.status.value for each in ends] == {"done": ["ok"], "refused": ["error"], "asked": [], "cancelled": ["cancelled"]}[
+            outcome
+        ]
+        if asked:
+            await atelier.runs.answering.decide_approval(asked[0].id, Decision(status=ApprovalStatus.APPROVED))
+            await atelier.runs.wait(run_id)
+            assert (tmp_path / "work" / "seen").exists()
+
+
+async def test_a_profile_that_was_given_for_one_turn_stays_when_nothing_is_changed(open_atelier: Opener, tmp_path: Path) -> None:
+    async with open_atelier([[ask_user("q")], "done"]) as atelier:
+        run_id = await begun(atelier, tmp_path / "work", ASK, approval=FREE)
+        await forbid(atelier, "", run_id)
+        await atelier.runs.wait(run_id)
+        state = atelier.runs.state_of(run_id)
+        assert state is not None
+        assert state.current.approvals.mode is FREE
+        assert [rule.text for rule in state.current.approvals.rules] == ["run_command(touch:*)"]
+
+
+async def test_sub_agents_may_do_no_more_than_their_parent(open_atelier: Opener) -> None:
+    models = scripts(Boss=[[spawn("s", "Helper")], "done"], Helper=[[ask_user("q")], [TOUCH], "done"])
+    async with open_atelier(model_factory=models) as atelier:
+        workflow = await atelier.workflows.create("team")
+        run_id = await atelier.runs.send(workflow.id, "go", agent=leader(name="Boss"))
+        await atelier.runs.wait(run_id)
+        await plan(atelier, workflow.id, run_id)
+        await forbid(atelier, workflow.id, run_id)
+        for row in await atelier.repos.runs.list(workflow.id):
+            handle = atelier.runs.state_of(row.id)
+            assert handle is not None
+            assert handle.current.approvals.mode is ApprovalMode.PLAN, row.agent_name
+            assert "run_command(touch:*)" in [rule.text for rule in handle.current.approvals.rules], row.agent_name
+
+
+async def test_a_yes_that_was_given_before_does_not_stand_against_a_later_no(open_atelier: Opener, tmp_path: Path) -> None:
+    """The person says yes, and before the run goes on forbids it."""
+    async with open_atelier([[TOUCH], "done"]) as atelier:
+        run_id = await begun(atelier, tmp_path / "work", ApprovalMode.MANUAL)
+        await atelier.runs.wait(run_id)
+        [asked] = await atelier.approvals.pending()
+        await atelier.runs.steering.pause(run_id)
+        await atelier.runs.answering.decide_approval(asked.id, Decision(status=ApprovalStatus.APPROVED))
+        await forbid(atelier, "", run_id)
+        await atelier.runs.steering.resume(run_id)
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        assert not (tmp_path / "work" / "seen").exists()
+
+
+async def test_a_failed_run_that_is_taken_up_again_is_bound_by_the_rules_of_now(open_atelier: Opener, tmp_path: Path) -> None:
+    async with open_atelier([ProviderError("gone", code="auth"), [TOUCH], "done"]) as atelier:
+        run_id = await begun(atelier, tmp_path / "work")
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.ERROR
+        await forbid(atelier, "", run_id)
+        await atelier.runs.steering.resume(run_id)
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        assert not (tmp_path / "work" / "seen").exists()
+
+
+async def test_a_call_that_was_cut_off_is_not_made_again_against_a_rule(open_atelier: Opener, tmp_path: Path) -> None:
+    read = ToolCall(id="r", name="read_file", arguments={"path": ".env"})
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / ".env").write_text("KEY=secret")
+    killed = False
+
+    def fault(point: str) -> None:
+        nonlocal killed
+        if point == "before_tool" and not killed:
+            killed = True
+            raise asyncio.CancelledError
+
+    async with open_atelier([[read], "done"], fault=fault) as atelier:
+        stored = await atelier.agents.save(agent(name="Worker", tools=("read_file",)))
+        workflow = await atelier.workflows.create("w", stored.id, (str(tmp_path / "work"),))
+        seen = Recorder(atelier)
+        run_id = await atelier.runs.send(workflow.id, "go")
+        await seen.until(ChunkType.TOOL_START)
+        await atelier.runs.wait(run_id)
+    async with open_atelier(["done"]) as atelier:
+        await atelier.permissions.add(PermissionRule(text="read_file(.env)", action=Action.DENY))
+        await atelier.runs.steering.resume(run_id)
+        await atelier.runs.wait(run_id)
+        [end] = await bodies(atelier, run_id, "tool_call_finished")
+        assert (end.code, "secret" in end.model_dump_json()) == ("denied", False)
+
+
+def test_the_conversation_says_what_was_taken_and_from_where_on() -> None:
+    script = Script()
+    allowed = PermissionRule(text="run_command(make)", action=Action.ALLOW)
+    before = evolve(script.state, approvals=script.state.approvals.model_copy(update={"rules": (allowed,)}))
+    body = RightsNarrowed(
+        rules=(PermissionRule(text="read_file(.env)", action=Action.DENY), PermissionRule(text="git_push", action=Action.ASK)),
+        withdrawn=(allowed.id,),
+        folders=("/x",),
+        untrusted=("/y",),
+    )
+    script.add(body)
+    out = project(script.events[-1], before, script.state, RunTotals())
+    [row] = out.messages
+    [said] = out.said
+    assert (row.kind, row.id) == ("rights_narrowed", said.message_id)
+    assert said.details == row.details == {
+        "denied": ["read_file(.env)"], "asked": ["git_push", "run_command(make)"], "folders": ["/x"], "untrusted": ["/y"], "stricter": False
+    }  # fmt: skip
+
+
+def test_the_event_never_gives_anything() -> None:
+    script = Script()
+    free = RightsNarrowed(
+        rules=(PermissionRule(text="*", action=Action.ALLOW),), mode=ApprovalMode.AUTO, settings=ApprovalSettings(auto_approve_low=True)
+    )
+    before = script.state.approvals
+    after = script.add(free).state.approvals
+    assert (after.mode, after.rules, after.flags) == (before.mode, before.rules, before.flags)
+
+
+def test_of_two_settings_the_one_that_asks_more_counts() -> None:
+    held = ApprovalPolicy(risks={"a": "low", "b": "high", "c": "low"})
+    chosen = ApprovalSettings(flags={"tools": True, "mcp": False}, auto_approve_low=False, risks={"a": "medium", "d": "high", "e": "low"})
+    both = stricter_settings(held, chosen)
+    assert both["risks"] == {"a": "medium", "b": "high", "d": "high"}
+    assert (both["flags"].tools, both["flags"].mcp, both["auto_approve_low"]) == (True, True, False)
+
+
+BEGINNING = [(withdraw, ASK), (forbid, FREE), (forbid_here, FREE), (take_folder, FREE), (plan, FREE), (plan_of_the_agent, FREE)]
+
+
+@pytest.mark.parametrize(("change", "mode"), BEGINNING, ids=[row[0].__name__ for row in BEGINNING])
+async def test_a_change_while_a_turn_begins(
+    open_atelier: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Change, mode: ApprovalMode
+) -> None:
+    async with open_atelier([[TOUCH], "done"]) as atelier:
+        await atelier.permissions.add(PermissionRule(text=ALLOWED, action=Action.ALLOW))
+        reached, go_on = asyncio.Event(), asyncio.Event()
+        real = atelier.environment.skills.catalogue
+
+        async def catalogue(folders: Sequence[str]) -> object:
+            reached.set()
+            await go_on.wait()
+            return await real(folders)
+
+        monkeypatch.setattr(atelier.environment.skills, "catalogue", catalogue)
+        beginning = asyncio.create_task(begun(atelier, tmp_path / "work", mode))
+        await asyncio.wait_for(reached.wait(), 60)
+        workflow_id = (await atelier.workflows.latest()).id
+        announced = asyncio.Event()
+        stop = atelier.bus.on_changed(lambda _topic, _id: announced.set())
+        changing = asyncio.create_task(change(atelier, workflow_id, ""))  # type: ignore[arg-type]
+        await announced.wait()  # it is stored then
+        stop()
+        go_on.set()
+        run_id = await beginning
+        await changing
+        await atelier.runs.wait(run_id)
+        assert not (tmp_path / "work" / "seen").exists()
+
+
+async def answer(atelier: Atelier, run_id: str) -> None:
+    [asked] = await atelier.repos.questions.pending()
+    await atelier.runs.answering.answer_question(asked.id, QuestionStatus.ANSWERED, text="blue")
+
+
+async def redirect(atelier: Atelier, run_id: str) -> None:
+    await atelier.runs.steering.message(run_id, "Do it now.", Dispatch.REDIRECT)
+
+
+async def take_up(atelier: Atelier, run_id: str) -> None:
+    await atelier.runs.steering.pause(run_id)
+    await answer(atelier, run_id)
+    await atelier.runs.steering.resume(run_id)
+
+
+@pytest.mark.skipif(not sandbox.available(), reason="without a sandbox every command asks")
+@pytest.mark.parametrize("goes_on", [answer, redirect, take_up])
+@pytest.mark.parametrize(("change", "mode"), [(nothing, FREE), *BEGINNING], ids=["nothing", *(row[0].__name__ for row in BEGINNING)])
+async def test_a_change_while_nobody_has_the_run_in_memory(
+    open_atelier: Opener, tmp_path: Path, change: Change, mode: ApprovalMode, goes_on: Callable[[Atelier, str], Awaitable[None]]
+) -> None:
+    """However it goes on: an answer and a message set a run going too, and of a profile that was changed nothing but its journal knows."""
+    async with open_atelier([[ask_user("q")]]) as atelier:
+        await atelier.permissions.add(PermissionRule(text=ALLOWED, action=Action.ALLOW))
+        run_id = await begun(atelier, tmp_path / "work", mode)
+        await atelier.runs.wait(run_id)
+        workflow_id = (await atelier.repos.runs.get(run_id)).workflow_id
+    async with open_atelier([[TOUCH], "done"]) as atelier:
+        assert atelier.runs.state_of(run_id) is None
+        await change(atelier, workflow_id, run_id)
+        await goes_on(atelier, run_id)
+        await atelier.runs.wait(run_id)
+        assert (tmp_path / "work" / "seen").exists() is (change is nothing)
+
+
+@pytest.mark.skipif(not sandbox.available(), reason="without a sandbox every command asks")
+@pytest.mark.parametrize("change", [nothing, forbid, forbid_here, take_folder, plan])
+async def test_a_sub_agent_that_is_answered_alone_is_bound_by_what_its_team_may_do_now(
+    open_atelier: Opener, tmp_path: Path, change: Change
+) -> None:
+    (tmp_path / "work").mkdir()
+    boss = leader(name="Boss", tools=("run_command", "UserQuestionTool", "SpawnAgentTool"))
+    async with open_atelier(model_factory=scripts(Boss=[[spawn("s", "Helper")]], Helper=[[ask_user("q")]])) as atelier:
+        workflow = await atelier.workflows.create("team", "", (str(tmp_path / "work"),))
+        run_id = await atelier.runs.send(workflow.id, "go", agent=boss)
+        await atelier.runs.wait(run_id)
+    async with open_atelier(model_factory=scripts(Boss=["done"], Helper=[[TOUCH], "done"])) as atelier:
+        await change(atelier, workflow.id, run_id)
+        await answer(atelier, run_id)
+        await atelier.runs.wait(run_id)
+        assert (tmp_path / "work" / "seen").exists() is (change is nothing)
+
+
+async def test_a_change_reads_no_run_that_is_not_in_memory_unless_its_profile_changes(open_atelier: Opener, tmp_path: Path) -> None:
+    async with open_atelier([[ask_user("q")]]) as atelier:
+        run_id = await begun(atelier, tmp_path / "work")
+        await atelier.runs.wait(run_id)
+        workflow_id = (await atelier.repos.runs.get(run_id)).workflow_id
+    async with open_atelier([]) as atelier:
+        await forbid(atelier, workflow_id, run_id)
+        assert atelier.runs.state_of(run_id) is None
+        await plan(atelier, workflow_id, run_id)
+        state = atelier.runs.state_of(run_id)
+        assert state is not None
+        assert state.current.approvals.mode is ApprovalMode.PLAN
+
+
+async def test_settings_that_change_while_they_are_read_are_read_again(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_atelier(["one", "two"]) as atelier:
+        workflow_id = (await atelier.workflows.create()).id
+        old = await atelier.repos.settings.load()
+        real, reads = type(atelier.repos.settings).load, list[int]()
+
+        async def load(self: SettingsRepository) -> Settings:
+            reads.append(1)
+            if len(reads) > 1:
+                return await real(self)
+            atelier.bus.changed("settings", "max_depth")  # somebody changes them, and this reading was too early for it
+            return old
+
+        await atelier.settings.update(max_depth=2)
+        monkeypatch.setattr(type(atelier.repos.settings), "load", load)
+        run_id = await atelier.runs.send(workflow_id, "go", agent=agent())
+        await atelier.runs.wait(run_id)
+        assert atelier.runs.state_of(run_id).current.max_depth == 2  # type: ignore[union-attr]

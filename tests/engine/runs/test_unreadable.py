@@ -1,0 +1,147 @@
+"""A person can end a run whose events are missing or damaged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from atelier_desk.domain.agent import AgentConfig, ApprovalMode
+from atelier_desk.domain.errors import StorageError
+from atelier_desk.domain.model_messages import ToolCall
+from atelier_desk.domain.stream.event import ChunkType
+from atelier_desk.domain.workflow import MessageRole, RunStatus, WorkflowStatus
+from atelier_desk.engine import Atelier
+from atelier_desk.storage.rows import record
+from atelier_desk.storage.store import Statement
+from tests.engine.conftest import Opener, Recorder
+from tests.support.runs import agent
+from tests.support.teams import ask_user, leader, scripts, spawn
+
+ASKED = AgentConfig(name="A", provider="p", model="m", tools=("write_file", "UserQuestionTool"), approval=ApprovalMode.MANUAL)
+WAITS = {
+    "question": [ask_user("q", "Red or blue?")],
+    "approval": [ToolCall(id="t", name="write_file", arguments={"path": "a.txt", "content": "blue"})],
+}
+DAMAGE = {
+    "all lost": "DELETE run_event WHERE run = $run",
+    "first lost": "DELETE run_event WHERE run = $run AND seq = 1",
+    "one lost": "DELETE run_event WHERE run = $run AND type = 'model_replied'",
+    "last lost": "DELETE run_event WHERE run = $run AND seq = (SELECT VALUE last_seq FROM ONLY $run)",
+    "changed": "UPDATE run_event SET body = '{}' WHERE run = $run AND type = 'model_replied'",
+    "unknown": "DELETE run_event WHERE run = $run; UPDATE $run SET last_hash = NONE",
+}
+
+
+async def damaged(open_atelier: Opener, folder: Path, waits: str, damage: str) -> tuple[str, str]:
+    """A workflow and its run, which waits and whose journal is damaged while the program is closed."""
+    async with open_atelier([WAITS[waits]]) as atelier:
+        workflow = await atelier.workflows.create("broken", workspace=(str(folder),))
+        run_id = await atelier.runs.send(workflow.id, "Paint it.", agent=ASKED)
+        assert not (await atelier.runs.wait(run_id)).status.final
+        assert len(await atelier.questions.pending()) + len(await atelier.approvals.pending()) == 1
+        for sql in DAMAGE[damage].split("; "):
+            await atelier.repos.store.write(Statement(sql, {"run": record("run", run_id)}))
+    return workflow.id, run_id
+
+
+async def over(atelier: Atelier, workflow_id: str, run_id: str) -> None:
+    row = await atelier.repos.runs.get(run_id)
+    assert row.status is RunStatus.CANCELLED
+    assert not await atelier.repos.runs.alive()
+    assert not await atelier.questions.pending()
+    assert not await atelier.approvals.pending()
+    assert atelier.runs.live.alive.get(workflow_id) is None
+
+
+@pytest.mark.parametrize("waits", WAITS)
+@pytest.mark.parametrize("damage", DAMAGE)
+async def test_a_run_without_its_events_is_ended_and_the_workflow_goes_on(
+    open_atelier: Opener, tmp_path: Path, damage: str, waits: str
+) -> None:
+    workflow_id, run_id = await damaged(open_atelier, tmp_path, waits, damage)
+    async with open_atelier(["Blue it is."]) as atelier:
+        seen = Recorder(atelier)
+        with pytest.raises(StorageError, match=r"is missing|as it was written"):
+            await atelier.runs.steering.resume(run_id)
+        await atelier.workflows.stop(workflow_id)
+        await over(atelier, workflow_id, run_id)
+        await seen.until(ChunkType.WORKFLOW_COMPLETE, status="cancelled")
+        row = await atelier.workflows.get(workflow_id)
+        assert (row.status, row.pending_questions, row.pending_approvals) == (WorkflowStatus.IDLE, 0, 0)
+        opened = await atelier.workflows.opened(workflow_id)
+        assert [each.message.content for each in opened.entries if each.message.role is MessageRole.USER] == ["Paint it."], "it stays"
+        assert "damaged" in opened.entries[-1].message.content
+        next_ = await atelier.runs.send(workflow_id, "Then blue.", agent=ASKED)
+        assert (await atelier.runs.wait(next_)).status is RunStatus.COMPLETED
+    async with open_atelier(["Yes."]) as atelier:
+        again = await atelier.runs.send(workflow_id, "Sure?", agent=ASKED)
+        assert (await atelier.runs.wait(again)).status is RunStatus.COMPLETED
+
+
+async def test_its_workflow_is_deleted_brought_back_and_deleted_for_good(open_atelier: Opener, tmp_path: Path) -> None:
+    workflow_id, run_id = await damaged(open_atelier, tmp_path, "question", "all lost")
+    async with open_atelier([]) as atelier:
+        await atelier.workflows.delete(workflow_id)
+        await over(atelier, workflow_id, run_id)
+        assert (await atelier.workflows.undo_delete(workflow_id)).id == workflow_id
+        await atelier.workflows.purge(workflow_id)
+        assert not await atelier.workflows.list()
+
+
+@pytest.mark.parametrize("broken", ["Boss", "Helper"])
+async def test_a_team_with_a_broken_run_is_ended_as_a_whole(open_atelier: Opener, broken: str) -> None:
+    models = scripts(Boss=[[spawn("s", "Helper", "Ask.")]] * 9, Helper=[[ask_user("q", "Which?")]] * 9)
+    async with open_atelier(model_factory=models) as atelier:
+        workflow = await atelier.workflows.create("team")
+        run_id = await atelier.runs.send(workflow.id, "go", agent=leader(name="Boss"))
+        await atelier.runs.wait(run_id)
+        rows = {row.agent_name: row for row in await atelier.repos.runs.list(workflow.id)}
+        assert [asked.run_id for asked in await atelier.questions.pending()] == [rows["Helper"].id]
+        await atelier.repos.store.write(Statement(DAMAGE["all lost"], {"run": record("run", rows[broken].id)}))
+    async with open_atelier(model_factory=models) as atelier:
+        await atelier.workflows.stop(workflow.id)
+        await over(atelier, workflow.id, run_id)
+
+
+async def test_a_run_that_was_stopped_stays_in_the_conversation(open_atelier: Opener) -> None:
+    async with open_atelier([[ask_user("q", "Which?")]]) as atelier:
+        workflow = await atelier.workflows.create("whole")
+        run_id = await atelier.runs.send(workflow.id, "Paint it.", agent=agent(tools=("UserQuestionTool",)))
+        await atelier.runs.wait(run_id)
+        await atelier.runs.cancel(run_id)
+        row = await atelier.repos.runs.get(run_id)
+        assert (row.status, row.unread) == (RunStatus.CANCELLED, False)
+
+
+async def test_who_waits_for_a_broken_sub_agent_that_is_stopped_goes_on(open_atelier: Opener) -> None:
+    models = scripts(Boss=[[spawn("s", "Helper", "Ask.")], "Then without it."], Helper=[[ask_user("q", "Which?")]])
+    async with open_atelier(model_factory=models) as atelier:
+        workflow = await atelier.workflows.create("team")
+        run_id = await atelier.runs.send(workflow.id, "go", agent=leader(name="Boss"))
+        await atelier.runs.wait(run_id)
+        (asked,) = await atelier.questions.pending()
+        await atelier.repos.store.write(Statement(DAMAGE["all lost"], {"run": record("run", asked.run_id)}))
+    async with open_atelier(model_factory=scripts(Boss=["Then without it."])) as atelier:
+        await atelier.runs.cancel(asked.run_id)
+        assert not await atelier.questions.pending()
+        row = await atelier.runs.wait(run_id)
+        assert row.status is RunStatus.COMPLETED
+        handle = atelier.runs.state_of(run_id)
+        assert handle is not None
+        assert not handle.current.working_children
+
+
+async def test_a_sub_agent_ends_although_its_parent_cannot_be_read(open_atelier: Opener) -> None:
+    models = scripts(Boss=[[spawn("s", "Helper", "Ask.")]], Helper=[[ask_user("q", "Which?")]])
+    async with open_atelier(model_factory=models) as atelier:
+        workflow = await atelier.workflows.create("team")
+        run_id = await atelier.runs.send(workflow.id, "go", agent=leader(name="Boss"))
+        await atelier.runs.wait(run_id)
+        (asked,) = await atelier.questions.pending()
+        await atelier.repos.store.write(Statement(DAMAGE["all lost"], {"run": record("run", run_id)}))
+    async with open_atelier(model_factory=scripts(Helper=["Blue it is."])) as atelier:
+        await atelier.questions.answer_with(asked.id, text="blue")
+        assert (await atelier.runs.wait(asked.run_id)).status is RunStatus.COMPLETED
+        await atelier.workflows.stop(workflow.id)
+        await over(atelier, workflow.id, run_id)

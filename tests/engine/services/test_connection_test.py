@@ -1,0 +1,56 @@
+"""Trying a model: one short request, and what goes wrong with it in words."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from atelier_desk.domain.errors import ProviderError
+from atelier_desk.domain.model_messages import ChatDelta, ChatReply, ChatRequest, ReplyDone, TextDelta
+from atelier_desk.engine.services.connection_test import try_model
+from tests.support.clock import ManualClock
+
+
+class Server:
+    """A provider that says its words, then ends, or never does."""
+
+    def __init__(self, *words: str, ends: bool = True) -> None:
+        self.words, self.ends = words, ends
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+        for word in self.words:
+            yield TextDelta(content=word)
+        if not self.ends:
+            await asyncio.Event().wait()
+        yield ReplyDone(reply=ChatReply(content="".join(self.words)))
+
+
+def server(*words: str, ends: bool = True) -> Any:
+    return Server(*words, ends=ends)
+
+
+async def test_an_answer_is_one_line() -> None:
+    assert (await try_model(server("Hello\n ", "there."), "m", ManualClock())).text == "Hello there."
+
+
+async def test_an_empty_answer_is_no_answer() -> None:
+    with pytest.raises(ProviderError, match="answered nothing"):
+        await try_model(server("  "), "m", ManualClock())
+
+
+async def test_a_silent_server_is_an_error_in_words() -> None:
+    clock = ManualClock()
+    trial = asyncio.create_task(try_model(server("Hel", ends=False), "m", clock))
+    async with asyncio.timeout(20):
+        while not trial.done():
+            await (clock.advance(1) if clock.sleepers else asyncio.sleep(0))
+    with pytest.raises(ProviderError, match="said nothing for 60 seconds"):
+        await trial
+
+
+async def test_a_server_that_never_ends_is_cut() -> None:
+    async with asyncio.timeout(20):
+        assert (await try_model(server(*["word "] * 10_000, ends=False), "m", ManualClock())).text.startswith("word word")

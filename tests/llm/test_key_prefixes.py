@@ -1,0 +1,71 @@
+"""A key of another maker is told apart by its beginning, and never leaves the machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from atelier_desk.domain.errors import ProviderError
+from atelier_desk.domain.provider import ProviderConfig
+from atelier_desk.llm.factory import create_provider
+from atelier_desk.llm.key_prefixes import maker_of, refuse_another_maker
+from atelier_desk.llm.secrets import KeyVault
+from tests.support.clock import ManualClock
+
+
+@pytest.mark.parametrize(
+    ("key", "maker"),
+    [
+        ("sk-ant-api03-abc", "Anthropic"),
+        ("sk-or-v1-abc", "OpenRouter"),
+        ("sk-proj-abc", "OpenAI"),
+        ("AIza" + "x" * 35, "Google"),
+        ("gsk_abc", "Groq"),
+        ("xai-abc", "xAI"),
+        ("sk-abc", ""),
+        ("0123456789abcdef0123456789abcdef", ""),
+        ("", ""),
+    ],
+)
+def test_whose_a_key_is(key: str, maker: str) -> None:
+    assert maker_of(key) == maker
+
+
+@pytest.mark.parametrize(
+    ("key", "url"),
+    [
+        ("sk-ant-api03-abc", "https://api.anthropic.com/v1"),
+        ("sk-ant-api03-abc", "https://gateway.example/v1"),
+        ("sk-ant-api03-abc", "http://localhost:8080/v1"),
+        ("sk-abc", "https://api.openai.com/v1"),
+        ("sk-abc", "https://api.deepseek.com/v1"),
+    ],
+)
+def test_what_may_be_right_is_sent(key: str, url: str) -> None:
+    refuse_another_maker(key, url, "lab")
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "told"),
+    [
+        ("responses", "sk-ant-api03-abcdefgh", "one of Anthropic, but api.openai.com belongs to OpenAI"),
+        ("anthropic", "sk-proj-abcdefgh", "one of OpenAI, but api.anthropic.com belongs to Anthropic"),
+        ("google", "gsk_abcdefgh", "one of Groq, but generativelanguage.googleapis.com belongs to Google"),
+        ("mistral", "sk-ant-api03-abcdefgh", "but api.mistral.ai belongs to Mistral"),
+    ],
+)
+async def test_a_key_in_the_field_of_another_maker_is_told_and_not_sent(kind: str, key: str, told: str) -> None:
+    config, vault = ProviderConfig(name="lab", kind=kind, api_key_env="KEY"), KeyVault(environ={"KEY": key})
+    provider = create_provider(config, vault, ManualClock(), models_dir=Path())
+    health = await provider.test()
+    await provider.aclose()
+    assert (health.ok, health.code) == (False, "auth")
+    assert told in health.message
+    assert key not in health.message
+
+
+async def test_the_error_names_no_key() -> None:
+    with pytest.raises(ProviderError) as caught:
+        refuse_another_maker("sk-ant-api03-secret", "https://api.openai.com/v1", "lab")
+    assert "secret" not in str(caught.value)

@@ -1,0 +1,102 @@
+"""One odd entry of a list costs that entry alone, and is named."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from mcp_types import JSONRPCRequest, JSONRPCResponse
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from atelier_desk.mcp.listed_entries import LONGEST_NAME, Entries
+from atelier_desk.presentation.mcp import why_text
+from atelier_desk.support.i18n import spoken
+
+SCHEMA: dict[str, Any] = {"type": "object", "properties": {"x": {"type": "string"}}}
+GOOD = {"name": "good", "inputSchema": SCHEMA}
+TOOLS: dict[str, tuple[Any, str]] = {
+    "no type": ({"name": "odd", "inputSchema": {"properties": {}}}, "inputSchema.type is missing"),
+    "another type": ({"name": "odd", "inputSchema": {"type": "string"}}, "inputSchema.type is not what"),
+    "no schema": ({"name": "odd"}, "inputSchema is missing"),
+    "null schema": ({"name": "odd", "inputSchema": None}, "inputSchema is not what"),
+    "properties as a list": ({"name": "odd", "inputSchema": {"type": "object", "properties": []}}, "inputSchema.properties is not"),
+    "a number as description": ({"name": "odd", "inputSchema": SCHEMA, "description": 5}, "description is not what"),
+    "an odd hint": ({"name": "odd", "inputSchema": SCHEMA, "annotations": {"readOnlyHint": "yes please"}}, "annotations.readOnlyHint"),
+    "an odd icon": ({"name": "odd", "inputSchema": SCHEMA, "icons": [{"mime": "x"}]}, "icons.0.src is missing"),
+    "odd tasks": ({"name": "odd", "inputSchema": SCHEMA, "execution": {"taskSupport": "sometimes"}}, "execution.taskSupport is not"),
+    "only as a task": ({"name": "odd", "inputSchema": SCHEMA, "execution": {"taskSupport": "required"}}, "only as a task"),
+    "a text": ("odd", "the entry is not what"),
+    "no name": ({"inputSchema": SCHEMA}, "name is missing"),
+    "a long name": ({"name": "n" * (LONGEST_NAME + 1), "inputSchema": SCHEMA}, "1 to 256 characters"),
+    "the same name": (GOOD, "the same name"),
+}
+OTHERS: dict[str, tuple[str, str, Any, Any]] = {
+    "resource": ("resources/list", "resources", {"uri": "x://y"}, {"uri": "ok://1", "name": "ok"}),
+    "template": ("resources/templates/list", "resourceTemplates", {"name": "y"}, {"uriTemplate": "ok://{a}", "name": "ok"}),
+    "prompt": ("prompts/list", "prompts", {"name": "p", "arguments": [{"description": "no name"}]}, {"name": "ok"}),
+}
+
+
+def answered(entries: Entries, method: str, result: dict[str, Any], *, modern: str = "", cursor: str = "") -> dict[str, Any]:
+    params: dict[str, Any] = {"_meta": {"io.modelcontextprotocol/protocolVersion": modern}} if modern else {}
+    entries.said(JSONRPCRequest(jsonrpc="2.0", id=1, method=method, params=params | ({"cursor": cursor} if cursor else {})))
+    message = JSONRPCResponse(jsonrpc="2.0", id=1, result=result)
+    entries.heard(message)
+    return message.result
+
+
+EARLIER = {"properties as a list", "odd tasks"}
+"""What the newest revision has no rule for: the first is then refused when the tool is made, the second is a field it does not know."""
+
+
+@pytest.mark.parametrize(
+    ("name", "modern"),
+    [*((name, "") for name in TOOLS), *((name, MODERN_PROTOCOL_VERSIONS[-1]) for name in TOOLS if name not in EARLIER)],
+)
+def test_an_odd_tool_is_left_out_and_named_and_the_good_one_stays(name: str, modern: str) -> None:
+    odd, why = TOOLS[name]
+    entries = Entries()
+    assert answered(entries, "tools/list", {"tools": [GOOD, odd]}, modern=modern)["tools"] == [GOOD]
+    [rejected] = entries.rejected
+    assert why in rejected.why
+    assert why_text(rejected.why) == rejected.why
+    with spoken("fr"):
+        assert why_text(rejected.why) != rejected.why, "a person reads it in French"
+    assert rejected.kind == "tool"
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_the_same_holds_for_resources_and_prompts(kind: str) -> None:
+    method, key, odd, good = OTHERS[kind]
+    entries = Entries()
+    assert answered(entries, method, {key: [odd, good]})[key] == [good]
+    assert [each.kind for each in entries.rejected] == [kind]
+    assert answered(entries, method, {key: [good]})[key] == [good]
+    assert entries.rejected == (), "a newer list takes the place of the one before"
+
+
+def test_a_further_page_adds_to_the_first() -> None:
+    entries = Entries()
+    answered(entries, "tools/list", {"tools": [{"name": "a"}, GOOD], "nextCursor": "2"})
+    assert answered(entries, "tools/list", {"tools": [{"name": "b"}, GOOD]}, cursor="2")["tools"] == []
+    assert [each.name for each in entries.rejected] == ["a", "b", "good"]
+
+
+def test_an_answer_without_a_kind_is_complete() -> None:
+    entries = Entries()
+    assert answered(entries, "tools/call", {"content": []}, modern=MODERN_PROTOCOL_VERSIONS[-1])["resultType"] == "complete"
+    asks = {"resultType": "input_required", "inputRequests": {}}
+    assert answered(entries, "tools/call", dict(asks), modern=MODERN_PROTOCOL_VERSIONS[-1]) == asks
+    assert "resultType" not in answered(entries, "tools/call", {"content": []}), "earlier revisions have no such field"
+
+
+def test_what_is_no_list_is_left_to_the_sdk() -> None:
+    assert answered(Entries(), "tools/list", {"tools": "none"}) == {"tools": "none"}
+
+
+@pytest.mark.parametrize("name", [5, None, ["a"], {"a": 1}])
+def test_an_odd_name_ends_no_connection_where_the_revision_is_unknown(name: Any) -> None:
+    entries = Entries()
+    answered(entries, "initialize", {"protocolVersion": "1999-01-01"})
+    assert answered(entries, "tools/list", {"tools": [GOOD, {**GOOD, "name": name}]})["tools"] == [GOOD]
+    assert [each.name for each in entries.rejected] == [""]

@@ -1,0 +1,21 @@
+"""What a backup holds, in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from atelier_desk.presentation.rows import rows_text
+from atelier_desk.support.i18n import set_language
+
+
+@pytest.mark.parametrize(
+    ("language", "expected"),
+    [("en", ["1 workflow", "120 messages", "7 other rows"]), ("fr", ["1 workflow", "120 messages", "7 autres lignes"])],
+)
+def test_people_s_nouns_and_one_number_for_the_rest(language: str, expected: list[str]) -> None:
+    set_language(language)
+    try:
+        assert rows_text({"workflow": 1, "message": 120, "task": 0, "run": 3, "run_event": 4}) == expected
+    finally:
+        set_language("en")
+    assert rows_text({"task": 0}) == []

@@ -1,0 +1,76 @@
+"""Words as the search sees them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from atelier_desk.storage.search_terms import STOP_WORDS, content_text, excerpt, said_in, words
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("L'élève mangeait des pommes.", ["l", "eleve", "mangeait", "des", "pommes"]),
+        ("fetchUserData and HTTPServer2", ["fetch", "user", "data", "and", "http", "server2"]),
+        ("snake_case-and/paths", ["snake", "case", "and", "paths"]),
+        ("Œuvre, straße, Ångström", ["oeuvre", "strasse", "angstrom"]),
+        ("日本語 text", ["日本語", "text"]),
+        ("", []),
+        ("…!?", []),
+    ],
+)
+def test_words(text: str, expected: list[str]) -> None:
+    assert words(text) == expected
+
+
+def test_stop_words_of_both_languages_are_dropped() -> None:
+    assert content_text("Where is the budget of the meeting?") == ["budget", "meeting"]
+    assert content_text("Où est le budget de la réunion ?") == ["budget", "reunion"]
+
+
+def test_a_text_of_stop_words_alone_keeps_them() -> None:
+    assert content_text("who are you") == ["who", "are", "you"]
+
+
+def test_stop_words_are_written_as_words_come_out() -> None:
+    assert all(words(word) == [word] for word in STOP_WORDS)
+
+
+@given(st.text(max_size=200))
+def test_any_text_gives_words_that_stay_words(text: str) -> None:
+    found = words(text)
+    assert all(word and not any(letter.isspace() for letter in word) for word in found)
+    assert " ".join(found).split() == found
+
+
+def test_the_excerpt_shows_the_place() -> None:
+    text = "nothing here " * 40 + "the Réunions were moved " + "and more " * 40
+    piece = excerpt(text, "reunion")
+    assert "Réunions were moved" in piece
+    assert piece.startswith("…")
+    assert piece.endswith("…")
+    assert len(piece) <= 165
+
+
+def test_the_excerpt_of_a_text_without_the_word_is_its_beginning() -> None:
+    assert excerpt("short\n  \n text", "absent") == "short\ntext"
+
+
+def test_the_excerpt_begins_with_the_line_of_the_word() -> None:
+    assert excerpt("before " * 30 + "\n## A heron stands", "heron") == "…## A heron stands"
+
+
+@pytest.mark.parametrize(
+    ("texts", "query", "said"),
+    [
+        (('{"operation": "create", "name": "Buy milk", "priority": 3}', "", '{"task": {"name": "Buy milk"}}'), "milk", "Buy milk"),
+        (('{"operation": "create", "name": "Buy milk"}', ""), "create", "create"),
+        (('{"operation": "create", "name": "Buy milk", "on": true, "at": null}',), "todo", "Buy milk"),
+        (('{"expression": "12*7"}', '{"result": 84}'), "84", "84"),
+        (("{}", "The server of the model is down"), "server", "The server of the model is down"),
+    ],
+)
+def test_a_call_says_its_values_without_the_names_of_fields(texts: tuple[str, ...], query: str, said: str) -> None:
+    assert said_in(texts, query) == said

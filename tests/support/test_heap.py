@@ -1,0 +1,36 @@
+"""What was freed goes back to the system."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+
+import psutil
+import pytest
+
+from atelier_desk.support import heap
+
+PIECES, BYTES = 60_000, 2_000
+
+
+@pytest.mark.skipif(sys.platform != "linux" or not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="a C library that keeps nothing")
+def test_small_pieces_that_were_freed_do_not_stay() -> None:
+    libc = ctypes.CDLL(None)
+    libc.malloc.restype, libc.free.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
+    pieces = [libc.malloc(BYTES) for _ in range(PIECES)]
+    for piece in pieces:
+        ctypes.memset(piece, 1, BYTES)
+    last = libc.malloc(BYTES)  # what lies above the rest keeps the C library from giving it back by itself
+    for piece in pieces:
+        libc.free(piece)
+    before = psutil.Process().memory_info().rss
+    heap.trim()
+    libc.free(last)
+    assert before - psutil.Process().memory_info().rss > PIECES * BYTES / 2
+
+
+@pytest.mark.parametrize("platform", ["darwin", "win32"])
+def test_elsewhere_nothing_happens(monkeypatch: pytest.MonkeyPatch, platform: str) -> None:
+    monkeypatch.setattr(sys, "platform", platform)
+    monkeypatch.setattr(ctypes, "CDLL", None)
+    heap.trim()

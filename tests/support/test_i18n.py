@@ -1,0 +1,89 @@
+"""Translation: placeholders of any name, plural rules of both languages, and the switch."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+from pathlib import Path
+
+import pytest
+from babel.messages.pofile import read_po
+
+import atelier_desk
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.support.i18n import LANGUAGES, _, language, ngettext, set_language, spoken, system_language
+
+
+def test_a_placeholder_may_have_any_name() -> None:
+    assert _("{title}: {message}", title="a", message="b") == "a: b"
+    error = UsageError("{template} and {message}", template="x", message="y")
+    assert str(error) == "x and y"
+    assert error.localized(_) == "x and y"
+
+
+def test_a_value_hides_or_reorders_nothing() -> None:
+    assert _("Renamed to “{name}”", name="report\u202etxt.sh") == "Renamed to “report⟨U+202E⟩txt.sh”"
+    assert ngettext("{n} of {name}", "{n} of {name}", 2, name="a\u200bb") == "2 of a⟨U+200B⟩b"
+
+
+def test_french_counts_zero_as_one() -> None:
+    texts = ("{n} memory embedded", "{n} memories embedded")
+    assert [ngettext(*texts, n) for n in (0, 1, 2)] == ["0 memories embedded", "1 memory embedded", "2 memories embedded"]
+    set_language("fr")
+    assert [ngettext(*texts, n) for n in (0, 1, 2)] == ["0 souvenir vectorisé", "1 souvenir vectorisé", "2 souvenirs vectorisés"]
+
+
+async def test_a_task_may_speak_another_language_than_the_process() -> None:
+    async def say() -> tuple[str, str]:
+        await asyncio.sleep(0)
+        return language(), ngettext("{n} memory embedded", "{n} memories embedded", 2)
+
+    set_language("en")
+    with spoken("fr"):
+        task = asyncio.create_task(say())
+    assert await say() == ("en", "2 memories embedded")
+    assert await task == ("fr", "2 souvenirs vectorisés")
+    with spoken("xx"):
+        assert language() == "en"
+
+
+def test_the_system_language_is_a_supported_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("LANG", "fr_CA.UTF-8")
+    assert system_language() == "fr"
+    monkeypatch.setenv("LANG", "xx_YY")
+    assert system_language() in LANGUAGES
+    assert set_language("no such language") in LANGUAGES
+
+
+def test_numbers_in_errors_are_grouped_as_the_reader_groups_them() -> None:
+    error = UsageError("{low} to {high}, not {value}", low=1024, high=2_000_000, value=1000.5)
+    assert error.localized(_) == "1,024 to 2,000,000, not 1,000.5"
+    set_language("fr")
+    assert error.localized(_) == "1\u202f024 to 2\u202f000\u202f000, not 1\u202f000,5"
+    set_language("en")
+    assert UsageError("{flag}", flag=True).localized(_) == "True"
+
+
+@pytest.mark.parametrize("code", ["en", "fr"])
+def test_a_workflow_is_called_nothing_else(code: str) -> None:
+    """One word for one thing."""
+    folder = Path(__file__).parents[2] / "translations" / "fr" / "LC_MESSAGES"
+    with (folder / "atelier.po").open("rb") as file:
+        catalogue = read_po(file)
+    texts = [(each.id if code == "en" else each.string) or "" for each in catalogue]
+    said = [text for each in texts for text in ([each] if isinstance(each, str) else each) if "conversation" in text.lower()]
+    assert said == []
+
+
+def test_no_text_to_be_translated_hides_in_an_f_string() -> None:
+    """There the catalogues do not find it, and it stays English."""
+    hidden = []
+    for path in sorted(Path(atelier_desk.__file__).parent.rglob("*.py")):
+        for outer in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            for node in ast.walk(outer) if isinstance(outer, ast.JoinedStr) else ():
+                called = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+                if isinstance(node, ast.Call) and called in ("_", "N_", "ngettext") and isinstance(node.args[0], ast.Constant):
+                    hidden.append(f"{path.name}:{node.lineno}")
+    assert hidden == []

@@ -1,0 +1,85 @@
+"""Numbers, durations and amounts in both languages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from atelier_desk.desktop.widgets import format
+from atelier_desk.support import number_format
+from atelier_desk.support.i18n import set_language
+
+
+@pytest.fixture(autouse=True)
+def _english_again() -> Iterator[None]:
+    yield
+    set_language("en")
+
+
+@pytest.mark.parametrize(
+    ("language", "written"),
+    [
+        ("en", "1,234,567|0.5|2|12 ms|0.8 s|12 s|3 min 05 s|2 h 10 min|$1.25|$0.0032|$0.00"),
+        ("fr", "1~234~567|0,5|2|12 ms|0,8 s|12 s|3 min 05 s|2 h 10 min|1,25 $|0,0032 $|0,00 $"),
+    ],
+)
+def test_figures_are_rounded_and_in_the_reader_s_language(language: str, written: str) -> None:
+    set_language(language)
+    shown = [
+        number_format.number(1234567), number_format.number(0.5, 2, trim=True), number_format.number(2.0, 4, trim=True),
+        *map(number_format.duration, (12, 840, 12_300, 185_000, 7_800_000)),
+        *map(number_format.cost, (1.25, 0.0032, 0)),
+    ]  # fmt: skip
+    assert shown == re.sub(r"(?<=\d) (?=\D)|~", number_format.NARROW, written).split("|")
+
+
+def test_counts_of_tokens_are_short() -> None:
+    assert [number_format.tokens(count) for count in (850, 12_400, 999_999)] == ["850", "12.4\u202fk", "1.0\u202fM"]
+    set_language("fr")
+    assert number_format.tokens(1_240_000) == "1,2\u202fM"
+
+
+def test_sizes_are_in_the_reader_s_language() -> None:
+    counts = (0, 1, 2, 1023, 1024, 1536, 1024 * 1024 - 1, 12 * 1024**2, 5 * 1024**3, 3000 * 1024**4)
+
+    def shown() -> list[str]:
+        return [number_format.size(count).replace(number_format.NARROW, " ") for count in counts]
+
+    assert shown() == ["0 bytes", "1 byte", "2 bytes", "1023 bytes", "1 kB", "1.5 kB", "1 MB", "12 MB", "5 GB", "3,000 TB"]
+    set_language("fr")
+    assert shown() == ["0 octet", "1 octet", "2 octets", "1023 octets", "1 ko", "1,5 ko", "1 Mo", "12 Mo", "5 Go", "3 000 To"]
+
+
+@pytest.mark.parametrize(("language", "written"), [("en", "2026-11-26 22:33|2026-11-26"), ("fr", "26/11/2026 à 22:33|26/11/2026")])
+def test_dates_have_one_form_in_the_window_and_the_terminal(language: str, written: str) -> None:
+    set_language(language)
+    at = datetime(2026, 11, 26, 22, 33).astimezone()
+    assert [number_format.moment(at), number_format.day(at)] == written.split("|")
+    assert format.moment is number_format.moment
+
+
+def test_another_language_is_a_catalogue_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = {
+        "1,234.5": "1'234.5",
+        "{year}-{month}-{day}": "{day}.{month}.{year}",
+        "{day} {time}": "{day}, {time}",
+        "${amount}": "USD {amount}",
+    }
+    monkeypatch.setattr(number_format, "_", lambda text, **values: str(said.get(text, text)).format(**values))
+    at = datetime(2026, 11, 26, 22, 33).astimezone()
+    assert [number_format.number(1234567.25, 2), number_format.moment(at), number_format.cost(1234.5)] == [
+        "1'234'567.25",
+        "26.11.2026, 22:33",
+        "USD 1'234.50",
+    ]
+
+
+def test_nothing_a_person_reads_asks_whether_it_is_french() -> None:
+    """What small models are asked in has rules of its own, elsewhere."""
+    root = Path(number_format.__file__).parent.parent
+    read = [*root.glob("*.py"), *(each for name in ("desktop", "cli", "tools", "engine") for each in (root / name).rglob("*.py"))]
+    assert [path.name for path in read if re.search(r"""[!=]= ["']fr["']""", path.read_text("utf-8"))] == []

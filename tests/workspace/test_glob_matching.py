@@ -1,0 +1,52 @@
+"""Patterns of a command line, filled in as bash does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from atelier_desk.workspace import glob_matching
+from atelier_desk.workspace.glob_matching import Patterns, TooManyError
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    for name in ("a/one.txt", "a/two.txt", "b/one.txt", ".hidden/one.txt", "b/.secret"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("pattern", "names"),
+    [
+        ("*/one.txt", ["a/one.txt", "b/one.txt"]),
+        ("a/*", ["a/one.txt", "a/two.txt"]),
+        ("?/t*", ["a/two.txt"]),
+        (".h*/*", [".hidden/one.txt"]),
+        ("b/.*", ["b/.secret"]),
+        ("*/none", []),
+        ("none/*", []),
+        ("a/one.txt/*", []),
+    ],
+)
+def test_a_pattern_stands_for_what_bash_finds(tree: Path, pattern: str, names: list[str]) -> None:
+    assert sorted(Patterns(str(tree), 10).names(pattern)) == names
+    whole = f"{tree.as_posix()}/{pattern}"
+    assert sorted(Patterns("", 10).names(whole)) == [f"{tree.as_posix()}/{name}" for name in names]
+
+
+def test_more_names_than_the_most_are_too_many(tree: Path) -> None:
+    with pytest.raises(TooManyError):
+        Patterns(str(tree), 1).names("a/*")
+
+
+def test_a_pattern_that_would_look_through_the_disk_is_given_up_and_all_of_a_line_count(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(glob_matching, "MOST_LOOKED_AT", 5)
+    patterns = Patterns(str(tree), 10)
+    assert patterns.names("a/*x") == []
+    with pytest.raises(TooManyError):
+        patterns.names("*/*x")
