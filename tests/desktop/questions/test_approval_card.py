@@ -170,7 +170,7 @@ async def test_a_yes_can_reach_further(scene: MakeScene, name: str, scope: Appro
     s = scene(asks(tool="mcp__files__read", operation="", server="files", section="mcp:files", kind=ApprovalKind.MCP))
     await settle()
     assert s.find("approval-title").text() == "Checker wants to use read of the server files"
-    entries = {action.objectName(): action for action in s.card.scope_menu().actions() if action.objectName()}
+    entries = {action.objectName(): action for action in s.card.buttons.scope_menu().actions() if action.objectName()}
     assert "approval-scope-section" not in entries
     entries[f"approval-scope-{name}"].trigger()
     await settle()
@@ -182,7 +182,7 @@ async def test_the_server_of_a_tool_is_named_once_and_with_a_rule_that_stands_al
     s = scene(asks(tool="mcp__files__read", operation="", server="files", section="mcp:files", kind=ApprovalKind.MCP, presentation=shown))
     await settle()
     assert s.find("approval-title").text() == "Checker wants to use “Read a file” of the server files"
-    (entry,) = [action for action in s.card.scope_menu().actions() if action.objectName() == "approval-scope-tool"]
+    (entry,) = [action for action in s.card.buttons.scope_menu().actions() if action.objectName() == "approval-scope-tool"]
     assert "files: Read a file" in entry.text()
 
 
@@ -203,7 +203,7 @@ async def test_what_asks_each_time_offers_no_yes_for_ever(scene: MakeScene) -> N
 )
 async def test_the_narrow_yes_is_said_in_peoples_words(scene: MakeScene, rules: tuple[str, ...], said: str) -> None:
     s = scene(asks(tool=rules[0].partition("(")[0], always=rules))
-    entry = next(action for action in s.card.scope_menu().actions() if action.objectName() == "approval-scope-always")
+    entry = next(action for action in s.card.buttons.scope_menu().actions() if action.objectName() == "approval-scope-always")
     assert entry.text() == f"Always, everywhere: {said}"
     entry.trigger()
     await settle()
@@ -219,7 +219,7 @@ async def test_what_is_equal_to_python_alone_is_a_change(scene: MakeScene, text:
 
 async def test_always_for_a_section(scene: MakeScene) -> None:
     s = scene(asks())
-    entry = next(action for action in s.card.scope_menu().actions() if action.objectName() == "approval-scope-section")
+    entry = next(action for action in s.card.buttons.scope_menu().actions() if action.objectName() == "approval-scope-section")
     assert entry.text() == "Always, everywhere: all of “Basics”"
     entry.trigger()
     await settle()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QApplication, QMenu, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
 from atelier_desk.desktop.debouncer import Debouncer
@@ -127,10 +127,6 @@ class ApprovalCard(ApprovalFrame):
         """Refuse, with what is written as the reason."""
         if self._open and not self._busy and not self.reason.over_limit():
             self._send(self.desk.reject(self.request.id, self.reason.text().strip()), self.request.id)
-
-    def scope_menu(self) -> QMenu:
-        """See ``ApprovalButtons``."""
-        return self.buttons.scope_menu()
 
     def holds(self, request_id: str) -> bool:
         """Whether it is about this request."""
