@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.support import display
 from atelier_desk.support.display import desktop_problem, missing_library, qt_folder
 
 
