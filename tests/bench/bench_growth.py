@@ -5,7 +5,11 @@ call of a tool, runs with ten, and two workflows with many turns. Measured while
 that is asked for all the time, outside and inside a move of the database's log, bytes kept and written, memory. Measured afterwards, in
 fresh processes: the start after a clean end and after a kill, the first and a warm turn of the longest workflow, and three searches.
 
-Run: ``python -m tests.bench.bench_growth [--quick | --full] [--folder DIR] [--json FILE]``. The full form takes hours and some 2 GB.
+``--imported`` makes the folder large in minutes: copies of the workflows that have runs are imported until the database has so many MB, and
+as many runs as before are made and measured in it.
+
+Run: ``python -m tests.bench.bench_growth [--quick | --full] [--imported MB] [--folder DIR] [--json FILE]``. The full form takes hours and
+some 2 GB.
 """
 
 from __future__ import annotations
@@ -120,7 +124,18 @@ async def many(atelier: Atelier, workflows: list[str], count: int, model: str) -
     return sum(await asyncio.gather(work(0), work(1)))
 
 
-async def grow(atelier: Atelier, size: Size) -> dict[str, Any]:
+async def import_copies(atelier: Atelier, workflows: list[str], most: int) -> dict[str, Any]:
+    """Copies of the workflows until the database has ``most`` bytes."""
+    count, began = 0, time.perf_counter()
+    while bytes_in(atelier.datadir.database) < most:
+        text = await atelier.workflows.export(workflows[count % len(workflows)])
+        count += 1
+        await atelier.workflows.import_(text.replace('"name": "workflow', f'"name": "copy {count} of', 1))
+    await atelier.store.drain()
+    return {"workflows imported": count, "seconds an import": (time.perf_counter() - began) / max(1, count)}
+
+
+async def grow(atelier: Atelier, size: Size, imported: int) -> dict[str, Any]:
     moves = Moves()
     logger = logging.getLogger("atelier_desk.storage.writing.writer")
     logger.setLevel(logging.INFO)
@@ -131,12 +146,19 @@ async def grow(atelier: Atelier, size: Size) -> dict[str, Any]:
     database = atelier.datadir.database
     written, at_first, failed = bytes_written(), bytes_in(database), 0
     workflows = [(await atelier.workflows.create(name=f"workflow {number}")).id for number in range(size.workflows)]
-    for name, count, model in (("one tool", size.one, "tools-1"), ("ten tools", size.ten, "tools-10")):
+    kinds = [("one tool", size.one, "tools-1"), ("ten tools", size.ten, "tools-10")]
+    for name, count, model in kinds:
         before, began = bytes_in(database), time.perf_counter()
         failed += await many(atelier, workflows, count, model)
         await atelier.store.drain()
         figures[f"bytes a run, {name}"] = (bytes_in(database) - before) / count
         figures[f"seconds a run, {name}"] = (time.perf_counter() - began) / count
+    if imported:
+        figures |= await import_copies(atelier, workflows, imported)
+        for name, count, model in kinds:
+            began = time.perf_counter()
+            failed += await many(atelier, workflows, count, model)
+            figures[f"seconds a run beside the copies, {name}"] = (time.perf_counter() - began) / count
     long = [(await atelier.workflows.create(name="long")).id for _ in range(2)]
     failed += await many(atelier, long, 2 * size.turns, "words-5")
     began = time.perf_counter()
@@ -170,7 +192,7 @@ async def use(atelier: Atelier, long: str) -> dict[str, Any]:
     return figures | {"MB of memory after them": psutil.Process().memory_info().rss / 1e6}
 
 
-async def phase(name: str, folder: Path, url: str, size: Size, long: str) -> None:
+async def phase(name: str, folder: Path, url: str, size: Size, long: str, imported: int) -> None:
     """One process of the bench; prints its figures."""
     began = time.perf_counter()
     async with Atelier.open(folder, vault=KeyVault(environ={})) as atelier:
@@ -178,7 +200,7 @@ async def phase(name: str, folder: Path, url: str, size: Size, long: str) -> Non
         await atelier.providers.save(ProviderConfig(name="bench", kind="openai", base_url=url))
         atelier.runs.live.slots.limit = 4
         if name == "grow":
-            figures |= await grow(atelier, size)
+            figures |= await grow(atelier, size, imported)
         elif name == "use":
             figures |= await use(atelier, long)
         elif name == "die":
@@ -189,9 +211,9 @@ async def phase(name: str, folder: Path, url: str, size: Size, long: str) -> Non
     print(json.dumps(figures), flush=True)
 
 
-def run_phase(name: str, folder: Path, url: str, size: Size, long: str = "") -> dict[str, Any]:
+def run_phase(name: str, folder: Path, url: str, size: Size, long: str = "", imported: int = 0) -> dict[str, Any]:
     command = [sys.executable, "-m", "tests.bench.bench_growth", "--phase", name, "--folder", str(folder), "--url", url, "--long", long]
-    command += ["--size", *map(str, size)]
+    command += ["--size", *map(str, size), "--imported", str(imported // 1_000_000)]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, timeout=PHASE_LIMIT_S, check=False)
     if name == "die":
         return {}
@@ -201,9 +223,9 @@ def run_phase(name: str, folder: Path, url: str, size: Size, long: str = "") -> 
     return figures
 
 
-def measure(folder: Path, url: str, size: Size) -> dict[str, Any]:
+def measure(folder: Path, url: str, size: Size, imported: int) -> dict[str, Any]:
     """All figures of a folder that is empty at first."""
-    figures = run_phase("grow", folder, url, size)
+    figures = run_phase("grow", folder, url, size, imported=imported)
     long = figures.pop("long")
     del figures["seconds to open"]
     used = run_phase("use", folder, url, size, long)
@@ -222,11 +244,12 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write the figures to this file")
     for hidden in ("--phase", "--url", "--long"):
         parser.add_argument(hidden, default="", help=argparse.SUPPRESS)
+    parser.add_argument("--imported", type=int, default=0, metavar="MB", help="import copies until the database has so many MB")
     parser.add_argument("--size", type=int, nargs=4, help="runs with one tool, with ten, workflows, turns of two more")
     options = parser.parse_args()
     size = Size(*options.size) if options.size else QUICK if options.quick else FULL if options.full else MIDDLE
     if options.phase:
-        asyncio.run(phase(options.phase, options.folder, options.url, size, options.long))
+        asyncio.run(phase(options.phase, options.folder, options.url, size, options.long, options.imported * 1_000_000))
         return
     server = subprocess.Popen(
         [sys.executable, "-m", "tests.bench.peers.server"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -235,7 +258,7 @@ def main() -> None:
     try:
         url = f"http://127.0.0.1:{int(server.stdout.readline())}/v1"
         with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-            figures = measure(Path(folder), url, size)
+            figures = measure(Path(folder), url, size, options.imported * 1_000_000)
     finally:
         server.kill()
         server.wait()
