@@ -17,7 +17,7 @@ from atelier_desk.storage.folder import version as noted_version
 from atelier_desk.storage.folder.files import sync_tree
 from atelier_desk.storage.folder.lock import FolderLock, identity, shielded, verify_identity
 from atelier_desk.storage.search.changes import Change
-from atelier_desk.storage.writing import commit_log as commits
+from atelier_desk.storage.writing import commit_log
 from atelier_desk.storage.writing.writer import Statement, Writer
 from atelier_desk.support.threads import in_storage_thread
 
@@ -50,7 +50,7 @@ class Store:
     """
 
     def __init__(
-        self, engine: Engine, clock: Clock, counter: commits.CommitLog | None, version: int, lock: FolderLock | None = None
+        self, engine: Engine, clock: Clock, counter: commit_log.CommitLog | None, version: int, lock: FolderLock | None = None
     ) -> None:
         self._engine = engine
         self._lock = lock
@@ -98,14 +98,14 @@ class Store:
             await prepare(directory, lock, clock, backups or directory.parent / "backups", accept_loss, upgrading)
             # Making the tables would sync the disk some 1 700 times. Before a directory has a count of commits nothing in it was
             # acknowledged, so it is enough to sync everything once at the end.
-            new = not await in_storage_thread((directory / commits.FILE).exists)
+            new = not await in_storage_thread((directory / commit_log.FILE).exists)
             engine = await Engine.open(directory, fsync=fsync and not new)
             try:
                 engine.verify = _verifier(lock, directory)
                 version = await _make_tables(engine, directory, clock)
                 if new and fsync:
                     await engine.reopen(fsync=True, aside=partial(sync_tree, directory))
-                counter = await commits.CommitLog.load(engine, directory, fsync=fsync, accept_loss=accept_loss)
+                counter = await commit_log.CommitLog.load(engine, directory, fsync=fsync, accept_loss=accept_loss)
             except BaseException:
                 await engine.close()
                 raise
@@ -294,7 +294,7 @@ def _has_this_schema(directory: Path) -> bool:
 
 
 def _manifest_known(directory: Path) -> bool:
-    return not preflight.has_content(directory) or commits.manifest_known(directory)
+    return not preflight.has_content(directory) or commit_log.manifest_known(directory)
 
 
 async def _make_tables(engine: Engine, directory: Path, clock: Clock) -> int:

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.paths import within
-from atelier_desk.policy.permissions import glob
-from atelier_desk.policy.permissions import normalise as spelling
+from atelier_desk.policy.permissions import glob, normalise
 from atelier_desk.policy.permissions.call_facts import CallFacts, CommandFact, Path
 from atelier_desk.policy.permissions.normalise import folded as _folded
 from atelier_desk.support.i18n import N_
@@ -133,7 +132,7 @@ _AT_HOME = re.compile(r"""(^|\s|\s"|=)(?:~(?=/|\s|$)|\$HOME(?![A-Za-z0-9_])|\$\{
 def _tidy(argument: str, home: str) -> tuple[object, ...]:
     """The words of a command's pattern, as they are compared when it is about forbidding."""
     words = _line_of(_with_home(argument, home)).words
-    return tuple(spelling.word(each, home) if isinstance(each, str) else each for each in words)
+    return tuple(normalise.word(each, home) if isinstance(each, str) else each for each in words)
 
 
 @lru_cache(maxsize=512)
@@ -142,7 +141,7 @@ def _spellings(command: CommandFact, home: str) -> tuple[tuple[str, ...], ...]:
     also = command.also or ((),) * len(command.words)
     found = [(word, *more) for word, more in zip(command.words, also, strict=True)]
     found[0] = tuple(name for each in found[0] for name in (each, each.rpartition("/")[2]))
-    return tuple(tuple(dict.fromkeys(spelling.word(each, home) for each in word)) for word in found)
+    return tuple(tuple(dict.fromkeys(normalise.word(each, home) for each in word)) for word in found)
 
 
 def _is_spelled(piece: object, said: tuple[str, ...]) -> bool:
@@ -310,12 +309,12 @@ def _covers_spelling(argument: str, seen: _Spelling) -> bool:
 @lru_cache(maxsize=4096)
 def _placed(argument: str) -> tuple[Start, str]:
     """Where the paths of an argument begin, and the line of .gitignore that they are written as there."""
-    said = spelling.from_home(argument)
+    said = normalise.from_home(argument)
     if said.startswith("//"):
-        return "top", spelling.tidy("/" + said.lstrip("/"))
+        return "top", normalise.tidy("/" + said.lstrip("/"))
     if said == "~" or said.startswith("~/"):
-        return "home", spelling.tidy(said[1:]) if said.strip("~/") else "/**"
-    return "workspace", spelling.tidy(said.removeprefix(".") if said.startswith("./") else said)
+        return "home", normalise.tidy(said[1:]) if said.strip("~/") else "/**"
+    return "workspace", normalise.tidy(said.removeprefix(".") if said.startswith("./") else said)
 
 
 Start = Literal["workspace", "home", "top"]

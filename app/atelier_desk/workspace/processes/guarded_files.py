@@ -8,7 +8,7 @@ command made keeps its files, but settings that are not known to be harmless, an
 counts as new there: what its owner never entered must not lie where they work. For the same reason a new pointer leads only to what is
 harmless, or to the repository of its own granted folder.
 
-Nothing is lost: what is taken away is copied out of the command's reach first (see ``holding``).
+Nothing is lost: what is taken away is copied out of the command's reach first (see ``git_locks``).
 
 For a command that runs on while people work, the same is done from time to time (``check``), not only at its end. Not covered: scripts
 that a hook calls, which are files of the project.
@@ -28,24 +28,24 @@ if __package__:
         baselines,
         file_trees,
         git_files,
+        git_locks,
         git_settings,
         granted_folders,
+        harmless_git_keys,
         repository_links,
         repository_scan,
         repository_state,
     )
-    from atelier_desk.workspace.processes import git_locks as holding
-    from atelier_desk.workspace.processes import harmless_git_keys as harmless
     from atelier_desk.workspace.processes.file_trees import Budget, Identity, Tree
     from atelier_desk.workspace.processes.repository_state import MOST_BYTES, SETTINGS, Repository
 else:
     import baselines  # type: ignore[import-not-found,no-redef]
     import file_trees  # type: ignore[import-not-found,no-redef]
     import git_files  # type: ignore[import-not-found,no-redef]
+    import git_locks  # type: ignore[import-not-found,no-redef]
     import git_settings  # type: ignore[import-not-found,no-redef]
     import granted_folders  # type: ignore[import-not-found,no-redef]
-    import harmless  # type: ignore[import-not-found,no-redef]
-    import holding  # type: ignore[import-not-found,no-redef]
+    import harmless_git_keys  # type: ignore[import-not-found,no-redef]
     import repository_links  # type: ignore[import-not-found,no-redef]
     import repository_scan  # type: ignore[import-not-found,no-redef]
     import repository_state  # type: ignore[import-not-found,no-redef]
@@ -90,10 +90,10 @@ class GuardedFiles:
         """Relative folders of hooks that the user's own settings name."""
         self._relative: list[str] = []
         """Those that settings of a repository name: git looks for them in each of its working trees."""
-        self._harmless = harmless.Harmless(self._git, self._folders.root_of)
+        self._harmless = harmless_git_keys.Harmless(self._git, self._folders.root_of)
         self._refused: set[str] = set()
         """Pointers that lead elsewhere although they are as they were."""
-        self._holder = holding.Holder(held, self._folders.root_of, self._folders.shown)
+        self._holder = git_locks.Holder(held, self._folders.root_of, self._folders.shown)
         self._go_on: Callable[[], bool] | None = None
         self.put_back: set[str] = set()
         self.gone: set[str] = set()
@@ -411,7 +411,7 @@ class GuardedFiles:
         info = file_trees.found(folder, name)
         if info is not None and stat.S_ISDIR(info.st_mode):
             with file_trees.writable(folder):
-                os.rename(name, holding.free_name(folder, f"{name}-replaced"), src_dir_fd=folder, dst_dir_fd=folder)
+                os.rename(name, git_locks.free_name(folder, f"{name}-replaced"), src_dir_fd=folder, dst_dir_fd=folder)
         elif info is not None:
             self._holder.hold(folder, name, path, "new")
 
