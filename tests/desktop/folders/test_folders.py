@@ -347,3 +347,28 @@ async def test_folders_of_earlier_workflows_are_offered_where_folders_are_grante
     await settle(20)
     assert panel.chat.folders.for_new == ("/a/here",)
     assert panel.chat.folders.recent == ("/a/new & fine", "/a/old")
+
+
+@pytest.mark.parametrize("height", [700, 260], ids=["sheet", "window of its own"])
+async def test_keys_typed_for_the_message_do_not_answer_whether_a_folder_is_trusted(panel: Panel, qtbot: QtBot, height: int) -> None:
+    panel.chat.setMinimumHeight(1)
+    panel.chat.resize(900, height)
+    panel.chat.open_workflow("w")
+    await settle()
+    panel.chat.activateWindow()
+    panel.chat.composer.field.setFocus()
+    panel.chat.folders.grant(["/p"])
+    await settle()
+    box = panel.question()
+    assert box is not None
+    assert box.isWindow() == (height == 260)
+    for key in (Qt.Key.Key_T, Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Escape):
+        target = box.defaultButton() if box.isWindow() else QApplication.focusWidget()
+        assert target is not None
+        qtbot.keyClick(target, key)
+    await settle()
+    assert panel.question() is box
+    assert panel.decided == {}
+    panel.press("trust-yes")  # the mouse is not typing
+    await settle()
+    assert panel.decided == {"/p": True}
