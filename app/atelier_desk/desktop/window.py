@@ -391,8 +391,13 @@ class MainWindow(WindowActions):
             self._closing_question.ask()
             return
         event.accept()
-        self.chat.keep_draft()
+        self.keep_draft()
         self.closing.emit()
+
+    def keep_draft(self) -> None:
+        """Store what was typed; nothing can be typed before the conversation is made."""
+        if self.presenter is not None:
+            self.chat.keep_draft()
 
 
 def _text(data: QByteArray) -> str:

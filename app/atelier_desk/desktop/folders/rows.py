@@ -77,12 +77,14 @@ class RecentFolders(QWidget):
                 button.hide()
                 button.deleteLater()
         for folder in self._desk.recent:
-            button = control(QPushButton(self), "recent-folder", look="chip-plain", on=partial(self._desk.grant, [folder]))
-            button.setIcon(theme().icon("folder", "muted", 14))
-            say(button, lambda folder=folder: " " + cut(Path(folder).name or folder).replace("&", "&&"), tip=lambda folder=folder: folder)
-            say(button, name=lambda folder=folder: _("Grant {folder}", folder=folder))
-            self._flow.addWidget(button)
+            self._flow.addWidget(self._button(folder))
         self.setVisible(bool(self._desk.recent))
+
+    def _button(self, folder: str) -> QPushButton:
+        button = control(QPushButton(self), "recent-folder", look="chip-plain", on=partial(self._desk.grant, [folder]))
+        button.setIcon(theme().icon("folder", "muted", 14))
+        text = " " + cut(Path(folder).name or folder).replace("&", "&&")
+        return say(button, lambda: text, tip=lambda: folder, name=lambda: _("Grant {folder}", folder=folder))
 
 
 def cut(name: str) -> str:
