@@ -139,6 +139,7 @@ class ChatHeader(QWidget):
         if not self.meter.isHidden():
             room = beside
         least = max(theme().px(_LEAST_TITLE), min(theme().px(_TITLE), room - names))
+        self.answering.setMinimumWidth(self.answering.minimumSizeHint().width() + max(0, min(names, room - theme().px(_LEAST_TITLE))))
         self.title.setMinimumWidth(max(theme().px(24), min(least, whole, room)))
         self.title.setMaximumWidth(max(whole, self.title.minimumWidth()))
 

@@ -69,6 +69,10 @@ class FolderButton(Picker):
         menu.addAction(theme().icon("plus", "muted"), _("Grant a folder…"), self._desk.ask)
         menu.popup(self.mapToGlobal(QPoint(0, self.height())))
 
+    def minimumSizeHint(self) -> QSize:
+        """Its icon, where there is no room for the name: that stands in the tool tip, too."""
+        return QSize(self._width(""), theme().px(28))
+
     def _show(self) -> None:
         folders = self._desk.folders
         open_ = [folder for folder in folders if not self._desk.trusted.get(folder)]
