@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
+from pytestqt.qtbot import QtBot
 
 from atelier_desk.domain.workflow import RunStatus
 from tests.e2e.conftest import OpenDesk
-from tests.e2e.harness import Desk, rendered
+from tests.e2e.harness import Desk, rendered, scripted
 from tests.e2e.wire import ModelServer, config, held, hire
 
 GOAL = "Write a long letter"
@@ -90,3 +92,11 @@ def test_cancel_changes_nothing_and_it_is_asked_again(open_desk: OpenDesk, serve
     desk.wait_done()
     desk.window.close()
     desk.until_closed()
+
+
+def test_a_window_closed_before_it_is_filled_ends_the_program(qtbot: QtBot, tmp_path: Path) -> None:
+    """It was hidden, and the program went on without a window."""
+    desk = Desk(qtbot, tmp_path / "data", scripted([]))
+    assert desk.window.presenter is None
+    desk.close()
+    desk.verify()

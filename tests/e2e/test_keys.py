@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QListWidget
 
 from tests.e2e.conftest import OpenDesk
 from tests.e2e.harness import Desk, rows
-from tests.e2e.wire import PROVIDER, ModelServer, config, hire
+from tests.e2e.wire import PROVIDER, ModelServer, config, held, hire
 
-KEY = "sk-lost-0123456789"
+KEY, RIGHT = "sk-lost-0123456789", "sk-right-0123456789"
 
 
 def settings_of(desk: Desk) -> Any:
@@ -26,6 +27,7 @@ def test_a_lost_key_is_asked_for_and_can_be_kept(open_desk: OpenDesk, server: Mo
     desk.engine(lambda a: a.providers.set_key(PROVIDER, KEY))
     desk.close()
     desk = open_desk(None)
+    desk.until_shown("connection-state", "No valid key")
     desk.send("Hello")
     card = desk.until_shown("notice-card", "needs its API key again")
     assert server.requests("Hello") == []
@@ -43,9 +45,30 @@ def test_a_lost_key_is_asked_for_and_can_be_kept(open_desk: OpenDesk, server: Mo
     desk.click("confirm-yes")
     desk.until_shown("provider-key-note", "unencrypted")
     window.close()
+    desk.until_shown("connection-state", "Ready")
     desk.click("notice-retry")
     desk.last_reply("Good morning.")
     desk.wait_done()
     desk.close()
     desk = open_desk(None)
     assert desk.engine(lambda a: a.keys.states())[PROVIDER] == "saved"
+
+
+def test_a_key_the_server_refuses_is_said_where_the_program_says_how_it_is(open_desk: OpenDesk, server: ModelServer) -> None:
+    gate = asyncio.Event()
+    server.script("Hello", held("Good morning.", gate))
+    server._server.api_key = RIGHT
+    desk = open_desk(None)
+    desk.engine(lambda a: hire(a, server.provider, config("Ada", tools=())))
+    desk.engine(lambda a: a.providers.set_key(PROVIDER, KEY))
+    desk.until_shown("connection-state", "Ready")
+    desk.send("Hello")
+    desk.until_shown("connection-state", "No valid key")
+    assert "Providers" in desk.find("connection-state").toolTip()
+    desk.engine(lambda a: a.providers.set_key(PROVIDER, RIGHT))
+    desk.until_shown("connection-state", "Ready")
+    desk.click("notice-retry")
+    desk.until_shown("connection-state", "Working")
+    server.free(gate)
+    desk.last_reply("Good morning.")
+    desk.until_shown("connection-state", "Ready")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
-from PySide6.QtWidgets import QToolButton
+from PySide6.QtWidgets import QAbstractButton, QToolButton
 
 from atelier_desk.domain.model_messages import ChatReply
 from atelier_desk.llm.scripted import Step
@@ -93,3 +94,19 @@ def test_over_the_conversation_of_a_narrow_window_nothing_opens_unasked(open_des
     assert opened(desk) == []
     desk.click("open-tasks")
     desk.until(lambda: "tasks" in opened(desk), "the drawer is open")
+
+
+def test_who_answers_can_be_read_in_a_small_window_with_large_text(open_desk: OpenDesk, tmp_path: Path) -> None:
+    desk = begin(open_desk, PLAIN, width=1024)
+    agent = desk.engine(lambda a: a.agents.default())
+    desk.engine(lambda a: a.agents.save(agent.config.model_copy(update={"name": "Relectrice"}), agent.id))
+    (tmp_path / "Dossier Martin").mkdir()
+    desk.window.chat.folders.grant([str(tmp_path / "Dossier Martin")])
+    desk.engine(lambda a: a.settings.update(language="fr", font_scale=150))
+    header = desk.window.chat.header
+    desk.until(lambda: header.agents.text() == "Relectrice ▾" and header.models.text().startswith("SmolLM2"), "the names are whole")
+    assert header.width() < 660
+    assert header.models.text() == f"{header.models.whole_text} ▾"
+    assert {each.objectName() for each in header.findChildren(QAbstractButton) if each.isVisible()} == {
+        "toggle-sidebar", "agent-select", "model-select", "workflow-folders", "workflow-menu", "toggle-rail",
+    }  # fmt: skip

@@ -298,7 +298,7 @@ class Program(QObject):
         import asyncio
 
         try:
-            if self.bridge.ready:
+            if self.bridge.ready and self.window.presenter is not None:  # one that was never filled has nothing to keep
                 async with asyncio.timeout(KEEP_S):
                     await self._keep_window()
         finally:
@@ -322,7 +322,7 @@ class Program(QObject):
         """Tell the person, keep the draft, offer to copy the report."""
         from atelier_desk.desktop.widgets.message_box import MessageBox
 
-        self.window.chat.keep_draft()
+        self.window.keep_draft()
         box = MessageBox(self.window, "crash")
         box.setIconPixmap(theme().pixmap("triangle-alert", "err", theme().px(32), box.devicePixelRatioF()))
         box.setWindowTitle(_("Something went wrong"))

@@ -27,8 +27,8 @@ class RunViewController(QObject):
         self.replay: ReplayView | None = None
         self.step_bar = StepBar(window.bridge, window)
         window.chat.add_above_composer(self.step_bar)
-        self.step_toggle = StepToggle(window.chat.header)
-        window.chat.header.add(self.step_toggle)
+        self.step_toggle = StepToggle(window.chat)
+        window.chat.add_above_composer(self.step_toggle)
         self.step_toggle.off_wanted.connect(window.actions_["step-mode"].trigger)
         self.step_bar.waiting_changed.connect(lambda *_: self.refresh_actions())
         window.chat.workflow_shown.connect(self._on_shown)

@@ -193,7 +193,7 @@ class StepBar(QFrame):
 
 
 class StepToggle(QToolButton):
-    """``step-toggle``: stands in the header while step mode is on; a click switches it off.
+    """``step-toggle``: stands over the composer while step mode is on; a click switches it off.
 
     Signals:
         off_wanted: it was clicked.

@@ -128,6 +128,7 @@ class MainWindow(WindowActions):
         from atelier_desk.desktop.background import BackgroundWatch
         from atelier_desk.desktop.questions.presenter import QuestionPresenter
         from atelier_desk.desktop.run_views import RunViewController
+        from atelier_desk.desktop.status import StatusWatch
         from atelier_desk.desktop.system.integration import SystemLink
 
         self.setWindowIcon(app_icon())
@@ -147,6 +148,7 @@ class MainWindow(WindowActions):
         self.chat.keep_focus(self)
         self._make_offers()
         self._background = BackgroundWatch(self)
+        self._status = StatusWatch(self)
         self.system = SystemLink(self)
         self._say_keys()
 
@@ -322,7 +324,7 @@ class MainWindow(WindowActions):
         buttons: dict[str, QWidget] = {"new-workflow": self.sidebar.new, "settings": foot.settings, "command-palette": foot.palette_button}
         if self.presenter is not None:
             header = self.chat.header
-            buttons |= {"toggle-sidebar": header.left, "toggle-panes": header.right, "workflow-settings": header.options}
+            buttons |= {"toggle-sidebar": header.left, "toggle-panes": header.right}
             buttons |= {"stop-run": self.chat.composer.stop}
         for spec, made in self.actions_:
             if spec.name in buttons:
@@ -389,8 +391,13 @@ class MainWindow(WindowActions):
             self._closing_question.ask()
             return
         event.accept()
-        self.chat.keep_draft()
+        self.keep_draft()
         self.closing.emit()
+
+    def keep_draft(self) -> None:
+        """Store what was typed; nothing can be typed before the conversation is made."""
+        if self.presenter is not None:
+            self.chat.keep_draft()
 
 
 def _text(data: QByteArray) -> str:

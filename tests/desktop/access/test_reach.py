@@ -260,7 +260,7 @@ async def test_the_menus_of_the_sidebar_and_what_is_around_the_conversation(prog
     assert menu_faults(open_menu(window)) == []
     sidebar.workflow_actions.folder_menu("Art").popup(QPoint())
     assert menu_faults(open_menu(window)) == []
-    for name in ("main-menu", "attach-button", "pinned-messages", "workflow-folders"):
+    for name in ("main-menu", "attach-button", "workflow-menu", "workflow-folders"):
         button = window.findChild(QAbstractButton, name)
         assert button is not None, name
         assert button.isVisible(), name

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.header import ChatHeader
@@ -91,7 +91,9 @@ def test_nothing_runs_into_anything_else_and_the_usage_is_whole_or_away(qtbot: Q
     header.show_usage(Usage(tokens_input=12_345, tokens_output=3_200, cost=0.03), 4_000, 16_000)
 
     def settled() -> None:
-        parts = [part for part in (header.left, header.title, header.agents, header.models, header.meter, header.right) if part.isVisible()]
+        parts = [
+            part for part in (header.left, header.title, header.answering, header.meter, header.more, header.right) if part.isVisible()
+        ]
         places = [part.geometry() for part in parts]
         assert all(one.right() < other.left() for one, other in pairwise(places))
         assert header.width() == width
@@ -117,22 +119,41 @@ def test_the_usage_comes_back_with_the_room(qtbot: QtBot) -> None:
         qtbot.waitUntil(lambda shown=shown: header.meter.isVisible() == shown)
 
 
-@pytest.mark.parametrize(("scale", "width", "there"), [(100, 560, True), (150, 784, True), (150, 420, False)])
-def test_the_settings_of_the_workflow_stay_while_names_are_whole(qtbot: QtBot, scale: int, width: int, there: bool) -> None:
+@pytest.mark.parametrize(("scale", "width"), [(100, 440), (150, 640)])
+def test_the_names_of_agent_and_model_are_whole_before_title_and_usage_are(qtbot: QtBot, scale: int, width: int) -> None:
+    """The width of the conversation in a window of 1024 pixels is 640 at 150 %."""
     theme().set_scale(scale)
     header = ChatHeader()
     qtbot.addWidget(header)
     header.setMinimumWidth(100)
-    header.set_agents([PickerItem("a", "Ada")], "a")
-    header.set_models([PickerItem("p/m", "gpt-5")], "p/m", "gpt-5")
-    header.set_title("Build the shelf")
+    header.set_agents([PickerItem("a", "Relectrice")], "a")
+    header.set_models([PickerItem("p/m", "gpt-4o-mini")], "p/m", "gpt-4o-mini")
+    header.set_title("Isoler l\u2019exécution des outils")
     header.resize(width, 60)
     header.show()
     qtbot.waitExposed(header)
     header.show_usage(Usage(tokens_input=150, tokens_output=12))
 
     def settled() -> None:
-        assert header.options.isVisible() == there
-        assert header.meter.isHidden() or header.usage.text() == "162 tokens"
+        assert [each.text() for each in (header.agents, header.models)] == ["Relectrice ▾", "gpt-4o-mini ▾"]
+        assert header.title.width() >= theme().px(40)
 
     qtbot.waitUntil(settled)
+
+
+def test_everything_else_is_in_one_menu(qtbot: QtBot) -> None:
+    header = ChatHeader()
+    qtbot.addWidget(header)
+    header.show()
+    pressed = {each.objectName() for each in header.findChildren(QAbstractButton) if not each.isHidden()}
+    assert pressed <= {"toggle-sidebar", "agent-select", "model-select", "workflow-menu", "toggle-rail"}
+    header.set_efforts([PickerItem("", "Agent default"), PickerItem("high", "High")], "high")
+    chosen: list[str] = []
+    header.effort_chosen.connect(chosen.append)
+    levels = header.more.open().findChild(QMenu, "effort-menu")
+    assert levels is not None
+    assert [(each.text(), each.isChecked()) for each in levels.actions()] == [("Agent default", False), ("High", True)]
+    levels.actions()[0].trigger()
+    assert chosen == [""]
+    header.set_efforts([], "")
+    assert header.more.open().actions() == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -322,3 +323,52 @@ async def test_the_safe_answer_about_trust_is_the_one_that_enter_gives(panel: Pa
     no, yes = box.findChild(QPushButton, "trust-no"), box.findChild(QPushButton, "trust-yes")
     assert no.isDefault()
     assert (no.property("variant"), yes.property("variant")) == ("primary", None)
+
+
+async def test_folders_of_earlier_workflows_are_offered_where_folders_are_granted(panel: Panel) -> None:
+    """Those that are there and not granted, the one used last first; one click grants it."""
+    used = (("/a/old", "/a/here"), ("/a/gone", "/a/new & fine"))
+    listed = [Workflow(id=f"w{n}", name="W", workspace=each, updated_at=datetime(2026, 1, n, tzinfo=UTC)) for n, each in enumerate(used, 1)]
+    panel.engine.set("workflows", "list", listed)
+    panel.gone.add("/a/gone")
+    await panel.chat.load_choices()
+    panel.chat.close_workflow()
+    await settle(20)
+    offered = [each for each in panel.chat.findChildren(QPushButton, "recent-folder") if each.isVisible()]
+    assert [each.toolTip() for each in offered] == ["/a/new & fine", "/a/old", "/a/here"]
+    assert offered[0].text() == " new && fine"
+    panel.button.open()
+    menu = panel.button.findChild(QMenu, "folders-menu")
+    assert menu is not None
+    words = [each.text() for each in menu.actions() if each.text()]
+    assert words == ["Recent folders", "new && fine · /a", "old · /a", "here · /a", "Grant a folder…"]
+    menu.close()
+    offered[2].click()
+    await settle(20)
+    assert panel.chat.folders.for_new == ("/a/here",)
+    assert panel.chat.folders.recent == ("/a/new & fine", "/a/old")
+
+
+@pytest.mark.parametrize("height", [700, 260], ids=["sheet", "window of its own"])
+async def test_keys_typed_for_the_message_do_not_answer_whether_a_folder_is_trusted(panel: Panel, qtbot: QtBot, height: int) -> None:
+    panel.chat.setMinimumHeight(1)
+    panel.chat.resize(900, height)
+    panel.chat.open_workflow("w")
+    await settle()
+    panel.chat.activateWindow()
+    panel.chat.composer.field.setFocus()
+    panel.chat.folders.grant(["/p"])
+    await settle()
+    box = panel.question()
+    assert box is not None
+    assert box.isWindow() == (height == 260)
+    for key in (Qt.Key.Key_T, Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Escape):
+        target = box.defaultButton() if box.isWindow() else QApplication.focusWidget()
+        assert target is not None
+        qtbot.keyClick(target, key)
+    await settle()
+    assert panel.question() is box
+    assert panel.decided == {}
+    panel.press("trust-yes")  # the mouse is not typing
+    await settle()
+    assert panel.decided == {"/p": True}

@@ -1,4 +1,4 @@
-"""The line above the transcript: title, agent, model, usage."""
+"""The line above the transcript: title, who answers, folder, usage, and a menu for everything else."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QPoint, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QSizePolicy, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QWidget
 
+from atelier_desk.desktop.chat.header_menu import MoreButton
 from atelier_desk.desktop.chat.meter import UsageMeter
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Pill, bind, control, fill, say, tint
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Pill, bind, control, fill
 from atelier_desk.desktop.widgets.picker import Picker, PickerItem
 from atelier_desk.desktop.widgets.tab_stops import chain, tab_stops
 from atelier_desk.support.i18n import N_
@@ -23,13 +24,31 @@ if TYPE_CHECKING:
 _WIDE = 640
 """Narrower headers show the tokens alone; the tool tip has the rest."""
 _TITLE = 100
-"""Pixels at 100 % the title keeps; pickers end in … before it does."""
+"""Pixels at 100 % the title keeps beside whole names of agent and model."""
+_LEAST_TITLE = 40
+"""Pixels at 100 % it keeps where those would be cut: it stands in the list, too, and they stand nowhere else."""
 _SHORT_TITLE = 72
 """Pixels at 100 % it keeps beside the usage: with less room than that the usage goes."""
 _ROOMY_TITLE = 220
 """Pixels at 100 % of a long title for which, and for whole names of agent and model, the usage folds."""
 _HEIGHT = 28
 """Pixels at 100 % that everything to press in the line is high."""
+
+
+class AnswerSelect(QFrame):
+    """``answer-select``: agent and model as one control; a click on either name opens the menu of those that could stand there."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        control(self, "answer-select", look="joined")
+        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+        self.agents = _picker("agent-select", N_("Agent"), self)
+        self.models = _picker("model-select", N_("Model"), self)
+        fill(QHBoxLayout(self), self.agents, self.models, margins=(1, 1, 1, 1), spacing=0)
+
+    def show_some(self) -> None:
+        """There while there is a name in it."""
+        self.setHidden(self.agents.isHidden() and self.models.isHidden())
 
 
 class ChatHeader(QWidget):
@@ -57,11 +76,9 @@ class ChatHeader(QWidget):
             tip=N_("This turn is not running. Choose Continue to go on with it."),
         )
         self.state.hide()
-        self.agents = _picker("agent-select", "chip", self)
-        self.models = _picker("model-select", "picker", self)
-        self.efforts = _picker("effort-select", "picker", self)
-        tint(self.efforts, "brain", size=14)
-        self.options = control(IconButton("sliders-horizontal", parent=self), "workflow-options", tip=N_("Workflow settings"))
+        self.answering = AnswerSelect(self)
+        self.agents, self.models = self.answering.agents, self.answering.models
+        self.more = MoreButton(self)
         self.meter = UsageMeter(self)
         self.usage = self.meter.text
         self.left = control(IconButton("panel-left", parent=self), "toggle-sidebar", tip=N_("Show or hide the list of workflows"))
@@ -71,28 +88,24 @@ class ChatHeader(QWidget):
             self.left,
             (self.title, 100),
             self.state,
-            self.agents,
-            self.models,
-            self.efforts,
-            self.options,
+            self.answering,
             1,
             self.meter,
+            self.more,
             self.right,
             margins=(16, 8, 12, 8),
             spacing=10,
         )
         self.agents.chosen.connect(self.agent_chosen)
         self.models.chosen.connect(self.model_chosen)
-        self.efforts.chosen.connect(self.effort_chosen)
-        say(self.agents, tip=N_("Agent"))
-        say(self.models, tip=N_("Model"))
-        say(self.efforts, tip=N_("How much the model thinks before answering"), name=N_("Thinking"))
+        self.more.effort_chosen.connect(self.effort_chosen)
+        self.answering.show_some()
         bind(self._dress)
 
     def add(self, widget: QWidget) -> None:
-        """Give a widget of the window a place at the right, before the button of the panes."""
+        """Give a widget a place beside who answers."""
         self._added.append(widget)
-        self._row.insertWidget(self._row.count() - 1, widget)
+        self._row.insertWidget(self._row.indexOf(self.answering) + len(self._added), widget)
         self._dress()
 
     def order_stops(self) -> None:
@@ -117,16 +130,17 @@ class ChatHeader(QWidget):
         """The title no wider than its text, and some words of it whatever stands beside it; the usage whole or not at all."""
         self.title.ensurePolished()  # before it is first shown it does not have the font of a title
         whole = self.title.fontMetrics().horizontalAdvance(self.title.text()) + 8
-        self.options.setVisible(self._has_room_for_options(whole))
         self._fold(whole)
-        least = min(theme().px(_TITLE), whole)
         room = self.width() - self._taken()
+        names = self.answering.sizeHint().width() - self.answering.minimumSizeHint().width()
         beside = room - self.meter.sizeHint().width() - self._row.spacing()
         if self.isVisible():
-            self.meter.setVisible(beside >= min(theme().px(_SHORT_TITLE), whole))
+            self.meter.setVisible(beside - names >= min(theme().px(_SHORT_TITLE), whole))
         if not self.meter.isHidden():
             room = beside
-        self.title.setMinimumWidth(max(theme().px(24), min(least, room)))
+        least = max(theme().px(_LEAST_TITLE), min(theme().px(_TITLE), room - names))
+        self.answering.setMinimumWidth(self.answering.minimumSizeHint().width() + max(0, min(names, room - theme().px(_LEAST_TITLE))))
+        self.title.setMinimumWidth(max(theme().px(24), min(least, whole, room)))
         self.title.setMaximumWidth(max(whole, self.title.minimumWidth()))
 
     def _fold(self, title: int) -> None:
@@ -135,13 +149,6 @@ class ChatHeader(QWidget):
         needed = margins.left() + margins.right() + min(title, theme().px(_ROOMY_TITLE)) + self.meter.width_of(brief=False)
         needed += sum(each.sizeHint().width() for each in shown) + self._row.spacing() * (len(shown) + 1)
         self.meter.set_brief(needed > self.width() or self.width() < theme().px(_WIDE))
-
-    def _has_room_for_options(self, title: int) -> bool:
-        """Whether the workflow's settings fit beside whole names of agent and model, the usage away."""
-        margins, shown = self._row.contentsMargins(), [each for each in self._parts() if each not in (self.title, self.meter, self.options)]
-        needed = margins.left() + margins.right() + min(title, theme().px(_TITLE)) + self.options.sizeHint().width()
-        needed += sum(each.sizeHint().width() for each in shown) + self._row.spacing() * (len(shown) + 2)
-        return needed <= self.width()
 
     def _parts(self) -> list[QWidget]:
         items = [self._row.itemAt(number) for number in range(self._row.count())]
@@ -163,17 +170,17 @@ class ChatHeader(QWidget):
         """The agents; ``current`` is an id."""
         self.agents.set_choices(choices, current)
         self.agents.setVisible(bool(choices))
+        self.answering.show_some()
 
     def set_models(self, choices: Sequence[PickerItem], current: str, text: str) -> None:
         """The models; ``text`` names the current one on the button."""
         self.models.set_choices(choices, current, text)
         self.models.setVisible(bool(choices))
+        self.answering.show_some()
 
     def set_efforts(self, choices: Sequence[PickerItem], current: str) -> None:
-        """How long the model can be told to think; none where it cannot. As the agent has it, the icon alone is shown."""
-        level = next((each.text for each in choices if each.key == current), "") if current else ""
-        self.efforts.set_choices(choices, current, level)
-        self.efforts.setVisible(bool(choices))
+        """How long the model can be told to think; none where it cannot."""
+        self.more.set_efforts(choices, current)
 
     def show_usage(self, usage: Usage | None, context_tokens: int = 0, context_window: int = 0) -> None:
         """Tokens of the whole workflow, share of the model's window in use, and cost."""
@@ -187,17 +194,14 @@ class ChatHeader(QWidget):
     def _dress(self) -> None:
         """All that can be pressed in the line has one height."""
         look = theme()
-        for part in (self.left, self.right, self.options, self.agents, self.models, self.efforts):
+        for part in (self.left, self.right, self.more, self.answering, *self._added):
             part.setFixedHeight(look.px(_HEIGHT))
-        for added in self._added:
-            if isinstance(added, QAbstractButton):
-                added.setFixedHeight(look.px(_HEIGHT))
-            else:
-                added.setMaximumHeight(look.px(_HEIGHT))
+        for part in (self.agents, self.models):
+            part.setFixedHeight(look.px(_HEIGHT) - 2)
         self._fit_soon()
 
 
-def _picker(name: str, variant: str, parent: QWidget) -> Picker:
-    box = control(Picker(parent), name, look=variant)
+def _picker(name: str, tip: str, parent: QWidget) -> Picker:
+    box = control(Picker(parent), name, look="part", tip=tip)
     box.hide()
     return box

@@ -19,7 +19,7 @@ from atelier_desk.desktop.chat.compose.slash_commands import SlashCommandControl
 from atelier_desk.desktop.chat.header import ChatHeader
 from atelier_desk.desktop.chat.message_commands import MessageCommands
 from atelier_desk.desktop.chat.meter import BudgetWatch
-from atelier_desk.desktop.chat.pinned import PinnedButton
+from atelier_desk.desktop.chat.pinned import PinnedMessages
 from atelier_desk.desktop.chat.search.finder import Finder
 from atelier_desk.desktop.chat.start_page import StartPage
 from atelier_desk.desktop.chat.transcript.entries import Change
@@ -89,8 +89,8 @@ class ChatPanel(QWidget):
         self.choices = WorkflowChoices(bridge, self.header, self)
         self.folders = FolderController(bridge, self)
         self.header.add(FolderButton(self.folders, self.header))
-        self.pinned = PinnedButton(bridge, self.pages, self.header)
-        self.header.add(self.pinned)
+        self.pinned = PinnedMessages(bridge, self.pages, self.header.more)
+        self.header.more.pinned = self.pinned.add_to
         self.agent_page: AgentPage | None = None
         self.find_bar = FindBar("find", N_("Find in this workflow"), self, wait_ms=150, newest_last=True)
         self.view = ChatView(item_maker(self.host), self)
@@ -138,7 +138,6 @@ class ChatPanel(QWidget):
         self.sending.workflow_made.connect(self.workflow_made)
         self.composer.stopped.connect(self.stop)
         self.composer.profiles.chosen.connect(self.choices.choose_profile)
-        self.header.options.clicked.connect(self.open_settings)
         self.choices.shown.connect(self._on_choice)
         self.empty.workflow_chosen.connect(self.open_workflow)
         self.empty.goal_chosen.connect(self._on_goal)

@@ -1,15 +1,15 @@
-"""The pinned messages of the workflow in view: a button in the header, there while something is pinned, and a menu that leads to each."""
+"""The pinned messages of the workflow in view, and a menu that leads to each."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtCore import QObject, QPoint, Qt, Signal
 from PySide6.QtWidgets import QMenu, QWidget
 
 from atelier_desk.desktop.chat.message_commands import brief
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import IconButton, control, say
 from atelier_desk.support.i18n import _, ngettext
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from atelier_desk.domain.workflow import Message
 
 
-class PinnedButton(IconButton):
-    """``pinned-messages``: hidden while nothing is pinned.
+class PinnedMessages(QObject):
+    """Which there are, and their menu.
 
     Signals:
         chosen: the id of the message to bring into view.
@@ -28,19 +28,12 @@ class PinnedButton(IconButton):
 
     chosen = Signal(str)
 
-    def __init__(self, bridge: Bridge, pages: TranscriptPages, parent: QWidget) -> None:
-        super().__init__("pin", parent=parent)
-        self._bridge, self._pages, self._around = bridge, pages, parent
-        self._pins: list[Message] = []
-        control(self, "pinned-messages", on=self.open)
-        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        self.hide()
+    def __init__(self, bridge: Bridge, pages: TranscriptPages, anchor: QWidget) -> None:
+        super().__init__(anchor)
+        self._bridge, self._pages, self._anchor = bridge, pages, anchor
+        self.pins: list[Message] = []
         pages.opened.connect(lambda *_: self.read())
         bridge.stream_event.connect(self._on_stream)
-        say(self, lambda: str(len(self._pins)), name=self._counted, tip=self._counted)
-
-    def _counted(self) -> str:
-        return ngettext("{n} pinned message", "{n} pinned messages", len(self._pins))
 
     def read(self) -> None:
         """Ask the engine which there are."""
@@ -50,36 +43,37 @@ class PinnedButton(IconButton):
 
     def clear(self) -> None:
         """No workflow is in view."""
-        self._show([])
+        self.pins = []
+
+    def add_to(self, menu: QMenu) -> None:
+        """As a menu of its own that says how many there are; nothing where there are none."""
+        if self.pins:
+            counted = ngettext("{n} pinned message", "{n} pinned messages", len(self.pins))
+            self._fill(menu.addMenu(theme().icon("pin", "accent"), counted))
 
     def open(self) -> QMenu:
         """The list; choosing one brings it into view."""
-        menu = QMenu(self)
-        menu.setObjectName("pinned-menu")
+        menu = QMenu(self._anchor)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        for message in self._pins:
+        self._fill(menu)
+        anchor = self._anchor
+        menu.popup(anchor.mapToGlobal(QPoint(anchor.width() - menu.sizeHint().width(), anchor.height())))
+        menu.setActiveAction(menu.actions()[0])
+        return menu
+
+    def _fill(self, menu: QMenu) -> None:
+        menu.setObjectName("pinned-menu")
+        for message in self.pins:
             who = message.agent_name if message.role.value == "assistant" else _("You")
             text = _("{who}: {text}", who=who or _("The agent"), text=brief(message.content))
-            menu.addAction(theme().icon("pin", "accent"), text.replace("&", "&&"), lambda key=message.id: self.chosen.emit(key))
-        if not self._pins:
+            menu.addAction(theme().icon("pin", "accent"), text.replace("&", "&&"), partial(self.chosen.emit, message.id))
+        if not self.pins:
             menu.addAction(_("No pinned messages.")).setEnabled(False)
-        at = QPoint(self.width(), self.height()) if self.isVisible() else QPoint(0, 0)
-        anchor = self if self.isVisible() else self._around
-        corner = anchor.mapToGlobal(at if self.isVisible() else QPoint(anchor.width() // 2, anchor.height()))
-        menu.popup(QPoint(corner.x() - menu.sizeHint().width(), corner.y()) if self.isVisible() else corner)
-        if menu.actions():
-            menu.setActiveAction(menu.actions()[0])
-        return menu
 
     async def _read(self, workflow_id: str) -> None:
         pins = await self._bridge.engine.messages.pinned(workflow_id)
         if workflow_id == self._pages.workflow_id:
-            self._show(pins)
-
-    def _show(self, pins: list[Message]) -> None:
-        self._pins = pins
-        self.setVisible(bool(pins))
-        say(self)
+            self.pins = pins
 
     def _on_stream(self, event: StreamEvent) -> None:
         from atelier_desk.domain.stream import payloads

@@ -226,7 +226,7 @@ class StartPage(QScrollArea):
 
     def _make_folders(self, body: QWidget) -> QWidget:
         """The folders the new workflow will have, and a button for more."""
-        from atelier_desk.desktop.folders.rows import FolderRows
+        from atelier_desk.desktop.folders.rows import FolderRows, RecentFolders
 
         box = control(QWidget(body), "start-folders")
         grant = control(QPushButton(box), "start-grant", N_("Grant a folder…"), on=self._folders.ask)
@@ -236,7 +236,15 @@ class StartPage(QScrollArea):
         )
         heading = say(label("", "heading", box), N_("FOLDER"))
         line = fill(QHBoxLayout(), grant, (hint, 1), margins=(0, 0, 0, 0), spacing=10)
-        fill(QVBoxLayout(box), heading, FolderRows(self._folders, box), line, margins=(0, 0, 0, 0), spacing=6)
+        fill(
+            QVBoxLayout(box),
+            heading,
+            FolderRows(self._folders, box),
+            line,
+            RecentFolders(self._folders, box),
+            margins=(0, 0, 0, 0),
+            spacing=6,
+        )
         return box
 
     # -- what it shows ----------------------------------------------------------------------------------------------------------

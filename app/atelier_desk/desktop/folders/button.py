@@ -9,6 +9,7 @@ from PySide6.QtCore import QPoint, QSize, Qt
 from PySide6.QtWidgets import QMenu, QWidget
 
 from atelier_desk.desktop.folders.controller import FolderController
+from atelier_desk.desktop.folders.rows import short_path
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import bind, say
 from atelier_desk.desktop.widgets.picker import Picker
@@ -29,8 +30,8 @@ class FolderButton(Picker):
         bind(self._show)
 
     def open(self) -> None:
-        """Show the menu; with no folder, ask for one at once."""
-        if not self._desk.folders:
+        """Show the menu; with no folder and none of before, ask for one at once."""
+        if not self._desk.folders and not self._desk.recent:
             self._desk.ask()
             return
         menu = QMenu(self)
@@ -57,9 +58,20 @@ class FolderButton(Picker):
             menu.addAction(
                 theme().icon("x", "muted"), _("Revoke access to {name}", name=_name(folder)), partial(self._desk.take_back, folder)
             )
+        if self._desk.recent:
+            if menu.actions():
+                menu.addSeparator()
+            menu.addAction(_("Recent folders")).setEnabled(False)
+        for folder in self._desk.recent:
+            shown = visible(short_path(folder)).replace("&", "&&")
+            menu.addAction(theme().icon("history", "muted"), shown, partial(self._desk.grant, [folder])).setToolTip(visible(folder))
         menu.addSeparator()
         menu.addAction(theme().icon("plus", "muted"), _("Grant a folder…"), self._desk.ask)
         menu.popup(self.mapToGlobal(QPoint(0, self.height())))
+
+    def minimumSizeHint(self) -> QSize:
+        """Its icon, where there is no room for the name: that stands in the tool tip, too."""
+        return QSize(self._width(""), theme().px(28))
 
     def _show(self) -> None:
         folders = self._desk.folders

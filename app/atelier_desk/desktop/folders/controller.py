@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 LOOKED_MS = 300
 """Names in a folder come and go in bursts: one look is enough."""
+RECENT = 4
+"""Folders of earlier workflows that are offered."""
+_LOOKED_AT = 50
+"""Workflows among which they are looked for."""
 _TURNS = frozenset({"workflow_start", "workflow_complete"})
 
 
@@ -32,9 +36,10 @@ class FolderController(QObject):
         for_new: those chosen for the workflow that the next message makes.
         trusted: by folder, what was decided of it; None when nobody was asked.
         missing: those of the folders that are not there.
+        recent: folders of other workflows that are there and not granted here, the one used last first.
 
     Signals:
-        changed: other folders, another decision, or one went or came back.
+        changed: other folders, another decision, or one went or came back; also other recent ones.
     """
 
     changed = Signal()
@@ -47,6 +52,7 @@ class FolderController(QObject):
         self.trusted: dict[str, bool | None] = {}
         self.missing: frozenset[str] = frozenset()
         self.for_new: tuple[str, ...] = ()
+        self.recent: tuple[str, ...] = ()
         self._watcher: QFileSystemWatcher | None = None
         self._soon = Debouncer(self, LOOKED_MS, self.look)
         bridge.stream_event.connect(self._on_stream)
@@ -79,6 +85,19 @@ class FolderController(QObject):
         self.changed.emit()
         if folders and self._bridge.ready:
             self._bridge.jobs.start(self._read(folders), f"folders {id(self)}")
+        if self._bridge.ready:
+            self._bridge.jobs.start(self._read_recent(folders), f"recent folders {id(self)}")
+
+    async def _read_recent(self, folders: tuple[str, ...]) -> None:
+        engine = self._bridge.engine
+        listed = await engine.workflows.list(limit=_LOOKED_AT)
+        newest = sorted(listed, key=lambda each: each.updated_at, reverse=True)
+        used = tuple(dict.fromkeys(folder for each in newest for folder in each.workspace if folder not in folders))[: 2 * RECENT]
+        missing = await engine.files.missing(used) if used else ()
+        recent = tuple(folder for folder in used if folder not in missing)[:RECENT]
+        if folders == self.folders and recent != self.recent:
+            self.recent = recent
+            self.changed.emit()
 
     async def _read(self, folders: tuple[str, ...]) -> None:
         files = self._bridge.engine.files

@@ -10,8 +10,12 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout
 from atelier_desk.desktop.folders.controller import FolderController
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, control, fill, say
+from atelier_desk.desktop.widgets.flow import FlowLayout
 from atelier_desk.presentation.file_changes import GONE, trust_text
 from atelier_desk.support.i18n import N_, _
+
+MOST_LETTERS = 28
+"""Of the name of a folder on a button."""
 
 
 class FolderRows(QWidget):
@@ -37,7 +41,7 @@ class FolderRows(QWidget):
     def _row(self, folder: str) -> QWidget:
         row = QWidget(self)
         trusted = self._desk.trusted.get(folder)
-        name = control(ElidedLabel(_short(folder), row), "files-folder", look="muted", tip=partial(str, folder))
+        name = control(ElidedLabel(short_path(folder), row), "files-folder", look="muted", tip=partial(str, folder))
         state = control(QPushButton(row), "folder-trust", N_("Trusted") if trusted else N_("Not trusted"), look="link")
         state.setIcon(theme().icon("shield", "ok" if trusted else "muted", 14))
         state.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
@@ -56,7 +60,39 @@ class FolderRows(QWidget):
         return row
 
 
-def _short(folder: str) -> str:
+class RecentFolders(QWidget):
+    """``recent-folders``: folders of other workflows as buttons that grant them; hidden while there are none."""
+
+    def __init__(self, desk: FolderController, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("recent-folders")
+        self._desk = desk
+        self._flow = FlowLayout(self)
+        desk.changed.connect(self._fill)
+        bind(self._fill)
+
+    def _fill(self) -> None:
+        while (item := self._flow.takeAt(0)) is not None:
+            if (button := item.widget()) is not None:
+                button.hide()
+                button.deleteLater()
+        for folder in self._desk.recent:
+            self._flow.addWidget(self._button(folder))
+        self.setVisible(bool(self._desk.recent))
+
+    def _button(self, folder: str) -> QPushButton:
+        button = control(QPushButton(self), "recent-folder", look="chip-plain", on=partial(self._desk.grant, [folder]))
+        button.setIcon(theme().icon("folder", "muted", 14))
+        text = " " + cut(Path(folder).name or folder).replace("&", "&&")
+        return say(button, lambda: text, tip=lambda: folder, name=lambda: _("Grant {folder}", folder=folder))
+
+
+def cut(name: str) -> str:
+    """A long name without its end."""
+    return name if len(name) <= MOST_LETTERS else f"{name[: MOST_LETTERS - 1]}…"
+
+
+def short_path(folder: str) -> str:
     """The folder's own name first: a path is cut at its end, and its beginning says least."""
     path, home = Path(folder), Path.home()
     above = f"~/{path.parent.relative_to(home)}" if path.is_relative_to(home) and path != home else str(path.parent)

@@ -1,4 +1,4 @@
-"""The foot of the left column: settings, palette, menu, and whether the engine answers."""
+"""The foot of the left column: settings, palette, menu, and how the program is."""
 
 from __future__ import annotations
 
@@ -12,13 +12,19 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import IconButton, bind, control, fill, label, say, tint
 from atelier_desk.support.i18n import N_, _
 
-Connection = Literal["opening", "ready", "failed", "moved", "closing"]
+Connection = Literal["opening", "ready", "working", "no-key", "failed", "moved", "closing"]
 STATES: dict[Connection, str] = {
     "opening": N_("Opening…"),
     "ready": N_("Ready"),
+    "working": N_("Working"),
+    "no-key": N_("No valid key"),
     "failed": N_("Not open"),
     "moved": N_("Moved"),
     "closing": N_("Closing…"),
+}
+TIPS: dict[Connection, str] = {
+    "moved": N_("The data folder was moved or replaced: nothing is being saved."),
+    "no-key": N_("The provider of the chosen model has no key, or refused it. Enter one in the settings under Providers."),
 }
 
 
@@ -36,6 +42,8 @@ class SidebarFoot(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._state: Connection = "opening"
+        self._connection: Connection = "opening"
+        self._works = self._key_missing = False
         self.settings = control(QPushButton(self), "open-settings", look="quiet")
         self._palette_keys = "Ctrl+K"
         self.palette_button = control(QPushButton(self._palette_keys, self), "open-palette", look="quiet")
@@ -56,11 +64,27 @@ class SidebarFoot(QWidget):
         bind(self._dress)
 
     def _tip(self) -> str:
-        return _("The data folder was moved or replaced: nothing is being saved.") if self._state == "moved" else ""
+        return _(TIPS.get(self._state, ""))
 
     def show_connection(self, state: Connection) -> None:
-        """What ``STATES`` says."""
-        self._state = state
+        """What ``STATES`` says; while it is ``ready``, also what goes on."""
+        self._connection = state
+        self._show_state()
+
+    def show_work(self, works: bool) -> None:
+        """Whether agents are at work."""
+        self._works = works
+        self._show_state()
+
+    def show_key_missing(self, missing: bool) -> None:
+        """Whether who answers next has no key that is accepted."""
+        self._key_missing = missing
+        self._show_state()
+
+    def _show_state(self) -> None:
+        self._state = self._connection
+        if self._state == "ready" and (self._works or self._key_missing):
+            self._state = "working" if self._works else "no-key"
         self._dress()
         say(self._words)
 
@@ -84,9 +108,9 @@ class SidebarFoot(QWidget):
 
     def _dress(self) -> None:
         look = theme()
-        roles = {"opening": "warn", "ready": "ok", "failed": "err", "moved": "err", "closing": "muted"}
+        roles = {"opening": "warn", "ready": "ok", "working": "accent", "closing": "muted"}
         side = look.px(8)
-        colour = getattr(look.tokens, roles[self._state])
+        colour = getattr(look.tokens, roles.get(self._state, "err"))
         self._dot.setFixedSize(side, side)
         self._dot.setStyleSheet(f"background: {colour}; border-radius: {side // 2}px;")
         self._fit()

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QApplication, QDialogButtonBox, QMessageBox, QPushButton, QWidget
 from shiboken6 import isValid
 
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets.scrim import Scrim
+from atelier_desk.desktop.widgets.scrim import PAUSE_MS, Scrim
 from atelier_desk.support.text import visible
 
 MOST = 1500
@@ -32,6 +32,7 @@ class MessageBox(QMessageBox):
     long one for seconds. It is deleted when it is closed.
 
     It opens as a sheet over the window of its parent, under ``sheet-shade``; where that is hidden or too small, as a window of its own.
+    Either way it takes no key before the pause of ``Scrim``: what is typed for something else answers nothing.
     """
 
     def __init__(self, parent: QWidget | None, name: str) -> None:
@@ -40,6 +41,9 @@ class MessageBox(QMessageBox):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setTextFormat(Qt.TextFormat.PlainText)
         self._shade: Scrim | None = None
+        self._pause = QTimer(self)
+        self._pause.setSingleShot(True)
+        self._pause.setInterval(PAUSE_MS)
 
     def setText(self, text: str) -> None:
         super().setText(_fitted(text))
@@ -63,6 +67,11 @@ class MessageBox(QMessageBox):
         if host is not None:
             self._stack_buttons(host)
         if self._shade is not None or asking is None or host is None or not host.isVisible() or not self._fits(host):
+            if self._shade is None:
+                self.installEventFilter(self)
+                for button in self.buttons():
+                    button.installEventFilter(self)
+                self._pause.start()
             super().open()
             return
         mark(self, "sheet")
@@ -74,6 +83,12 @@ class MessageBox(QMessageBox):
         asking.destroyed.connect(shade.deleteLater)
         self.finished.connect(lambda _code: _take_away(shade, before))
         shade.hold(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.KeyPress and self._pause.isActive():
+            self._pause.start()
+            return True
+        return super().eventFilter(watched, event)
 
     def _stack_buttons(self, host: QWidget) -> None:
         """One above the other where they do not fit in a row: Qt makes a message box no wider than this, and cuts their words."""

@@ -65,11 +65,11 @@ async def loaded(qtbot: QtBot, workflow: Workflow | None = None) -> tuple[FakeAt
 
 async def test_how_long_it_thinks_can_be_chosen_where_the_model_can_think(qtbot: QtBot) -> None:
     engine, header, _choices = await loaded(qtbot, Workflow(id="w", name="W", agent_id="ada"))
-    assert header.efforts.isHidden()
+    assert header.more.efforts == ()
     header.models.chosen.emit("p/t")
-    assert header.efforts.isVisible()
-    header.efforts.chosen.emit("high")
-    assert header.efforts.whole_text == "High"
+    assert [each.key for each in header.more.efforts] == ["", "off", "low", "medium", "high"]
+    header.effort_chosen.emit("high")
+    assert (header.models.whole_text, header.more.effort) == ("t · High", "high")
     await settle()
     (_args, last) = engine.calls("workflows.choose")[-1][0]
     assert last == Choices(provider="p", model="t", thinking=Thinking.HIGH)

@@ -222,9 +222,11 @@ class WorkflowChoices(QObject):
         key, info = key_of(provider, model), self.info
         if model and info is None:
             models.insert(0, PickerItem(key, model, "", provider))
-        self._header.set_models(models, key, (info.label if info is not None else "") or model)
-        thinks = self.chosen.thinking is not None or (info is not None and bool(info.supports_thinking))
-        self._header.set_efforts(effort_choices() if thinks else [], self.chosen.thinking.value if self.chosen.thinking is not None else "")
+        effort = self.chosen.thinking.value if self.chosen.thinking is not None else ""
+        levels = effort_choices() if effort or (info is not None and info.supports_thinking) else []
+        level = [each.text for each in levels if effort and each.key == effort]
+        self._header.set_models(models, key, " · ".join([(info.label if info is not None else "") or model, *level]))
+        self._header.set_efforts(levels, effort)
         mode = self.chosen.approval or (agent.config.approval if agent else None)
         self.profile = profile_of(mode) if mode is not None else None
         self.shown.emit(provider, model)

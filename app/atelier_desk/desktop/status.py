@@ -1,0 +1,58 @@
+"""What the line at the foot of the list says while the engine is open: that agents work, or that no key will be accepted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject
+
+from atelier_desk.domain.stream.payloads import Failure, TextPayload
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.window_parts import WindowParts
+    from atelier_desk.domain.stream.event import StreamEvent, Topic
+
+
+class StatusWatch(QObject):
+    """Looks at the workflows in the list, and at the key of the provider whose model answers in the workflow in view."""
+
+    def __init__(self, window: WindowParts) -> None:
+        super().__init__(window)
+        self._window = window
+        self._refused: set[str] = set()
+        """Providers that refused their key since it was last changed."""
+        window.sidebar.model.modelReset.connect(self._show_work)
+        window.sidebar.model.dataChanged.connect(lambda *_: self._show_work())
+        window.chat.choices.shown.connect(lambda *_: self._look())
+        window.bridge.stream_event.connect(self._on_stream)
+        window.bridge.changed.connect(self._on_changed)
+
+    def _show_work(self) -> None:
+        works = any(each.status.value == "running" for each in self._window.sidebar.model.workflows)
+        self._window.sidebar.foot.show_work(works)
+
+    def _on_stream(self, event: StreamEvent) -> None:
+        data = event.payload
+        if isinstance(data, Failure) and data.code == "auth" and data.provider:
+            self._refused.add(data.provider)
+            self._look()
+        elif self._refused and isinstance(data, TextPayload) and not event.depth and event.workflow_id == self._window.chat.workflow_id:
+            self._refused.discard(self._window.chat.choices.model[0])  # it answers
+            self._look()
+
+    def _on_changed(self, topic: Topic, key: str) -> None:
+        if topic == "provider":
+            self._refused.discard(key)
+        if topic == "provider" or (topic == "settings" and key == "keys"):
+            self._look()
+
+    def _look(self) -> None:
+        if self._window.bridge.ready:
+            self._window.bridge.jobs.start(self._look_at_key(), "key of the model")
+
+    async def _look_at_key(self) -> None:
+        from atelier_desk.presentation.keys import MISSING
+
+        states = await self._window.bridge.engine.keys.states()
+        provider, _model = self._window.chat.choices.model
+        self._window.sidebar.foot.show_key_missing(states.get(provider) in MISSING or provider in self._refused)
