@@ -12,12 +12,14 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.chat.cards.files_card import FilesCard
 from atelier_desk.desktop.chat.panel import ChatPanel
 from atelier_desk.desktop.folders import undo as undoing
+from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.workflow import Message, MessageRole, Workflow
 from atelier_desk.engine.services.files import UndoneChange
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 from atelier_desk.engine.services.workflows import OpenedWorkflow
+from atelier_desk.support.i18n import LANGUAGES, _
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 WHEN = datetime(2026, 11, 22, tzinfo=UTC)
@@ -83,6 +85,20 @@ async def test_the_last_reply_of_the_turn_names_the_files(panel: Panel) -> None:
     panel.chat.host.files_requested.connect(shown.append)
     panel.press("changed-files-show")
     assert shown == [""]
+
+
+async def test_to_undo_and_to_leave_it_are_two_different_words_in_every_language(panel: Panel) -> None:
+    """In French both verbs are « Annuler »: the sheet had two buttons that read the same."""
+    for language in LANGUAGES:
+        switch_language(language)
+        panel.press("changed-files-undo")
+        box = next(each for each in panel.chat.findChildren(QMessageBox) if each.isVisible())
+        words = {button.text().replace("&", "") for button in box.buttons()}
+        assert len(words) == 2
+        assert _("Cancel") not in words
+        box.findChild(QPushButton, "confirm-no").click()  # type: ignore[union-attr]
+        await settle()
+    assert panel.engine.calls("files.undo") == []
 
 
 async def test_all_of_the_turn_is_undone_after_a_yes_and_the_card_says_so(panel: Panel) -> None:

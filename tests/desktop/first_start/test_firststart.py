@@ -27,6 +27,7 @@ from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.services.connection_test import try_model
 from atelier_desk.engine.services.keys import KeyStore
+from atelier_desk.llm.errors import TEMPLATES
 from atelier_desk.llm.local.models import STARTER
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, Held, settle
 from tests.support.wheel import changed_by_wheel, inputs
@@ -157,6 +158,24 @@ async def test_a_found_server_must_answer_before_it_is_taken(guide: FirstStart, 
     ((saved, kwargs),) = atelier.calls("providers.save")
     assert (saved[0].name, saved[0].base_url, kwargs) == ("Ollama", "http://127.0.0.1:11434", {"new": True})
     assert atelier.calls("agents.use_model") == [(("Ollama", "qwen3:4b"), {})]
+
+
+async def test_a_refused_key_is_said_in_the_readers_language_and_where_the_key_is(guide: FirstStart, find: Find, server: Server) -> None:
+    """Neither the server's English nor a way to settings that are not open."""
+    await forward(find)
+    find("choice-mistral").click()
+    find("mistral-key").setText("bad-key-123")
+    find("mistral-key").textEdited.emit("bad-key-123")
+    cases = {
+        "auth": "Mistral a refusé la clé d’accès, ou en demande une. Vérifiez la clé ci-dessus.",
+        "quota": "Le compte chez Mistral n’a plus de crédit ou de quota.",
+    }
+    switch_language("fr")
+    for code, expected in cases.items():
+        server.error = ProviderError(TEMPLATES[code], code=code, provider="Mistral", detail="Incorrect API key provided.")
+        find("model-test").click()
+        await settle()
+        assert guide.model.busy.text.text() == expected
 
 
 async def test_a_failed_test_says_why_and_stays(guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server) -> None:

@@ -19,6 +19,7 @@ from atelier_desk.desktop.settings.preset_picker import PresetPicker
 from atelier_desk.desktop.settings.progress_line import Busy
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Card, control, fill, label, say
+from atelier_desk.desktop.widgets.bindings import Sentence
 from atelier_desk.domain.errors import AtelierError, ProviderError
 from atelier_desk.domain.provider import ProviderConfig, ProviderDraft, ProviderHealth
 from atelier_desk.llm.local.models import STARTER
@@ -272,14 +273,19 @@ class ModelStep(Step):
         self.go_on.emit()
 
     async def _reason(self, draft: ProviderDraft | None, error: Exception) -> str:
-        """What went wrong; when the address looks wrong, what the server's test says, which looks around for the right one."""
-        if draft is None or not isinstance(error, ProviderError) or not doubtful(error):
+        """What went wrong, without the server's own words, which are in its language; when the address looks wrong, what the server's test
+        says, which looks around for the right one."""
+        if draft is None or not isinstance(error, ProviderError):
             return error_text(error)
+        if error.code == "auth":
+            return Sentence(lambda: _("{provider} refused the API key, or needs one. Check the key above.", provider=draft.config.name))
+        if not doubtful(error):
+            return Sentence(lambda: error.in_words(_))
         try:
             health: ProviderHealth = await self._bridge.engine.providers.test_draft(draft)
         except AtelierError:
-            return error_text(error)
-        return error_text(error) if health.ok else health.message
+            health = ProviderHealth(ok=True)
+        return Sentence(lambda: error.in_words(_)) if health.ok else health.message
 
     def _fail(self, text: str) -> None:
         self.busy.note(text, "error")

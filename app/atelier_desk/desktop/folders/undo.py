@@ -35,7 +35,14 @@ def ask_undo(bridge: Bridge, parent: QWidget, changes: Sequence[Change], told: C
     title = ngettext("Undo changes to {n} file?", "Undo changes to {n} files?", len(alive))
     ids, workflow_id = [change.id for change in alive], alive[0].workflow_id
     details = "\n\n".join(filter(None, (changed_text(names), undo_text(alive))))
-    return confirm(parent, title, details, _("Undo"), lambda: bridge.jobs.start(_take_back(bridge, parent, workflow_id, ids, told)))
+    return confirm(
+        parent,
+        title,
+        details,
+        _("Undo these changes"),
+        lambda: bridge.jobs.start(_take_back(bridge, parent, workflow_id, ids, told)),
+        no=_("Keep the changes"),
+    )
 
 
 async def take_back(bridge: Bridge, parent: QWidget, workflow_id: str, ids: Sequence[str], *, force: bool = False) -> list[UndoneChange]:

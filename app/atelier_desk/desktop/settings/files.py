@@ -90,13 +90,15 @@ def _begin(path: Path, most: int) -> bytes:
         return file.read(most + 1)
 
 
-def confirm(parent: QWidget, text: str, details: str, action: str, then: Callable[[], object]) -> QMessageBox:
-    """Ask before something that cannot be undone; ``action`` names the button that does it, Cancel is the default."""
+def confirm(parent: QWidget, text: str, details: str, action: str, then: Callable[[], object], no: str = "") -> QMessageBox:
+    """Ask before something that cannot be undone; ``action`` names the button that does it. The default is Cancel, or what ``no`` says
+    where both would read the same: in French, to undo and to cancel are one verb."""
     box = MessageBox(parent, "confirm")
     box.setText(text)
     box.setInformativeText(details)
     yes = box.add(action, "confirm-yes", QMessageBox.ButtonRole.DestructiveRole, "danger")
-    box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Cancel))
+    reject = QMessageBox.ButtonRole.RejectRole
+    box.setDefaultButton(box.add(no, "confirm-no", reject) if no else box.addButton(QMessageBox.StandardButton.Cancel))
     yes.clicked.connect(lambda *_: then())
     box.open()
     return box
