@@ -146,8 +146,8 @@ class _Reader:
             yield ""
         for box in element.iter("{*}txbxContent"):
             # One within another is read with that one: read here too, each level would double the work.
-            own = next(box.iterancestors("{*}p", "{*}txbxContent"), None) is element
-            if own and not any(local(above) == "Fallback" for above in box.iterancestors()):
+            first = next(box.iterancestors("{*}p", "{*}txbxContent"), None) is element
+            if first and not any(local(above) == "Fallback" for above in box.iterancestors()):
                 yield from self.blocks(box)
 
     def _row(self, row: Any) -> list[str]:
