@@ -11,11 +11,13 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.agent import AgentConfig, Budget
+from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.events.run import LimitKind, PauseReason
 from atelier_desk.domain.model_messages import ChatReply, ChatRequest, ReplyDone, Usage
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.gateways.gateway import FactoryGateway, OpenModel
+from atelier_desk.engine.run.tool_budget import CallSpending
 from tests.engine.conftest import Opener
 from tests.support.clock import ManualClock
 
@@ -41,14 +43,17 @@ class Model:
 
 
 @asynccontextmanager
-async def opened(open_atelier: Opener, model: Model, clock: ManualClock | None = None, **settings: Any) -> AsyncIterator[Atelier]:
+async def opened(
+    open_atelier: Opener, model: Model, clock: ManualClock | None = None, window: int = 0, **settings: Any
+) -> AsyncIterator[Atelier]:
     async with open_atelier(clock=clock or ManualClock(START), model_factory=lambda _agent: model) as atelier:
         gateway = atelier.environment.gateway
         inner = FactoryGateway(lambda _agent: model)  # type: ignore[arg-type, return-value]
 
         async def priced(agent: AgentConfig, language: str) -> OpenModel:
             found = await inner.open(agent, language)
-            info = found.info.model_copy(update={"price_input": 0.0, "price_output": PRICE})
+            size = {"context_window": window} if window else {}
+            info = found.info.model_copy(update={"price_input": 0.0, "price_output": PRICE, **size})
             return OpenModel(found.model, found.plain, info, found.dialect)
 
         gateway.open = priced  # type: ignore[method-assign]
@@ -170,6 +175,29 @@ async def test_without_a_limit_nothing_changes(open_atelier: Opener) -> None:
         for _ in range(3):
             assert await settled(atelier, await ask(atelier)) is RunStatus.COMPLETED
         assert [request.max_tokens for request in model.asked] == [1_000] * 3
+
+
+async def test_a_summary_of_what_was_said_takes_no_more_than_is_left(open_atelier: Opener) -> None:
+    model = Model()
+    async with opened(open_atelier, model, window=4_000, monthly_cost_limit=1.3) as atelier:
+        workflow = await atelier.workflows.create("x")
+        for expected in (RunStatus.COMPLETED, RunStatus.PAUSED):
+            run = await atelier.runs.send(workflow.id, "word after word " * 500, agent=AGENT)
+            assert await settled(atelier, run) is expected
+        assert [request.max_tokens for request in model.asked] == [1_000, 300], "the answer, and the summary for the next turn"
+        assert (await atelier.usage.month()).spent == pytest.approx(1.3)
+
+
+async def test_after_a_restart_a_call_that_asks_a_model_finds_what_was_spent(open_atelier: Opener) -> None:
+    model, clock = Model(), ManualClock(START)
+    async with opened(open_atelier, model, clock, monthly_cost_limit=1.0) as atelier:
+        spent = await ask(atelier)
+        assert await settled(atelier, spent) is RunStatus.COMPLETED
+    async with opened(open_atelier, model, clock) as atelier:
+        [handle] = await atelier.runs.team_of(spent)
+        with pytest.raises(ToolError) as refused:
+            await CallSpending(atelier.environment, handle, "c1").room(0, 1_000, (0.0, PRICE))
+        assert refused.value.code == "limit"
 
 
 async def test_the_limit_of_a_run_says_what_the_request_may_cost(open_atelier: Opener) -> None:

@@ -27,6 +27,7 @@ class BatchHead:
         task_version: grows with each commit that changes tasks.
         head_run_id: the newest turn of the branch that is shown, of which the table has the tasks.
         tainted: what its runs read from outside: the first few names; None when that has to be read first.
+        without_tasks: no event of its journal is about a task, which takes a look at all of them to tell.
     """
 
     stream_seq: int = 0
@@ -35,12 +36,14 @@ class BatchHead:
     task_version: int = 0
     head_run_id: str | None = None
     tainted: tuple[str, ...] | None = None
+    without_tasks: bool = False
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def learn(self, row: Workflow) -> None:
         self.stream_seq = row.stream_seq
         self.head_run_id = row.head_run_id
         self.tainted = None
+        self.without_tasks = False
         self.totals = RunTotals(
             usage=row.usage, pending_questions=row.pending_questions, pending_approvals=row.pending_approvals, teams=self.totals.teams
         )

@@ -238,6 +238,7 @@ class Journal:
                 handle.state, handle.row = batch.states[run_id], rows[run_id]
             if not live:
                 batch.streams.clear()
+                head.totals = replace(head.totals, teams={})  # those that are needed again are read
             self._announce(workflow_id, batch)
         if cancelled:
             raise asyncio.CancelledError
@@ -338,9 +339,13 @@ class Journal:
 
     async def _take_tasks(self, workflow_id: str, head_run_id: str | None, batch: Batch) -> None:
         """Add to a batch what makes the table hold the tasks of the branch that ends with a turn."""
+        head = self._head(workflow_id)
+        if head.without_tasks:
+            return
         of_type = self._repos.journal.of_type
         events = await all_rows(lambda offset, limit: of_type(workflow_id, "task_changed", offset=offset, limit=limit))
         if not events:
+            head.without_tasks = True
             return
         links = await self._repos.runs.links(workflow_id)
         wanted = tasks_of(events, branch_of(links, head_run_id))
@@ -362,7 +367,9 @@ class Journal:
         if head.tainted is not None:
             head.tainted = taint.merged(head.tainted, *(run.tainted for run in commit.runs))
         head.head_run_id = batch.rows.workflow.get("head_run_id", head.head_run_id)
-        head.task_version += bool(batch.rows.tasks or batch.rows.deleted_tasks)
+        if batch.rows.tasks or batch.rows.deleted_tasks:
+            head.task_version += 1
+            head.without_tasks = False
         return cancelled
 
     async def refresh(self, handle: RunHandle) -> None:

@@ -80,7 +80,7 @@ class Spending(Protocol):
 
     run_id: str
 
-    def room(self, prompt_tokens: int, reply_tokens: int, prices: tuple[float, float]) -> int:
+    async def room(self, prompt_tokens: int, reply_tokens: int, prices: tuple[float, float]) -> int:
         """Most tokens of the reply to a request that sends ``prompt_tokens``; ``prices`` as of ``policy.budget.reserve``.
 
         Raises:

@@ -78,6 +78,16 @@ def test_a_page_runs_nothing_and_asks_nobody_for_anything() -> None:
     assert page("a", "b").count("<p>") == part("a").count("<p>") == 1
 
 
+ELSEWHERE = ["smb://host/share", "ftp://host/x", "vscode://x", "ms-word:ofe|u|http://host/x", "//host/share", "\\\\host\\share"]
+
+
+@pytest.mark.parametrize("target", ELSEWHERE)
+def test_a_link_leads_to_the_web_or_to_a_mail_alone(target: str) -> None:
+    made = part(f"[words]({target}) and [web](https://a.example/)")
+    assert made.count("href=") == 1
+    assert 'href="https://a.example/"' in made
+
+
 def test_markdown_is_as_it_was_written() -> None:
     assert exported(TEXT, "T", "md").decode() == TEXT
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.events.run import PauseReason, RunPaused, RunResumed
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import RunMode, RunStatus, WorkflowStatus
@@ -17,7 +18,7 @@ from atelier_desk.engine.run.reducer.reduce import fold
 from atelier_desk.engine.turn_stream import standing
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.engine.conftest import Opener, Recorder
-from tests.engine.team.conftest import Cast, Stuck, batch, begin, bodies, team_rows, worker
+from tests.engine.team.conftest import Cast, Stuck, batch, begin, bodies, calculate, team_rows, worker
 from tests.support.clock import ManualClock
 from tests.support.runs import agent
 
@@ -103,6 +104,48 @@ async def test_the_start_of_the_window_goes_on_with_nothing_that_its_person_did_
             assert (await atelier.repos.runs.get(run_id)).status is RunStatus.INTERRUPTED
             assert await atelier.runs.at_work() == {}
             assert model.requests == []
+
+
+KILLED_AT = (
+    "model_replied",
+    "children_planned",
+    "child_started",
+    "tool_call_started",
+    "tool_call_finished",
+    "run_finished",
+    "child_finished",
+)
+
+
+@pytest.mark.parametrize("at", KILLED_AT)
+async def test_wherever_a_team_is_killed_the_start_of_the_window_costs_nothing(
+    open_atelier: Opener, at: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the plan of its sub-agents and their start a run waited for nobody: the next start went on with it."""
+    cast = Cast(Lead=[[batch("b", ("Poet", "One."))], "Done."], Poet=[[calculate("k")], "A verse."])
+    async with open_atelier(model_factory=cast) as atelier:
+        await atelier.agents.save(worker("Poet", tools=("CalculatorTool",)))
+        over, inner = asyncio.Event(), atelier.repos.journal.commit
+
+        async def commit(given: Any, *more: Any, **named: Any) -> Any:
+            if over.is_set() or any(event.body.type == at for event in given.events):
+                over.set()
+                raise StorageError("killed", code="query")
+            return await inner(given, *more, **named)
+
+        monkeypatch.setattr(atelier.repos.journal, "commit", commit)
+        workflow_id, run_id = await begin(atelier)
+        async with asyncio.timeout(10):
+            await over.wait()
+        await killed(atelier)
+    again = Cast(Lead=[[batch("b2", ("Poet", "One."))], "Done."], Poet=["A verse.", "Another."])
+    async with open_atelier(model_factory=again) as atelier:
+        await atelier.go_on()
+        assert await atelier.runs.at_work() == {}
+        assert [model.requests for model in again.models.values()] == [[], []]
+        assert {row.status for row in (await team_rows(atelier, workflow_id)).values()} <= {RunStatus.INTERRUPTED, RunStatus.COMPLETED}
+        await atelier.runs.recovery.resume_all()
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
 
 
 async def test_a_run_whose_command_a_person_ended_waits_for_a_resume(open_atelier: Opener) -> None:

@@ -185,6 +185,33 @@ async def test_a_chat_of_which_half_was_written_is_completed(atelier: Atelier, t
     assert (await shown(atelier, "chatgpt:c1"))[-1] == ("assistant", "At 230 °C.")
 
 
+async def test_the_journal_is_not_read_again_for_each_part_of_a_long_chat(
+    atelier: Atelier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("atelier_desk.engine.services.chats.TURNS_AT_ONCE", 1)
+    of_type, reads = atelier.repos.journal.of_type, 0
+
+    async def counted(*args: Any, **more: Any) -> Any:
+        nonlocal reads
+        reads += 1
+        return await of_type(*args, **more)
+
+    monkeypatch.setattr(atelier.repos.journal, "of_type", counted)
+    versions = [gpt_node(f"a{number}", "u", "assistant", "Yes.", 1.7e9 + number) for number in range(30)]
+    file = write(tmp_path / "export.json", [gpt_chat(gpt_node("u", "root", "user", "Rye?"), *versions)])
+    await atelier.chats.import_(file)
+    assert await turns_of(atelier, "chatgpt:c1") == 30
+    assert reads == 1, "whether there are tasks takes a look at all events: versions would take longer the more there are"
+    id = workflow_id("chatgpt:c1")
+    turns = [run.id for run in await atelier.repos.runs.list(id)]
+    for turn in turns[:2]:
+        await atelier.workflows.select_branch(id, turn)
+    before = reads
+    await atelier.tasks.create(id, "Buy flour")
+    await atelier.workflows.select_branch(id, turns[2])
+    assert reads == before + 1, "now there is one, and its branch is looked for"
+
+
 def _user(id: str, parent: Any, text: Any = "hello", time: Any = 1.7e9) -> dict[str, Any]:
     return gpt_node(id, parent, "user", text, time)
 

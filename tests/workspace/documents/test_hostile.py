@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 import tracemalloc
 import zipfile
 from pathlib import Path
@@ -148,6 +149,36 @@ def test_deep_nesting_is_a_refusal_or_a_text() -> None:
     assert tried("a.odt", documents.open_document(f"<office:text>{deep}</office:text>")) == "broken"
     assert isinstance(tried("a.eml", documents.mail(html="<div>" * 20_000 + "x").as_bytes()), str)
     assert isinstance(tried("a.rtf", b"{\\rtf1 " + b"{" * 200_000), str)
+
+
+_WORD = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+NESTED: dict[str, tuple[str, str, str]] = {
+    "text boxes of Word": ("a.docx", "<w:p><w:r><w:pict><w:txbxContent>", "</w:txbxContent></w:pict></w:r></w:p>"),
+    "notes": ("a.odt", "<text:p><text:note><text:note-body>", "</text:note-body></text:note></text:p>"),
+    "comments": ("a.odt", "<text:p><text:p><office:annotation>", "</office:annotation></text:p></text:p>"),
+    "text boxes": ("a.odt", "<text:p><draw:frame><draw:text-box><draw:text-box>", "</draw:text-box></draw:text-box></draw:frame></text:p>"),
+}
+
+
+@pytest.mark.parametrize("what", NESTED)
+def test_what_is_nested_is_read_once(what: str) -> None:
+    name, opens, closes = NESTED[what]
+    if name == "a.docx":
+        inner = opens * 12 + "<w:p><w:r><w:t>deepest</w:t></w:r></w:p>" + closes * 12
+        parts = parts_of(MADE[name])
+        parts[MAIN[name]] = f"<w:document {_WORD}><w:body>{inner}</w:body></w:document>".encode()
+        data = archived(parts)
+    else:
+        inner = opens * 12 + "<text:p>deepest</text:p>" + closes * 12
+        data = documents.open_document(f"<office:text>{inner}</office:text>")
+    assert tried(name, data).count("deepest") == 1, "read twice at each level, thirty of them would take for ever"
+
+
+def test_almost_a_picture_of_rtf_is_read_in_a_moment() -> None:
+    data = b"{\\rtf1 " + (b"abcdef 12345 " * 39 + b"z") * 20_000
+    began = time.process_time()
+    assert tried("a.rtf", data).startswith("abcdef 12345")
+    assert time.process_time() - began < 10  # a minute, when the same signs are looked at from each of them on
 
 
 def test_what_asks_for_more_memory_than_there_is_ends_its_process_alone() -> None:

@@ -21,6 +21,8 @@ table { border-collapse: collapse; margin: 8px 0; } th { background: #eeeeee; te
 pre, code { font-family: monospace; font-size: 10pt; } pre { background: #f4f4f4; padding: 8px; white-space: pre-wrap; }
 blockquote { color: #555555; margin-left: 1em; } a { color: #2a5db0; }
 """
+LINKED = ("http://", "https://", "mailto:")
+"""What a link may lead to: opening one of a share or of another program may hand over who a person is."""
 
 
 class _Renderer(RendererHTML):
@@ -31,6 +33,10 @@ class _Renderer(RendererHTML):
 
     def image(self, tokens: Sequence[Token], at: int, _options: OptionsDict, _env: EnvType) -> str:
         return f"[{html.escape(tokens[at].content)}]"
+
+    def link_open(self, tokens: Sequence[Token], at: int, options: OptionsDict, env: EnvType) -> str:
+        linked = str(tokens[at].attrGet("href") or "").startswith(LINKED)
+        return self.renderToken(tokens, at, options, env) if linked else "<a>"
 
     def math_inline(self, tokens: Sequence[Token], at: int, _options: OptionsDict, _env: EnvType) -> str:
         return f"<code>{html.escape(tokens[at].content)}</code>"

@@ -6,6 +6,7 @@ import re
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
+from atelier_desk.engine.export.html import LINKED
 from atelier_desk.markdown.parser import markdown
 from atelier_desk.support.text import visible
 
@@ -197,7 +198,7 @@ class _Writer:
         from docx.oxml import OxmlElement
         from docx.oxml.ns import qn
 
-        if not target.startswith(("http://", "https://", "mailto:")):
+        if not target.startswith(LINKED):
             return paragraph
         link = OxmlElement("w:hyperlink")
         link.set(qn("r:id"), paragraph.part.relate_to(_written(target), RELATIONSHIP_TYPE.HYPERLINK, is_external=True))

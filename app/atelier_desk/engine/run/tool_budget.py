@@ -19,7 +19,8 @@ class CallSpending:
         self._call_id = call_id
         self.run_id = handle.run_id
 
-    def room(self, prompt_tokens: int, reply_tokens: int, prices: tuple[float, float]) -> int:
+    async def room(self, prompt_tokens: int, reply_tokens: int, prices: tuple[float, float]) -> int:
+        await self._env.month.prepare()
         state = self._handle.current
         room = self._env.month.reserve(state, prompt_tokens=prompt_tokens, reply_tokens=reply_tokens, prices=prices)
         if isinstance(room, budget.ReachedLimit):

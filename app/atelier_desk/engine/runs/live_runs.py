@@ -37,6 +37,11 @@ FINISHED_KEPT = 16
 """Runs that are over and stay in memory."""
 
 
+def _begins_children(state: RunState) -> bool:
+    """Whether a run that waits for its sub-agents has still to start some, or to take up what they said: driven, it works."""
+    return state.status is RunStatus.AWAITING_CHILDREN and not isinstance(next_step(state), Wait | Done)
+
+
 class LiveRuns:
     """The runs in memory.
 
@@ -368,7 +373,7 @@ class LiveRuns:
 
             def decide(now: RunState) -> list[EventBody] | None:
                 gone = lost(now) if status is RunStatus.PROCESSING and now.status is RunStatus.AWAITING_USER else []
-                held = now.status is status or bool(gone)
+                held = now.status is status or bool(gone) or (status is RunStatus.PROCESSING and _begins_children(now))
                 return [*kept, *gone, RunPaused(reason=PauseReason.INTERRUPTED, ended=ended)] if held else None
 
             return await self._env.journal.append_if(live.handle, decide, clear_partial=True)

@@ -25,7 +25,8 @@ class Recovery:
     async def index(self) -> None:
         """Learn from the database which runs are alive; called once when the engine opens.
 
-        One that says it is at work was cut off by a kill, because nobody else has the data folder open: it is marked as interrupted.
+        One that says it is at work was cut off by a kill, because nobody else has the data folder open: it is marked as interrupted. So is
+        one that was about to start its sub-agents.
         """
         rows = await self._env.repos.runs.alive()
         for row in rows:
@@ -36,7 +37,8 @@ class Recovery:
         # A server that asked within a session waits no more: its session ended with the program.
         gone = {each.run_id for each in await self._env.repos.questions.pending() if each.spec.asker is not None and each.spec.asker.live}
         for row in rows:
-            if row.status is RunStatus.PROCESSING or (row.status is RunStatus.AWAITING_USER and row.id in gone):
+            cut_off = row.status in (RunStatus.PROCESSING, RunStatus.AWAITING_CHILDREN)
+            if cut_off or (row.status is RunStatus.AWAITING_USER and row.id in gone):
                 try:
                     await self._runs.mark_interrupted([await self._runs.load(row.id)], "killed")
                 except (AtelierError, ValueError):

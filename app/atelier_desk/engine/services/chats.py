@@ -177,7 +177,6 @@ class ChatService:
         journal = self._context.journal
         for parts in _portions(self._parts(chat, id, new, tainted)):
             await journal.append_together([part.handle for part in parts], lambda parts=parts: parts, live=False)  # type: ignore[misc]
-            journal.forget(id)  # it would keep the sums of every turn
         ours = {turn_id(chat.key, node.id) for node in chat.nodes}
         if there is None or there.head_run_id is None or there.head_run_id in ours:
             shown = _turn_of(chat, new) or (there.head_run_id if there is not None else None) or new[-1].id

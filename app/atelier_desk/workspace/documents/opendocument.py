@@ -65,7 +65,7 @@ def _frames(paragraph: Any, slide: list[int], deep: int) -> Lines:
     """What stands in the frames of a paragraph: text boxes and tables."""
     if deep < 50:
         for box in paragraph.iter("{*}text-box"):
-            if next(box.iterancestors("{*}p", "{*}h"), None) is paragraph:
+            if next(box.iterancestors("{*}p", "{*}h", "{*}text-box"), None) is paragraph:
                 yield from _blocks(box, slide, deep + 1)
 
 
@@ -88,10 +88,12 @@ def _parts(element: Any) -> Iterator[str]:
                 plain = target and words and not any(sign in target for sign in " ()<>\n")
                 yield f"[{words}]({target})" if plain else words
             case "note":
-                body = "".join(_text(each) for each in each.iter("{*}note-body"))
+                body = "".join(map(_text, each.findall("{*}note-body")))
                 yield f" [Note: {one_line(body)}]"
             case "annotation":
-                yield f" [Comment: {one_line(' '.join(_text(each) for each in each.iter('{*}p')))}]"
+                # What is within a paragraph comes with it: taken once more, each level would double the work.
+                own = (par for par in each.iter("{*}p") if next(par.iterancestors("{*}p", "{*}annotation")) is each)
+                yield f" [Comment: {one_line(' '.join(map(_text, own)))}]"
             case "" | "frame" | "tracked-changes" | "deletion":
                 pass
             case _:

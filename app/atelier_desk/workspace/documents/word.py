@@ -145,7 +145,9 @@ class _Reader:
             yield from text.split("\n")
             yield ""
         for box in element.iter("{*}txbxContent"):
-            if not any(local(above) == "Fallback" for above in box.iterancestors()):
+            # One within another is read with that one: read here too, each level would double the work.
+            first = next(box.iterancestors("{*}p", "{*}txbxContent"), None) is element
+            if first and not any(local(above) == "Fallback" for above in box.iterancestors()):
                 yield from self.blocks(box)
 
     def _row(self, row: Any) -> list[str]:

@@ -286,10 +286,10 @@ class ModelCall:
         summary, usage = "", Usage()
         # A summary takes from the same caps as a reply; where they have no room for it the digest costs nothing.
         await self._env.month.prepare()
-        affordable = not isinstance(self._room(opened, step.tokens, SUMMARY_TOKENS), budget.ReachedLimit)
-        if opened.dialect is not ToolDialect.GUIDED and affordable:
+        room = self._room(opened, step.tokens, min(SUMMARY_TOKENS, window // 5))
+        if opened.dialect is not ToolDialect.GUIDED and not isinstance(room, budget.ReachedLimit):
             try:
-                summary, usage = await self._model_summary(opened, step.entries, window, factor)
+                summary, usage = await self._model_summary(opened, step.entries, window, factor, room)
             except ProviderError as error:
                 log.warning("summary by the model failed (%s); a digest stands in", error.code)
         by_model = bool(summary.strip())
@@ -315,8 +315,9 @@ class ModelCall:
 
         await self._env.journal.append_if(self._handle, decide)
 
-    async def _model_summary(self, opened: OpenModel, entries: tuple[ContextEntry, ...], window: int, factor: float) -> tuple[str, Usage]:
-        reply_tokens = min(SUMMARY_TOKENS, window // 5)
+    async def _model_summary(
+        self, opened: OpenModel, entries: tuple[ContextEntry, ...], window: int, factor: float, reply_tokens: int
+    ) -> tuple[str, Usage]:
         room = int((window * 0.8 - reply_tokens - 200) / factor * 3.0)
         text = prompt.as_text(entries)
         if len(text) > room:
