@@ -59,7 +59,9 @@ class Decisions(Asker[ApprovalRequest]):
     async def _listed(self, asked: ApprovalRequest) -> tuple[ApprovalRequest, ...]:
         """The calls that may be allowed with this one, itself among them."""
         waiting = await self._approvals.pending(asked.workflow_id)
-        return next((group for group in together(waiting) if asked.id in {each.id for each in group}), ())
+        group = next((group for group in together(waiting) if asked.id in {each.id for each in group}), ())
+        # Nobody allows the end of a line that is not there to be read.
+        return group if not any(approval_text.asked_for(each).endswith("…") for each in group) else ()
 
     async def _approve_together(self, listed: Sequence[ApprovalRequest]) -> None:
         ids = [each.id for each in listed]
