@@ -13,7 +13,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.sidebar.model import ROW, Row, WorkflowModel, group_of, state_text
+from atelier_desk.desktop.sidebar.model import ROW, ListState, Row, WorkflowModel, group_of, state_text
 from atelier_desk.desktop.sidebar.sidebar import Sidebar
 from atelier_desk.desktop.sidebar.workflow_actions import FolderDialog
 from atelier_desk.desktop.theme import theme
@@ -634,3 +634,16 @@ async def test_the_foot_says_that_the_data_folder_was_moved(column: Column) -> N
     assert (foot._words.text(), foot._words.toolTip()) == ("Ready", "")
     foot.show_connection("moved")
     assert (foot._words.text(), "nothing is being saved" in foot._words.toolTip()) == ("Moved", True)
+
+
+async def test_the_foot_says_working_while_a_workflow_runs(column: Column) -> None:
+    sidebar, foot = column.sidebar, column.sidebar.foot
+    foot.show_connection("ready")
+    running = Workflow(id="w", name="W", status=WorkflowStatus.RUNNING)
+    sidebar._show(ListState([running]))
+    assert foot._words.text() == "Working"
+    foot.show_connection("moved")
+    assert foot._words.text() == "Moved", "what is wrong goes before"
+    foot.show_connection("ready")
+    sidebar._show(ListState([running.model_copy(update={"status": WorkflowStatus.WAITING})]))
+    assert foot._words.text() == "Ready"

@@ -36,6 +36,7 @@ class SidebarFoot(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._state: Connection = "opening"
+        self._working = False
         self.settings = control(QPushButton(self), "open-settings", look="quiet")
         self._palette_keys = "Ctrl+K"
         self.palette_button = control(QPushButton(self._palette_keys, self), "open-palette", look="quiet")
@@ -49,11 +50,14 @@ class SidebarFoot(QWidget):
         tint(self.settings, "settings")
         say(self.palette_button, name=N_("Command palette"), tip=N_("Command palette"))
         say(self.menu, tip=N_("Menu"))
-        say(self._words, lambda: _(STATES[self._state]), name=lambda: _("Connection: {state}", state=_(STATES[self._state])), tip=self._tip)
+        say(self._words, self._text, name=lambda: _("Connection: {state}", state=self._text()), tip=self._tip)
         self.settings.clicked.connect(self.settings_wanted)
         self.palette_button.clicked.connect(self.palette_wanted)
         self.menu.clicked.connect(self.menu_wanted)
         bind(self._dress)
+
+    def _text(self) -> str:
+        return _("Working") if self._working and self._state == "ready" else _(STATES[self._state])
 
     def _tip(self) -> str:
         return _("The data folder was moved or replaced: nothing is being saved.") if self._state == "moved" else ""
@@ -62,6 +66,11 @@ class SidebarFoot(QWidget):
         """What ``STATES`` says."""
         self._state = state
         self._dress()
+        say(self._words)
+
+    def show_working(self, working: bool) -> None:
+        """While a workflow of the list runs, an open engine is not just ready."""
+        self._working = working
         say(self._words)
 
     def resizeEvent(self, event: QResizeEvent) -> None:

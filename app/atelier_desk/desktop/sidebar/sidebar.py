@@ -142,6 +142,7 @@ class Sidebar(QWidget):
 
     def _show(self, shown: ListState, *, searching: bool = False) -> None:
         self.list.show_rows(shown)
+        self.foot.show_working(any(each.status.value == "running" for each in shown.workflows))
         self._show_empty(self.model.rowCount() == 0 and not searching)
 
     def _show_empty(self, empty: bool) -> None:
