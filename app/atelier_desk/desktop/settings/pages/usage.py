@@ -17,7 +17,7 @@ from atelier_desk.desktop.settings.files import ask_save
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.usage_table import UsageTable
-from atelier_desk.desktop.widgets import control, fill, label, say
+from atelier_desk.desktop.widgets import bind, control, fill, label, say
 from atelier_desk.desktop.widgets.flow import FlowLayout
 from atelier_desk.desktop.widgets.inputs import ComboBox, DoubleSpinBox
 from atelier_desk.domain.base import utc_now
@@ -81,7 +81,7 @@ class UsagePage(SettingsPage):
         self.limit = control(DoubleSpinBox(self), "usage-limit", name=N_("Monthly cost limit"))
         self.limit.setRange(0, 1_000_000)
         self.limit.setDecimals(2)
-        self.limit.setPrefix("$ ")
+        bind(self._show_unit, on="language")
         self.limit.setKeyboardTracking(False)
         self.limit.valueChanged.connect(self._save_limit)
         about = N_(
@@ -92,6 +92,11 @@ class UsagePage(SettingsPage):
         section.body.addWidget(self.month)
         say(self.month, lambda: month_text(self._month) if self._month is not None else "")
         section.body.addWidget(say(label("", "small", self, wrap=True), CURRENCY))
+
+    def _show_unit(self) -> None:
+        before, _amount, after = _("$ {amount}").partition("{amount}")
+        self.limit.setPrefix(before)
+        self.limit.setSuffix(after)
 
     def _save_limit(self, dollars: float) -> None:
         async def save() -> None:
