@@ -83,8 +83,8 @@ SERVICES: dict[str, str] = dict(Services.__annotations__)
 
 PARTS: dict[str, str] = {
     "runs.answering": "engine.runs.answering.Answering",
-    "runs.editing": "engine.runs.editing.ContextEditing",
-    "runs.remembering": "engine.runs.remembering.Remembering",
+    "runs.editing": "engine.runs.context_editing.ContextEditing",
+    "runs.remembering": "engine.runs.memory_extraction.MemoryExtraction",
     "runs.steering": "engine.runs.steering.Steering",
     "runs.titles": "engine.runs.titles.Titles",
     "runs.waiting": "engine.runs.waiting.WaitingMessages",
