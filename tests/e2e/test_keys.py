@@ -61,6 +61,8 @@ def test_a_key_the_server_refuses_is_said_where_the_program_says_how_it_is(open_
     desk = open_desk(None)
     desk.engine(lambda a: hire(a, server.provider, config("Ada", tools=())))
     desk.engine(lambda a: a.providers.set_key(PROVIDER, KEY))
+    desk.until(lambda: desk.window.chat.choices.model[0] == PROVIDER, "the new agent answers")
+    desk.settle()
     desk.until_shown("connection-state", "Ready")
     desk.send("Hello")
     desk.until_shown("connection-state", "No valid key")
