@@ -411,7 +411,7 @@ async def test_the_palette_finds_workflows_that_were_put_away(program: Program, 
     assert palette is not None
     qtbot.keyClicks(palette.field, "harbour")
     await wait_for(lambda: palette.list.rows.rowCount() == 1)
-    assert palette.list.rows.index(0, 0).data(Qt.ItemDataRole.AccessibleTextRole) == "Harbour plans, Archived"
+    assert palette.list.rows.index(0, 0).data(Qt.ItemDataRole.AccessibleTextRole).startswith("Harbour plans, Archived · ")
     qtbot.keyClick(palette.field, Qt.Key.Key_Return)
     await settle(30)
     assert window.chat.workflow_id == "old"

@@ -141,5 +141,5 @@ async def test_every_text_follows_the_language(windows: list[QWidget]) -> None:
 
 
 DATA = {"Atelier", "First", "diff", "starter", "local", "Ollama", "Ada", "English", "Français", "Assistant", "Researcher"}
-NAMES = re.compile(r"^\w+Tool$|^\w+_\w+$|^Ctrl|^Atelier \d|^/|^https?:|^$|^(Alt\+Haut|Espace|Suppr|Échap)$")
+NAMES = re.compile(r"^\w+Tool$|^\w+_\w+$|^Ctrl|^Atelier \d|^/|^https?:|^$|^(Alt\+Haut|Espace|Suppr|Échap|Retour|starter ▾)$")
 """What is called alike in every language: names of tools, places and servers; and keys, which Qt translates."""

@@ -259,7 +259,7 @@ audit: id workflow_id run_id call_id message_id agent_id agent_name tool server 
 prompt_frame: id workflow_id system tools
 report: id workflow_id run_id name size sha256 author created_at updated_at
 permission_rule: id text action scope scope_id match not_match created_at last_matched_at
-agent: id config.name config.lifecycle config.provider config.model config.temperature config.max_tokens
+agent: id config.name config.purpose config.lifecycle config.provider config.model config.temperature config.max_tokens
     config.system_prompt config.tools config.sections config.mcp_servers config.tool_mode config.tool_dialect
     config.max_tool_iterations config.enable_thinking config.effort config.question_timeout_s config.budget
     config.answer_schema created_at updated_at
@@ -276,7 +276,7 @@ setting: language theme font_scale notifications tray quick_key_on quick_key not
     embedder_paused memories_off memories_at_end memories_pinned memories_apart fsync approvals.timeout_s
     approvals.always_confirm_high web.search web.scripts media.sees media.images_model media.models max_depth
     audit_days checkpoint_days checkpoint_mb project_answers skills_off favourite_models recent_models
-    favourite_agents provider_names last_agent_id last_model shortcuts window
+    favourite_agents provider_names last_agent_id last_model shortcuts window monthly_cost_limit monthly_warned
 """
 """What of each table data from elsewhere may bring as it is: texts, numbers, ids, and what only describes what was. A column
 that is new has to be put here, or be switched off by ``hold`` and put into ``HELD``: an address, a program, a path or a

@@ -209,9 +209,9 @@ async def test_nothing_stays_when_the_program_itself_is_killed(plain: Make) -> N
         "import asyncio, sys\n"
         "from pathlib import Path\n"
         "from atelier_desk.workspace.processes.process import Order\n"
-        "from atelier_desk.workspace.processes.stdio_process import Talking\n"
+        "from atelier_desk.workspace.processes.stdio_process import StdioProcess\n"
         "async def main():\n"
-        f"    await Talking.start(Order({command!r}, {(command, *arguments)!r}, Path('/'), {{}}))\n"
+        f"    await StdioProcess.start(Order({command!r}, {(command, *arguments)!r}, Path('/'), {{}}))\n"
         "    await asyncio.sleep(600)\n"
         "asyncio.run(main())\n"
     )

@@ -15,9 +15,9 @@ from atelier_desk.tools.default import create_default_tool_registry
 APP = Path(atelier_desk.__file__).parent
 OTHER = {"output", "task_complete"}
 """Names that are words of other things too: a kind of message, a stream event."""
-FOREIGN = {"foreign.py", "denying.py"}
+FOREIGN = {"rule_import.py", "path_denials.py"}
 """What other programs' tools are called here, and what a rule means that a person wrote for one of ours: rules are texts with names."""
-EXAMPLES = {"rule_form.py", "rule_test.py"}
+EXAMPLES = {"rule_form.py", "rule_tester.py"}
 """They show people how a rule is written."""
 
 

@@ -82,6 +82,7 @@ WORDS = {
     "show-timeline": "time history duration temps historique durée chronologie",
     "show-context": "prompt inspector sent tokens consigne inspecteur envoyé jetons",
     # settings pages
+    "keep-panes-closed": "rail right column strip hide volets droite bande masquer",
     "page:general": "language theme font size notifications langue thème police taille",
     "page:agents": "team roles prompts équipe rôles consignes",
     "page:prompts": "library templates variables snippets texts bibliothèque modèles variables textes consignes",

@@ -371,9 +371,9 @@ async def test_find_goes_through_older_pages_too(desk: Desk) -> None:
     desk.panel.find_bar.needle_changed.emit("NEEDLE")
     await settle(40)
     assert len(desk.texts) == 150
-    assert desk.panel.find_bar.count.text() == "50 / 50"
+    assert desk.panel.find_bar.count.text().startswith("50 / 50")
     desk.panel.find_bar.step(1)
-    assert desk.panel.find_bar.count.text() == "1 / 50"
+    assert desk.panel.find_bar.count.text().startswith("1 / 50")
     desk.panel.find_bar.leave()
     assert desk.panel.find_bar.isHidden()
 

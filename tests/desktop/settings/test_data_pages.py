@@ -415,8 +415,8 @@ async def test_what_came_with_a_backup_from_elsewhere_is_listed_and_confirmed(
         grants[:] = [each for each in grants if each.id not in ids]
         return []
 
-    atelier.set("elsewhere", "list", lambda: list(grants))
-    atelier.set("elsewhere", "confirm", confirm)
+    atelier.set("imported_data", "list", lambda: list(grants))
+    atelier.set("imported_data", "confirm", confirm)
     bridge.changed.emit("settings", "held")
     await settle()
     rows = {row.objectName(): row.accessibleName() for row in page.held.children() if row.objectName()}

@@ -64,7 +64,7 @@ async def test_every_page_opens_by_its_name_and_every_control_has_an_accessible_
         assert page.isVisible()
         for kind in (QAbstractButton, QComboBox, QLineEdit):
             for control in page.findChildren(kind):
-                inside = isinstance(control.parentWidget(), QComboBox) or control.objectName().startswith("qt_")
+                inside = isinstance(control.parentWidget(), QComboBox | QLineEdit) or control.objectName().startswith("qt_")
                 text = control.text() if isinstance(control, QAbstractButton) else ""
                 assert inside or control.accessibleName() or text, (name, control, control.objectName())
 

@@ -13,7 +13,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.sidebar.model import ROW, ListState, Row, WorkflowModel, group_of, state_text
+from atelier_desk.desktop.sidebar.model import ROW, Row, WorkflowModel, group_of, state_text
 from atelier_desk.desktop.sidebar.sidebar import Sidebar
 from atelier_desk.desktop.sidebar.workflow_actions import FolderDialog
 from atelier_desk.desktop.theme import theme

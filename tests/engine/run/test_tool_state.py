@@ -41,7 +41,7 @@ async def test_the_scope_of_memories_outlives_the_process(open_atelier: Opener) 
         assert [event.body.state for event in events if isinstance(event.body, ToolCallFinished)] == [{"workflow_id": None}, None, None]
         assert fold(events).tool_state == {"MemoryTool": {"workflow_id": None}}
         assert [memory.content for memory in await atelier.memories.proposed()] == ["Kept for all."]
-    assert "the user is asked whether it holds for all workflows" in results(model)
+    assert "Until they answer it is known in this workflow alone" in results(model)
 
 
 async def test_calls_after_a_switch_of_one_reply_see_it(open_atelier: Opener) -> None:

@@ -90,7 +90,7 @@ async def test_run_that_is_asked_for_while_its_start_is_committed_has_one_driver
         return handle
 
     monkeypatch.setattr(
-        "atelier_desk.engine.runs.live_runs.conversations", SimpleNamespace(load=load, Conversations=inherited_messages.Conversations)
+        "atelier_desk.engine.runs.live_runs.inherited_messages", SimpleNamespace(load=load, Conversations=inherited_messages.Conversations)
     )
     model = ScriptedModel([[calculate("c1", "2*3")], "It is 6.", "never"])
     async with open_atelier(model) as atelier, asyncio.timeout(20):

@@ -113,7 +113,7 @@ def test_only_what_is_new_is_told_and_a_command_that_goes_on_is_ended(launch: Mo
 def watch(launch: ModuleType, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Who watches a command that may have three processes and 1000 bytes, on a system where ``found`` are there, with ``held`` bytes."""
     monkeypatch.setattr(launch, "TELLS", True)
-    watch = launch.Watch({"processes": 3, "memory": 1000})
+    watch = launch.LaunchWatch({"processes": 3, "memory": 1000})
     watch.found, watch.held = [], 0
     asked: list[tuple[list[int], int]] = []
 
