@@ -180,6 +180,7 @@ def test_the_activity_list_has_no_marks_of_markdown(open_desk: OpenDesk) -> None
     desk = open_desk(["## Result\n\n- **84**, see `notes.md`"])
     desk.send("Count")
     desk.wait_done()
+    desk.window.rail.show_pane("activity")
     desk.until_row("activity-list", "Result 84, see notes.md")
     shown = "\n".join(rows(desk.find("activity-list", QListView)))
     assert not any(each in shown for each in ("##", "**", "`"))
@@ -234,6 +235,6 @@ def test_the_wheel_changes_nothing_without_the_keyboard(open_desk: OpenDesk) -> 
         form = desk.find(name)
         turn(name, form)
         form.close()
-    assert seen["the window"] >= 5
+    assert seen["the window"] >= 4
     assert seen["agents"] >= 5
-    assert all(seen[name] for name in ("general", "task-dialog", "memory-dialog", "the settings of the workflow")), seen
+    assert all(seen[name] for name in ("general", "task-dialog", "memory-dialog")), seen

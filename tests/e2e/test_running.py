@@ -125,6 +125,7 @@ def test_what_a_server_said_is_not_shown_beside_the_agent(open_desk: OpenDesk) -
     desk.send("Try")
     desk.find("notice-retry")
     desk.wait_done()
+    desk.window.rail.show_pane("activity")
     before = rendered(desk.find("agent-tree"))
     assert "failed" in before
     desk.close()
