@@ -27,7 +27,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -253,8 +253,6 @@ class Probe:
 
     async def change_looks(self) -> dict[str, float]:
         """Milliseconds of this thread's processor time from a change of look to the next painted frame; the median of six changes each."""
-        from PySide6.QtWidgets import QApplication
-
         from atelier_desk.desktop.settings.language import switch_language
         from atelier_desk.desktop.theme import theme
 
@@ -270,15 +268,30 @@ class Probe:
         for name, pair in changes.items():
             spent = []
             for change in pair * 3:
-                began = time.thread_time()
-                change()
-                QApplication.sendPostedEvents()
-                self.program.window.repaint()
-                QApplication.processEvents()
-                spent.append((time.thread_time() - began) * 1000)
+                spent.append(await self.repainted(change))
                 await asyncio.sleep(0.4)
             found[name] = statistics.median(spent)
         return found
+
+    async def repainted(self, change: Callable[[], object]) -> float:
+        """Milliseconds of processor time of a change with the frame after it. Measured outside a task: what Qt delivers meanwhile may go on
+        with other tasks, which asyncio refuses inside one.
+        """
+        from PySide6.QtCore import QTimer
+        from PySide6.QtWidgets import QApplication
+
+        done: asyncio.Future[float] = asyncio.get_running_loop().create_future()
+
+        def measure() -> None:
+            began = time.thread_time()
+            change()
+            QApplication.sendPostedEvents()
+            self.program.window.repaint()
+            QApplication.processEvents()
+            done.set_result((time.thread_time() - began) * 1000)
+
+        QTimer.singleShot(0, measure)
+        return await done
 
     async def open_once(self, panel: Any, workflow_id: str) -> float:
         """Seconds from the click to the painted end of the conversation."""

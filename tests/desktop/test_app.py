@@ -91,21 +91,27 @@ def test_it_opens_after_the_first_paint_keeps_the_layout_and_closes_in_order(
     qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = Engine()
-    before: list[bool] = []
+    happened: list[str] = []
+    paint = desktop.Program._paint_first
+
+    def painted(program: desktop.Program) -> None:
+        paint(program)
+        happened.append("painted")
 
     def then(program: desktop.Program) -> bool:
-        before.append(program.bridge.ready)
         return program.bridge.ready and bool(engine.calls("go_on"))
 
     @asynccontextmanager
     async def opener(data_dir: Path | None) -> AsyncIterator[Any]:
+        happened.append("opened")
         engine.thread = threading.get_ident()
         yield engine
         engine.closed = True
 
+    monkeypatch.setattr(desktop.Program, "_paint_first", painted)
     drive(monkeypatch, then)
     assert desktop.main(tmp_path, [], opener=opener) == 0
-    assert before[0] is False
+    assert happened == ["painted", "opened"]
     assert engine.thread != threading.get_ident()
     assert engine.closed
     assert engine.calls("go_on") == [((), {})]

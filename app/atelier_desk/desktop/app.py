@@ -319,10 +319,12 @@ class Program(QObject):
 
     # -- crash ------------------------------------------------------------------------------------------------------------------
     def _show_crash(self, text: str, path: str) -> None:
-        """Tell the person, keep the draft, offer to copy the report."""
+        """Tell the person, keep the draft, offer to copy the report. What fails again meanwhile has its report in the folder of logs."""
         from atelier_desk.desktop.widgets.message_box import MessageBox
 
         self.window.keep_draft()
+        if any(shown.isVisible() for shown in self.window.findChildren(MessageBox, "crash")):
+            return
         box = MessageBox(self.window, "crash")
         box.setIconPixmap(theme().pixmap("triangle-alert", "err", theme().px(32), box.devicePixelRatioF()))
         box.setWindowTitle(_("Something went wrong"))

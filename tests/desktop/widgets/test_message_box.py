@@ -129,6 +129,25 @@ def test_it_is_a_sheet_of_the_window_that_keeps_the_keyboard_and_gives_it_back(q
     assert [each for each in window.findChildren(QWidget, "sheet-shade") if each.isVisible()] == []
 
 
+def test_the_later_of_two_sheets_has_the_keyboard_and_gives_it_back(qtbot: QtBot) -> None:
+    """Each took it from the other, without an end."""
+    window, button, first = shown(qtbot, (800, 600))
+    no = first.findChild(QPushButton, "no")
+    qtbot.waitUntil(no.hasFocus)
+    second = MessageBox(window, "second-box")
+    later = second.add("Close", "later", QMessageBox.ButtonRole.RejectRole)
+    second.open()
+    qtbot.waitUntil(later.hasFocus)
+    no.setFocus()
+    assert later.hasFocus(), "what lies under it has no keyboard"
+    button.setFocus()
+    assert later.hasFocus()
+    second.close()
+    qtbot.waitUntil(no.hasFocus)
+    button.setFocus()
+    assert no.hasFocus()
+
+
 def test_a_key_for_what_was_before_it_answers_nothing(qtbot: QtBot) -> None:
     _window, _button, asked = shown(qtbot, (800, 600))
     answered = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Protocol
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QRectF, Qt, QTimer
@@ -13,6 +14,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.bindings import bind
 
 _SHADOW = 14
+_OPENED = itertools.count(1)
 PAUSE_MS = 500
 """A dialog gets the keyboard when no key was pressed for so long: who types when it opens writes on, and answers nothing."""
 
@@ -44,6 +46,8 @@ class Scrim(QWidget):
         self.setObjectName(name)
         self._host = host
         self.dialog: InFront | None = None
+        self._opened = 0
+        """Its number among all shades, by the time they came: the highest of a window is in front."""
         self._typed_in: QWidget | None = None
         """What has the keyboard until the pause."""
         self._pause = QTimer(self)
@@ -62,6 +66,7 @@ class Scrim(QWidget):
         self.dialog = dialog
         self.setVisible(dialog is not None)
         if dialog is not None:
+            self._opened = next(_OPENED)
             self.raise_()
             dialog.setParent(self)
             typed_in = QApplication.focusWidget()
@@ -91,8 +96,13 @@ class Scrim(QWidget):
     def give_keyboard(self) -> None:
         """The dialog takes keys from now on."""
         self._end_wait()
-        if self.dialog is not None:
+        if self.dialog is not None and self._in_front():
             self.dialog.focus_first()
+
+    def _in_front(self) -> bool:
+        """Whether no other dialog of this window came later. Of two that both held the keyboard each would take it from the other for ever."""
+        shades = self.window().findChildren(Scrim)
+        return not any(each.dialog is not None and each.dialog.isVisible() and each._opened > self._opened for each in shades)
 
     def _keep_focus(self, _old: QWidget | None, new: QWidget | None) -> None:
         """What lies under the shade must not get the keyboard: whatever takes it there gives it back to the dialog."""
@@ -100,7 +110,7 @@ class Scrim(QWidget):
             return
         if self._typed_in is not None and self.isAncestorOf(new):
             self._end_wait()  # a click into the dialog, or Tab
-        if self._host.isAncestorOf(new) and not self.isAncestorOf(new):
+        if self._host.isAncestorOf(new) and not self.isAncestorOf(new) and self._in_front():
             self.dialog.focus_again()
 
     def leave(self) -> None:
