@@ -100,7 +100,7 @@ class Scrim(QWidget):
             self.dialog.focus_first()
 
     def _in_front(self) -> bool:
-        """Whether no other dialog of this window came later. Of two that both held the keyboard each would take it from the other for ever."""
+        """Whether no other dialog of this window came later. Two that both held the keyboard would take it from each other for ever."""
         shades = self.window().findChildren(Scrim)
         return not any(each.dialog is not None and each.dialog.isVisible() and each._opened > self._opened for each in shades)
 
