@@ -28,7 +28,7 @@ help:
 	@echo "make fuzz         100 000 generated replies (REPLIES=n)"
 	@echo "make slow         long tests                     make sentence-transformers"
 	@echo "make mutants      small changes of the program that tests must notice (FILES=…)"
-	@echo "make e2e          drive the real window          make screenshots"
+	@echo "make e2e          drive the real window          make screenshots (DOCS=1: those of README and guide)"
 	@echo "make translations bring the catalogues up to date with the code"
 	@echo "make pages        the lists of tools and commands in docs"
 	@echo "make platforms    which systems have all wheels  make check-setup PIP=25.3"
@@ -169,7 +169,7 @@ e2e: setup
 screenshots: setup
 	$(BIN)/python packaging/system_libraries.py --screen --install
 	@mkdir -p $(OUT)/screenshots
-	QT_QPA_PLATFORM=xcb xvfb-run -a -s "-screen 0 1600x1000x24" $(BIN)/python packaging/screenshots.py $(OUT)/screenshots
+	QT_QPA_PLATFORM=xcb xvfb-run -a -s "-screen 0 1600x1000x24" $(BIN)/python packaging/screenshots.py $(OUT)/screenshots $(if $(DOCS),--docs)
 
 # FROM: a checkout of https://github.com/anomalyco/models.dev, pulled. Part of making a release: the list is shipped.
 models: setup

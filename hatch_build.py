@@ -28,10 +28,11 @@ class CatalogueHook(BuildHookInterface):
             included |= {
                 str(path): f"atelier_desk/_resources/{path.relative_to(resources).as_posix()}"
                 for path in resources.rglob("*")
-                if path.is_file() and path.parent.name != "screenshots"
+                if path.is_file()
             }
             docs = root / "docs"
-            included |= {str(path): f"atelier_desk/_resources/docs/{path.relative_to(docs).as_posix()}" for path in docs.rglob("*.md")}
+            pages = [path for path in docs.rglob("*") if path.suffix in (".md", ".png")]
+            included |= {str(path): f"atelier_desk/_resources/docs/{path.relative_to(docs).as_posix()}" for path in pages}
             included[str(root / "THIRD-PARTY-NOTICES")] = "atelier_desk/_resources/licenses/THIRD-PARTY-NOTICES"
             included[str(root / "constraints.txt")] = "atelier_desk/_resources/constraints.txt"  # for packages that are added later
             build_data["force_include"].update(included)

@@ -1,6 +1,7 @@
-"""Screenshots of the real program, for the README and for critical eyes: ``python packaging/screenshots.py [FOLDER]``.
+"""Screenshots of the real program, for README, user guide and critical eyes: ``python packaging/screenshots.py [FOLDER]``.
 
-One language, or one part of it, is taken with ``python packaging/screenshots.py FOLDER en [conversation|team]``.
+``--docs`` also puts those of README and guide into ``docs/pictures``. One language, or one part of it, is taken with
+``python packaging/screenshots.py FOLDER en [conversation|team]``.
 
 The desktop runs on a data folder of its own with the real engine and database; only the model is scripted, so that every run shows the
 same. Needs a display (``xvfb-run -a`` gives one) or ``QT_QPA_PLATFORM=offscreen``.
@@ -74,7 +75,7 @@ class Sandbox:
 WORDS = {
     "fr": {
         "agent": "Architecte",
-        "ask": "Peux-tu isoler l’exécution des outils et ajouter un test ? 🚀",
+        "ask": "Peux-tu isoler l’exécution des outils et ajouter un test ?",
         "plan": "Je calcule d’abord le délai, puis je propose un découpage en **trois modules** : `registry`, `sandbox` et `events`.",
         "others": ("Tri des journaux d’erreurs", "Résumé des réunions d’équipe"),
         "tasks": ("Lire le registre", "Lister les dépendances", "Isoler l’exécution", "Écrire les tests", "Mettre à jour la doc"),
@@ -85,7 +86,7 @@ WORDS = {
     },
     "en": {
         "agent": "Architect",
-        "ask": "Can you isolate the execution of tools and add a test? 🚀",
+        "ask": "Can you isolate the execution of tools and add a test?",
         "plan": "First I compute the deadline, then I propose a split into **three modules**: `registry`, `sandbox` and `events`.",
         "others": ("Sorting the error logs", "Summary of team meetings"),
         "tasks": ("Read the registry", "List the dependencies", "Isolate execution", "Write the tests", "Update the docs"),
@@ -96,6 +97,16 @@ WORDS = {
     },
 }
 PARTS = ("conversation", "team")
+PICTURES = {
+    "first-steps": "first-steps",
+    "workflow": "conversation-light",
+    "providers": "settings-providers",
+    "agents": "settings-agents",
+    "approval": "approval-light",
+    "question": "question-light",
+    "team": "team-light",
+}
+"""Those of README and guide: their name in ``docs/pictures``, and the picture it is; both end with the language."""
 Shot = tuple[str, str, str, int]
 """Name, language, theme, font scale."""
 SHOTS: tuple[Shot, ...] = (
@@ -193,6 +204,8 @@ class Photographer:
         words = WORDS[language]
         chat = self.window.chat
         await self.until(lambda: chat.composer._enabled)
+        self.save(f"start-light-{language}")
+        await self.first_steps(language)
         await self.send(str(words["ask"]))
         await self.until(lambda: bool(chat.view.entries) and not chat.view.entries[-1].live and len(chat.view.entries) >= 3)
         await add_tasks(self.bridge.engine, language, chat.workflow_id)
@@ -208,6 +221,14 @@ class Photographer:
         await self.bridge.engine.settings.update(theme="dark")
         await self.until(lambda: theme().tokens.dark)
         self.save(f"question-dark-{language}")
+
+    async def first_steps(self, language: str) -> None:
+        self.window.show_first_steps(1)
+        await asyncio.sleep(1)
+        dialog = self.window._first_steps
+        dialog.grab().save(str(self.folder / f"first-steps-{language}.png"))
+        dialog.close()
+        await asyncio.sleep(0.4)
 
     async def palette_and_settings(self, language: str) -> None:
         self.window.command_palette()
@@ -262,17 +283,31 @@ def run(language: str, part: str, folder: Path) -> None:
         desktop.Program._on_opened = original  # type: ignore[method-assign]
 
 
+def publish(taken: Path, target: Path) -> None:
+    """Write what README and guide show, in 256 colours: a third of the bytes, and no difference to see in a drawn window."""
+    from PIL import Image
+
+    target.mkdir(exist_ok=True)
+    for name, picture in PICTURES.items():
+        for language in WORDS:
+            with Image.open(taken / f"{picture}-{language}.png") as image:
+                image.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(target / f"{name}.{language}.png", optimize=True)
+
+
 def main() -> None:
     if len(sys.argv) > 3:  # one part of a language a process: Qt keeps its translators
         run(sys.argv[2], sys.argv[3], Path(sys.argv[1]))
         return
     import subprocess
 
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path("out/screenshots")
+    words = [each for each in sys.argv[1:] if each != "--docs"]
+    folder = Path(words[0]) if words else Path("out/screenshots")
     folder.mkdir(parents=True, exist_ok=True)
-    for language in sys.argv[2:] or WORDS:
+    for language in words[1:] or WORDS:
         for part in PARTS:
             subprocess.run([sys.executable, __file__, str(folder), language, part], check=True)
+    if "--docs" in sys.argv:
+        publish(folder, Path(__file__).resolve().parent.parent / "docs" / "pictures")
 
 
 if __name__ == "__main__":

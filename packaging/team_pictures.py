@@ -19,7 +19,7 @@ WORDS: dict[str, dict[str, Any]] = {
         "lead": "Architecte",
         "names": ("Relecteur", "Testeur", "Rédactrice"),
         "fourth": "Vérificateur de types",
-        "ask": "Peux-tu isoler l’exécution des outils et ajouter un test ? 🚀",
+        "ask": "Peux-tu isoler l’exécution des outils et ajouter un test ?",
         "plan": "Je partage le travail entre trois agents, puis je rassemble leurs **rapports**.",
         "jobs": (
             "Relis le module `sandbox` et signale chaque chemin par lequel un outil pourrait sortir de son processus.",
@@ -38,7 +38,7 @@ WORDS: dict[str, dict[str, Any]] = {
         "lead": "Architect",
         "names": ("Reviewer", "Tester", "Writer"),
         "fourth": "Type checker",
-        "ask": "Can you isolate the execution of tools and add a test? 🚀",
+        "ask": "Can you isolate the execution of tools and add a test?",
         "plan": "I share the work among three agents and put their **reports** together.",
         "jobs": (
             "Review the module `sandbox` and report every way a tool could leave its process.",

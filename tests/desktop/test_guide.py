@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QUrl
-from PySide6.QtGui import QTextCursor
+from PySide6.QtGui import QImage, QTextBlock, QTextCursor, QTextDocument, QTextFragment
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -110,3 +110,39 @@ def test_a_page_that_is_not_there_is_said_to_be_so(guide: GuideWindow, monkeypat
     monkeypatch.setattr(module, "docs_dir", lambda: tmp_path)
     guide.show_page("user-guide.md")
     assert "user-guide.md cannot be read" in guide.view.toPlainText()
+
+
+@pytest.mark.parametrize("code", ["en", "fr"])
+def test_its_pictures_are_there_and_fit_the_view(guide: GuideWindow, code: str) -> None:
+    speak(code)
+    document, names = guide.view.document(), []
+    block = document.begin()
+    while block.isValid():
+        names += [part.charFormat().toImageFormat().name() for part in _parts(block) if part.charFormat().isImageFormat()]
+        block = block.next()
+    assert len(names) >= 7
+    for name in names:
+        assert name.endswith(f".{code}.png")
+        picture = document.resource(QTextDocument.ResourceType.ImageResource.value, QUrl(name))
+        assert isinstance(picture, QImage)
+        assert 0 < picture.deviceIndependentSize().width() <= guide.view.viewport().width()
+    speak("en")
+
+
+def _parts(block: QTextBlock) -> Iterator[QTextFragment]:
+    part = block.begin()
+    while not part.atEnd():
+        yield part.fragment()
+        part += 1
+
+
+def test_it_loads_no_picture_from_elsewhere(guide: GuideWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    for path in (tmp_path / "outside.png", docs / "inside.png"):
+        assert QImage(4, 4, QImage.Format.Format_RGB32).save(str(path))
+    monkeypatch.setattr(module, "docs_dir", lambda: docs)
+    image = QTextDocument.ResourceType.ImageResource.value
+    assert guide.view.loadResource(image, QUrl("inside.png")) is not None
+    for name in ("../outside.png", str(tmp_path / "outside.png"), "pictures/../../outside.png"):
+        assert guide.view.loadResource(image, QUrl(name)) is None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from PySide6.QtCore import QUrl
-from PySide6.QtGui import QTextCursor
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtGui import QImage, QTextCursor, QTextDocument
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.questions.markdown_view import MarkdownView
@@ -23,6 +23,23 @@ def anchor(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
 
 
+class GuideView(MarkdownView):
+    """A page of the documentation, with its pictures: those that lie in ``docs``, no wider than the view."""
+
+    def loadResource(self, kind: int, name: QUrl | str) -> object:
+        path = (docs_dir() / (name.path() if isinstance(name, QUrl) else name)).resolve()
+        if kind != QTextDocument.ResourceType.ImageResource.value or not path.is_relative_to(docs_dir().resolve()):
+            return None
+        picture = QImage(str(path))
+        if picture.isNull():
+            return None
+        ratio = self.devicePixelRatioF()
+        wide = round(min(picture.width(), (self.viewport().width() - theme().px(24)) * ratio))
+        picture = picture.scaledToWidth(max(1, wide), Qt.TransformationMode.SmoothTransformation)
+        picture.setDevicePixelRatio(ratio)
+        return picture
+
+
 class GuideWindow(QDialog):
     """``user-guide``: a page of ``docs`` in the window's language where there is one; links lead from page to page, Esc closes."""
 
@@ -31,7 +48,7 @@ class GuideWindow(QDialog):
         self.setObjectName("user-guide")
         self.page = ""
         self._before: list[tuple[str, int]] = []
-        self.view = control(MarkdownView(self), "user-guide-text", name=N_("User guide"))
+        self.view = control(GuideView(self), "user-guide-text", name=N_("User guide"))
         self.view.anchorClicked.connect(self.follow)
         self.back = control(IconButton("chevron-left", parent=self), "user-guide-back", tip=N_("Back"), on=self.go_back)
         close = control(QPushButton(self), "user-guide-close", N_("Close"), on=self.reject)
