@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from atelier_desk.desktop.panes.files.pane import FilesPane
@@ -84,3 +85,26 @@ def test_a_folder_an_edit_and_its_undo(open_desk: OpenDesk, tmp_path: Path) -> N
     desk.click("file-undo")
     desk.until(lambda: (project / "shelf.py").read_text() == "def boards(width):\n    return width // 30\n", "the change is undone")
     desk.until(lambda: not pane._undo_all.isEnabled(), "nothing is left to undo")
+
+
+def test_a_folder_with_instructions_is_asked_about_before_it_is_followed(open_desk: OpenDesk, tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "AGENTS.md").write_text("Sign every answer with a heron.\n")
+    desk = open_desk([lambda request: "With a heron" if "heron" in str(request) else "Without"] * 2)
+    desk.window.chat.composer.field.setFocus()
+    desk.window.chat.folders.grant([str(project)])
+    box = desk.until_shown("trust-question", "AGENTS.md")
+    desk.press(desk.window.focusWidget(), Qt.Key.Key_Y)
+    assert box.isVisible()
+    assert desk.window.chat.composer.field.toPlainText() == "y", "who was typing a message writes on"
+    desk.window.chat.composer.field.clear()
+    desk.click("trust-no")
+    desk.gone("trust-question")
+    desk.send("Hello")
+    desk.last_reply("Without")
+    desk.wait_done()
+    desk.engine(lambda atelier: atelier.files.trust(str(project), True))
+    desk.send("Hello again")
+    desk.last_reply("With a heron")
+    desk.wait_done()
