@@ -2,7 +2,7 @@
 
     python packaging/catalogues.py update | check | compile [FILE…]
 
-English is the language of the code, so its catalogue holds no messages; every other one must translate every message, with the same
+English is the language of the code and has no catalogue; every other language must translate every message, with the same
 placeholders and without fuzzy or obsolete entries.
 """
 
@@ -23,7 +23,6 @@ from babel.messages.pofile import read_po, write_po
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "translations"
 KEYWORDS = {"_": None, "N_": None, "ngettext": (1, 2)}
-SOURCE_LANGUAGE = "en"
 WIDTH = 120
 
 
@@ -79,8 +78,8 @@ def read_catalogue(path: Path) -> Catalog:
 
 
 def paths() -> list[Path]:
-    """The catalogues of all languages but the code's own."""
-    return [path for path in sorted(FOLDER.glob("*/LC_MESSAGES/atelier.po")) if path.parent.parent.name != SOURCE_LANGUAGE]
+    """The catalogues of all languages but English, which is the code's own."""
+    return sorted(FOLDER.glob("*/LC_MESSAGES/atelier.po"))
 
 
 def extracted() -> Catalog:

@@ -11,6 +11,8 @@ from babel.messages.pofile import read_po
 
 import atelier_desk
 from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.settings import Settings
+from atelier_desk.support import i18n
 from atelier_desk.support.i18n import LANGUAGES, _, language, ngettext, set_language, spoken, system_language
 
 
@@ -87,3 +89,17 @@ def test_no_text_to_be_translated_hides_in_an_f_string() -> None:
                 if isinstance(node, ast.Call) and called in ("_", "N_", "ngettext") and isinstance(node.args[0], ast.Constant):
                     hidden.append(f"{path.name}:{node.lineno}")
     assert hidden == []
+
+
+def test_a_language_is_a_catalogue_and_nothing_else(tmp_path: Path) -> None:
+    """It is found, named and offered by its folder alone."""
+    for code in ("pt_BR", "de"):
+        (tmp_path / code / "LC_MESSAGES").mkdir(parents=True)
+        (tmp_path / code / "LC_MESSAGES" / "atelier.mo").touch()
+    (tmp_path / "empty").mkdir()
+    assert i18n.catalogues(tmp_path) == ("de", "pt_BR")
+    assert (i18n.native_name("pt_BR"), i18n.english_name("de")) == ("Português (Brasil)", "German")
+    assert ("en", *i18n.catalogues(i18n.catalogue_dir())) == i18n.LANGUAGES
+    assert Settings(language=i18n.LANGUAGES[-1]).language == "fr"
+    with pytest.raises(ValueError, match="choose system or a language"):
+        Settings(language="xx")

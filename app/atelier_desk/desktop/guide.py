@@ -14,8 +14,18 @@ from atelier_desk.desktop.theme.assets import docs_dir
 from atelier_desk.desktop.widgets import IconButton, bind, control, fill, say
 from atelier_desk.support.i18n import N_, _, language
 
-GUIDES = {"en": "user-guide.md", "fr": "user-guide.fr.md"}
+GUIDE = "user-guide.md"
 _COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
+
+
+def _guide() -> str:
+    """The user guide in the window's language; in English where it was not translated."""
+    own = GUIDE.replace(".md", f".{language()}.md")
+    return own if (docs_dir() / own).is_file() else GUIDE
+
+
+def _is_guide(page: str) -> bool:
+    return page.split(".")[0] == GUIDE.split(".")[0]
 
 
 def anchor(heading: str) -> str:
@@ -61,8 +71,8 @@ class GuideWindow(QDialog):
         self.view.setFocus()
 
     def _show_guide(self) -> None:
-        if not self.page or self.page in GUIDES.values():
-            self.show_page(GUIDES[language()])
+        if not self.page or _is_guide(self.page):
+            self.show_page(_guide())
 
     def show_page(self, name: str) -> None:
         """Show a page of ``docs`` from its beginning; one that cannot be read is said to be so."""
@@ -101,7 +111,7 @@ class GuideWindow(QDialog):
     def go_back(self) -> None:
         """To where the last link was followed."""
         page, place = self._before.pop()
-        page = GUIDES[language()] if page in GUIDES.values() else page
+        page = _guide() if _is_guide(page) else page
         if page != self.page:
             self.show_page(page)
         self.view.verticalScrollBar().setValue(place)

@@ -15,11 +15,21 @@ from atelier_desk.domain.approval import ApprovalSettings
 from atelier_desk.domain.base import Model
 from atelier_desk.domain.imported_data import HeldGrant, HeldKind
 from atelier_desk.domain.permission import PermissionRule
-from atelier_desk.support.i18n import N_
+from atelier_desk.support.i18n import LANGUAGES, N_
 
 ActionName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,63}$")]
 Keys = Annotated[str, Field(pattern=r"^(((Ctrl|Alt|Shift|Meta)\+){0,4}(F([1-9]|[12]\d|3[0-5])|[A-Z][A-Za-z]{1,15}|[A-Z]|[^\sA-Za-z]))?$")]
 """A key with what is held, as Qt writes it in any language: ``Ctrl+Shift+F``, ``F5``; empty for none."""
+
+
+def _spoken(code: str) -> str:
+    if code != "system" and code not in LANGUAGES:
+        raise ValueError(N_("choose system or a language of the program"))
+    return code
+
+
+Language = Annotated[str, AfterValidator(_spoken)]
+"""``system``, or the code of a language that there is a catalogue for."""
 
 
 class EmbedderSettings(Model):
@@ -91,7 +101,7 @@ class MediaSettings(Model):
 class Settings(Model):
     """All settings. ``language`` and ``theme`` ``system`` follow the desktop; ``font_scale`` is in percent."""
 
-    language: Literal["system", "en", "fr"] = "system"
+    language: Language = "system"
     theme: Literal["system", "light", "dark"] = "system"
     font_scale: int = Field(default=100, ge=80, le=200)
     notifications: bool = True

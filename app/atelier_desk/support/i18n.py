@@ -16,11 +16,29 @@ from contextvars import ContextVar
 from functools import cache
 from importlib import resources
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from atelier_desk.support.text import visible
 
-LANGUAGES = ("en", "fr")
+if TYPE_CHECKING:
+    from babel import Locale
+
 DOMAIN = "atelier"
+
+
+def catalogue_dir() -> Path:
+    """Where the compiled catalogues are: beside the package in a checkout, inside it in a wheel."""
+    packaged = Path(str(resources.files("atelier_desk"))) / "_translations"
+    return packaged if packaged.is_dir() else Path(__file__).resolve().parents[3] / "translations"
+
+
+def catalogues(folder: Path) -> tuple[str, ...]:
+    """Codes of the languages that have a compiled catalogue there."""
+    return tuple(sorted(path.parent.parent.name for path in folder.glob(f"*/LC_MESSAGES/{DOMAIN}.mo")))
+
+
+LANGUAGES = ("en", *catalogues(catalogue_dir()))
+"""Codes of the languages that the program speaks: English, which the code is written in, and every catalogue."""
 
 _current: gettext.NullTranslations = gettext.NullTranslations()
 _language = "en"
@@ -55,7 +73,7 @@ def in_every_language(message: str) -> str:
 
 
 def language() -> str:
-    """The current language's code, ``en`` or ``fr``."""
+    """The current language's code: one of ``LANGUAGES``."""
     return _spoken.get() or _language
 
 
@@ -69,6 +87,25 @@ def spoken(code: str) -> Iterator[None]:
         _spoken.reset(token)
 
 
+@cache
+def native_name(code: str) -> str:
+    """What a language is called in itself: ``Français``."""
+    name = _locale(code).get_display_name() or code
+    return name[:1].upper() + name[1:]
+
+
+@cache
+def english_name(code: str) -> str:
+    """``French``."""
+    return _locale(code).get_display_name("en") or code
+
+
+def _locale(code: str) -> Locale:
+    from babel import Locale
+
+    return Locale.parse(code)
+
+
 def system_language() -> str:
     """The first supported language the environment names, ``en`` when it names none."""
     names = [os.environ.get(key, "") for key in ("LC_ALL", "LC_MESSAGES", "LANG")]
@@ -78,12 +115,6 @@ def system_language() -> str:
         if code in LANGUAGES:
             return code
     return "en"
-
-
-def catalogue_dir() -> Path:
-    """Where the compiled catalogues are: beside the package in a checkout, inside it in a wheel."""
-    packaged = Path(str(resources.files("atelier_desk"))) / "_translations"
-    return packaged if packaged.is_dir() else Path(__file__).resolve().parents[3] / "translations"
 
 
 def set_language(code: str) -> str:

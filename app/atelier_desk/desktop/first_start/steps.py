@@ -8,7 +8,7 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QComboBox, QFormLayout, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.settings.language import switch_language
-from atelier_desk.desktop.settings.pages.general import LANGUAGES, THEMES
+from atelier_desk.desktop.settings.pages.general import LANGUAGE_CHOICES, THEMES
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Line, bind, control, fill, label, say
 from atelier_desk.desktop.widgets.inputs import ComboBox
@@ -89,7 +89,7 @@ class WelcomeStep(Step):
         self.language = control(ComboBox(self), "language-select", name=N_("Language"))
         self.theme = control(ComboBox(self), "theme-select", name=N_("Theme"))
         self.boxes = {"language": self.language, "theme": self.theme}
-        for box, choices in ((self.language, LANGUAGES), (self.theme, THEMES)):
+        for box, choices in ((self.language, LANGUAGE_CHOICES), (self.theme, THEMES)):
             for value, _text in choices:
                 box.addItem("", value)
             say(box, items=[text for _value, text in choices])

@@ -15,10 +15,10 @@ from atelier_desk.desktop.settings.rows import RowsPage, Section
 from atelier_desk.desktop.widgets import control, fill
 from atelier_desk.desktop.widgets.inputs import Slider
 from atelier_desk.domain.settings import Settings
-from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.i18n import LANGUAGES, N_, _, native_name
 from atelier_desk.support.number_format import NARROW
 
-LANGUAGES = (("system", N_("System default")), ("en", "English"), ("fr", "Français"))
+LANGUAGE_CHOICES = (("system", N_("System default")), *((code, native_name(code)) for code in LANGUAGES))
 THEMES = (("system", N_("System default")), ("light", N_("Light")), ("dark", N_("Dark")))
 SCALE_STEP = 10
 SAVE_MS = 250
@@ -78,7 +78,7 @@ class GeneralPage(RowsPage):
                 "language",
                 N_("Language"),
                 name="language-select",
-                choices=LANGUAGES,
+                choices=LANGUAGE_CHOICES,
             ),
             Choice(
                 "theme",

@@ -13,11 +13,10 @@ from atelier_desk.domain.instructions import FolderInstructions
 from atelier_desk.domain.skill import SkillFacts
 from atelier_desk.domain.team import ChildState
 from atelier_desk.engine.run.reducer.state import ContextEntry, EntryKind, RunState
+from atelier_desk.support.i18n import english_name
 from atelier_desk.tools.control.answer_child import AnswerChildTool
 from atelier_desk.tools.control.read_attachment import ReadAttachmentTool
 from atelier_desk.tools.skills.activate import ActivateSkillTool
-
-LANGUAGE_NAMES = {"en": "English", "fr": "French"}
 
 SUMMARY_INSTRUCTIONS = (
     "Summarise the conversation below so that the work can go on without it. Keep: what the user wants, decisions, facts, names, numbers, "
@@ -41,7 +40,7 @@ def system_prompt(state: RunState, tool_list: str = "", room: int = ROOM, *, ski
     facts = []
     if state.started_at is not None:
         facts.append(f"Today is {state.started_at:%A %d %B %Y}.")
-    language = LANGUAGE_NAMES.get(state.language, "English")
+    language = english_name(state.language or "en")
     if state.handed_down:
         texts = ", ".join(f"{each.name!r} ({each.characters} characters)" for each in state.handed_down)
         facts.append(f"Attached to the conversation of who started you, for {ReadAttachmentTool.name} when your task needs it: {texts}.")
