@@ -224,25 +224,25 @@ async def test_what_waits_is_counted_on_the_tab_of_its_pane(window: MainWindow, 
 async def test_it_opens_on_a_pane_with_something_in_it(
     window: MainWindow, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
 ) -> None:
-    rail, filled = window.rail, {"reports-pane"}
+    rail, filled = window.rail, {"question-inbox"}
     monkeypatch.setattr(Pane, "vacant", property(lambda pane: pane.objectName() not in filled))
     window.resize(*size)
     await settle(30)
 
     def opened(waits: int = 0) -> set[str]:
         rail.set_visible(False)
-        rail.panes["questions"].waiting.emit(waits)
+        rail.panes["reports"].waiting.emit(waits)
         rail.set_visible(True)
         QCoreApplication.processEvents()
         return {name for name, dock in rail.docks.items() if not dock.visibleRegion().isEmpty()}
 
-    assert "reports" in opened()
-    filled.add("question-inbox")
-    assert "questions" in opened(waits=1)
-    rail.show_pane("reports")
-    assert "reports" in opened(), "it was looked at last"
-    filled.remove("reports-pane")
     assert "questions" in opened()
+    filled.add("reports-pane")
+    assert "questions" in opened(), "it was looked at last"
+    assert "reports" in opened(waits=1)
+    rail.show_pane("questions")
+    filled.remove("question-inbox")
+    assert "reports" in opened()
 
 
 async def test_a_layout_of_a_low_window_is_stacked_again_where_there_is_more_room(window: MainWindow, qtbot: QtBot) -> None:
