@@ -99,9 +99,7 @@ def test_which_rule_decides_a_call_is_said_and_nothing_is_run(cli: Cli, tmp_path
     cli("permissions", "add", "run_command(git push:*)", "--action", "deny")
     cli("permissions", "add", "write_file(docs/**)", "--action", "allow")
     push = json.dumps({"command": "touch made && git push --force", "modifies_files": True})
-    assert cli("permissions", "test", "run_command", push).out == (
-        "Deny: the rule “run_command(git push:*)” decides. (git push --force)\n"
-    )
+    assert cli("permissions", "test", "run_command", push).out == ("Deny: the rule “run_command(git push:*)” decides. (git push --force)\n")
     assert not (tmp_path / "made").exists()
     said = cli("permissions", "test", "run_command", "-", "--json", piped=push).json
     assert (said["action"], said["reason"], said["rule"], said["about"]) == (

@@ -451,7 +451,9 @@ class Rail(QWidget):
     def _raise_filled(self) -> None:
         """Of panes that share a place one with something in it comes to the front: what waits for the person, else the one before, else
         the first."""
-        for name in sorted(reversed(self._filled()), key=lambda name: (name in self._waiting, name in self.drawer.front)):
+        filled = self._filled()
+        filled.reverse()
+        for name in sorted(filled, key=lambda name: (name in self._waiting, name in self.drawer.front)):
             if self.drawer.at_side(name):
                 self.docks[name].raise_()
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from statistics import median
+from time import thread_time
 from typing import Any
 
 import pytest
@@ -134,6 +136,18 @@ FOUND = {
     "ca file": ("providers", "provider-ca-file"),
     "generate titles": ("general", "name_by_model"),
 }
+
+
+async def test_a_key_stroke_in_the_search_costs_less_than_a_frame(window: SettingsWindow, qtbot: QtBot) -> None:
+    await search(window, qtbot, "e")  # makes all pages, and reads what they list
+    costs = []
+    for typed in range(2, len("embedder") + 1):
+        window.search.setText("embedder"[:typed])
+        began = thread_time()
+        qtbot.keyClick(window.search, Qt.Key.Key_Return)
+        costs.append(thread_time() - began)
+        await settle()
+    assert median(costs) <= 0.016, costs
 
 
 @pytest.mark.parametrize("language", ["en", "fr"])

@@ -75,6 +75,7 @@ class ListFormPage(SettingsPage, Generic[T]):
     """Subclasses say what is listed (``read``, ``line``) and how a form, in ``form_card``, shows, checks and saves one."""
 
     form_card: SectionCard
+    form: Any
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(bridge, parent)
@@ -110,7 +111,7 @@ class ListFormPage(SettingsPage, Generic[T]):
 
     def edited(self) -> bool:
         """Whether the form differs from what it was filled with."""
-        raise NotImplementedError
+        return bool(self.form.edited())
 
     def opening(self) -> str:
         """The key of what is shown while nobody chose: of those that are listed, the first."""

@@ -173,9 +173,6 @@ class McpPage(ListFormPage["McpStatus"]):
     def heading(self, row: McpStatus | None) -> str:
         return row.name.upper() if row is not None else _("NEW SERVER")
 
-    def edited(self) -> bool:
-        return self.form.edited()
-
     def complete(self) -> bool:
         return self.form.complete()
 

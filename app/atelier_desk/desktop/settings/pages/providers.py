@@ -165,9 +165,6 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
     def heading(self, config: ProviderConfig | None) -> str:
         return config.name.upper() if config is not None else _("NEW PROVIDER")
 
-    def edited(self) -> bool:
-        return self.form.edited()
-
     def complete(self) -> bool:
         return self.form.complete()
 
