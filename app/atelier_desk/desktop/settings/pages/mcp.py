@@ -174,7 +174,7 @@ class McpPage(ListFormPage["McpStatus"]):
         return row.name.upper() if row is not None else _("NEW SERVER")
 
     def complete(self) -> bool:
-        return self.form.complete()
+        return bool(self.form.complete())
 
     def show_form(self, row: McpStatus | None) -> None:
         if row is not None or self._asked is None:

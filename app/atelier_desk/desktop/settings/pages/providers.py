@@ -166,7 +166,7 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         return config.name.upper() if config is not None else _("NEW PROVIDER")
 
     def complete(self) -> bool:
-        return self.form.complete()
+        return bool(self.form.complete())
 
     def opening(self) -> str:
         """The one that answers, or else could: of a connected service rather than of the built-in one, which has no key to look for."""
