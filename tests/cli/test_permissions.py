@@ -99,9 +99,7 @@ def test_which_rule_decides_a_call_is_said_and_nothing_is_run(cli: Cli, tmp_path
     cli("permissions", "add", "run_command(git push:*)", "--action", "deny")
     cli("permissions", "add", "write_file(docs/**)", "--action", "allow")
     push = json.dumps({"command": "touch made && git push --force", "modifies_files": True})
-    assert cli("permissions", "test", "run_command", push).out == (
-        "Forbid: the rule “run_command(git push:*)” decides. (git push --force)\n"
-    )
+    assert cli("permissions", "test", "run_command", push).out == ("Deny: the rule “run_command(git push:*)” decides. (git push --force)\n")
     assert not (tmp_path / "made").exists()
     said = cli("permissions", "test", "run_command", "-", "--json", piped=push).json
     assert (said["action"], said["reason"], said["rule"], said["about"]) == (
@@ -197,7 +195,7 @@ def test_the_audit_trail_says_what_was_decided_about_each_call(cli: Cli, approva
     assert header.split() == ["when", "workflow", "agent", "call", "decision", "reason"]
     denied, rejected, approved = rows
     assert "3*3" in denied
-    assert denied.split("}", 1)[1].split() == ["Forbidden", "Rule", "“CalculatorTool”"]
+    assert denied.split("}", 1)[1].split() == ["Denied", "Rule", "“CalculatorTool”"]
     assert "Rejected: nobody was available to ask" in rejected
     assert approved.rstrip().endswith("Profile “Ask”")
     for argv, count in (
@@ -216,7 +214,7 @@ def test_the_audit_trail_says_what_was_decided_about_each_call(cli: Cli, approva
     assert (written.status, written.out) == (0, "")
     rows_of = list(csv.DictReader(io.StringIO((tmp_path / "trail.csv").read_text("utf-8-sig"), newline="")))
     assert [(row["decision"], row["decided_by"]) for row in rows_of] == [
-        ("Forbidden", ""), ("Rejected", "Nobody available"), ("Approved", "You")
+        ("Denied", ""), ("Rejected", "Nobody available"), ("Approved", "You")
     ]  # fmt: skip
     assert [(row["profile"], row["reason"], row["risk"]) for row in rows_of][1:] == [("Ask", "Profile “Ask”", "medium risk")] * 2
     assert cli("permissions", "audit", "--csv", "-", "--decision", "denied").out.count("\n") == 2
@@ -259,7 +257,7 @@ def test_a_replay_says_what_the_rules_of_today_would_have_done(cli: Cli, approva
     header, row, said = cli("permissions", "replay", workflow).out.splitlines()
     assert header.split() == ["when", "agent", "call", "then", "today"]
     assert "asked (Profile)" in row
-    assert row.rstrip().endswith("forbidden (Rule “CalculatorTool”)")
+    assert row.rstrip().endswith("denied (Rule “CalculatorTool”)")
     assert said.endswith("rules: 1")
     first, *_again = cli("permissions", "replay", workflow, "--json").json
     assert (first["then"]["action"], first["today"]["action"], first["same"], first["differs"]) == ("ask", "deny", True, True)
@@ -271,7 +269,7 @@ def test_the_test_box_forbids_what_the_call_itself_is_refused(cli: Cli, tmp_path
     outside = {"path": str(tmp_path / "a.txt"), "content": "x"}
     argv = ("permissions", "test", "write_file", json.dumps(outside), "--workspace", "ws", "--profile", "free")
     assert (cli(*argv, "--json").json["action"], cli(*argv, "--json").json["reason"]) == ("deny", "outside")
-    assert cli(*argv).out.startswith("Forbid: It is outside the granted folders")
+    assert cli(*argv).out.startswith("Deny: It is outside the granted folders")
     call = ToolCall(id="c", name="write_file", arguments=outside)
     made = cli("run", "go", "--json", "--workspace", "ws", "--profile", "ask", steps=[[call], "done"])
     assert (made.status, made.of("validation_required")) == (0, []), "nobody is asked about what cannot be done"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QCoreApplication, QPoint, Qt
 from PySide6.QtWidgets import QDockWidget, QLabel, QPushButton, QTabBar, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -218,6 +218,31 @@ async def test_what_waits_is_counted_on_the_tab_of_its_pane(window: MainWindow, 
         switch_language("en")
     window.rail.panes["reports"].waiting.emit(0)
     assert "Reports" in tabs()
+
+
+@pytest.mark.parametrize("size", [(1300, 860), (1300, 700), (1024, 700)])
+async def test_it_opens_on_a_pane_with_something_in_it(
+    window: MainWindow, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
+) -> None:
+    rail, filled = window.rail, {"question-inbox"}
+    monkeypatch.setattr(Pane, "vacant", property(lambda pane: pane.objectName() not in filled))
+    window.resize(*size)
+    await settle(30)
+
+    def opened(waits: int = 0) -> set[str]:
+        rail.set_visible(False)
+        rail.panes["reports"].waiting.emit(waits)
+        rail.set_visible(True)
+        QCoreApplication.processEvents()
+        return {name for name, dock in rail.docks.items() if not dock.visibleRegion().isEmpty()}
+
+    assert "questions" in opened()
+    filled.add("reports-pane")
+    assert "questions" in opened(), "it was looked at last"
+    assert "reports" in opened(waits=1)
+    rail.show_pane("questions")
+    filled.remove("question-inbox")
+    assert "reports" in opened()
 
 
 async def test_a_layout_of_a_low_window_is_stacked_again_where_there_is_more_room(window: MainWindow, qtbot: QtBot) -> None:

@@ -139,6 +139,8 @@ class Rail(QWidget):
         self._fit = Debouncer(self, FIT_MS, self.fit)
         self._fold = Debouncer(self, FOLD_MS, self._fold_vacant)
         self._unfold = Debouncer(self, 0, self._unfold_filled)
+        self._waiting: set[str] = set()
+        """The panes in which something waits for the person."""
         self._heights: dict[str, int] = {}
         """Of folded panes, before they were."""
         window.setDockOptions(QMainWindow.DockOption.AllowTabbedDocks | QMainWindow.DockOption.AllowNestedDocks)
@@ -286,8 +288,6 @@ class Rail(QWidget):
         filled = self._filled()
         if self.opens == "once" and filled and not self.drawer.narrow and not self._aside:
             self.set_visible(True)
-            if not any(self._entries[name].place == "stack" for name in filled):
-                self.docks[filled[0]].raise_()
 
     def _on_counted(self, name: str, count: int) -> None:
         self.strip.show_count(name, count, waits=False)
@@ -384,6 +384,7 @@ class Rail(QWidget):
     def _badge(self, name: str, count: int) -> None:
         """Say on its tab how many things of a pane wait for the person: it may stand behind another."""
         title = self._entries[name].title
+        (self._waiting.add if count else self._waiting.discard)(name)
         self.strip.show_count(name, count, waits=True)
         say(self.docks[name], title=(lambda: f"{_(title)} · {number(count)}") if count else title)
 
@@ -431,6 +432,8 @@ class Rail(QWidget):
         """Hide everything that is not torn off, or show again what was hidden that way. In a narrow window: close or open the drawer."""
         if self.drawer.narrow:
             self.drawer.show() if on else self.drawer.shut()
+            if on:
+                self._raise_filled()
             return
         if on and self.opens == "once":
             self.opens = "done"
@@ -442,7 +445,17 @@ class Rail(QWidget):
             dock.setVisible(name in wanted or (on and not dock.isHidden()))  # what a person opened below stays
         if on:
             self._placed("stack")[-1].raise_()
+            self._raise_filled()
         self._show_strip()
+
+    def _raise_filled(self) -> None:
+        """Of panes that share a place one with something in it comes to the front: what waits for the person, else the one before, else
+        the first."""
+        filled = self._filled()
+        filled.reverse()
+        for name in sorted(filled, key=lambda name: (name in self._waiting, name in self.drawer.front)):
+            if self.drawer.at_side(name):
+                self.docks[name].raise_()
 
     def _enter_drawer(self) -> None:
         """The keyboard goes into the drawer, so that Esc leaves it."""

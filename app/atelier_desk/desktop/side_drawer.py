@@ -60,6 +60,7 @@ class SideDrawer(QObject):
         narrow: the panes are in the drawer.
         open: the drawer is open; always False in a wide window.
         names: the panes that were in sight last, or are.
+        front: those of them that no other one hid.
 
     Signals:
         opened: the drawer was opened, or a pane was shown in the open one.
@@ -74,7 +75,7 @@ class SideDrawer(QObject):
         self._beside = True
         """A person wants panes beside the conversation where there is room."""
         self.names: set[str] = set()
-        self._front: list[str] = []
+        self.front: list[str] = []
         self._sizes: dict[str, QSize] = {}
         """Of the panes beside the conversation: Qt squeezes them before they yield, and gives a place that was empty another size."""
         self._over: tuple[QWidget, QWidget, QWidget, QWidget] | None = None
@@ -142,7 +143,7 @@ class SideDrawer(QObject):
             QTimer.singleShot(0, self, lambda: self._window.resizeDocks([column], [width], Qt.Orientation.Horizontal))
 
     def _size(self, sizes: Mapping[str, QSize]) -> None:
-        sized = [(self._docks[name], sizes[name]) for name in self._front if name in self._shown() and name in sizes]
+        sized = [(self._docks[name], sizes[name]) for name in self.front if name in self._shown() and name in sizes]
         docks = [dock for dock, _size in sized]
         self._window.resizeDocks(docks, [size.width() for _dock, size in sized], Qt.Orientation.Horizontal)
         self._window.resizeDocks(docks, [size.height() for _dock, size in sized], Qt.Orientation.Vertical)
@@ -173,14 +174,14 @@ class SideDrawer(QObject):
         """Remember what is in sight, to show the same again."""
         if shown := self._shown():
             self.names = shown
-            self._front = [name for name in shown if not self._docks[name].visibleRegion().isEmpty()]
+            self.front = [name for name in shown if not self._docks[name].visibleRegion().isEmpty()]
 
     def _show(self, names: Iterable[str]) -> None:
         wanted = set(names)
         for name, dock in self._docks.items():
             if self.at_side(name):
                 dock.setVisible(name in wanted)
-        for name in self._front:
+        for name in self.front:
             if name in wanted:
                 self._docks[name].raise_()
 

@@ -13,9 +13,9 @@ DECISIONS = {
     AuditDecision.APPROVED: N_("Approved"),
     AuditDecision.REJECTED: N_("Rejected"),
     AuditDecision.CANCELLED: N_("Stopped"),
-    AuditDecision.DENIED: N_("Forbidden"),
+    AuditDecision.DENIED: N_("Denied"),
 }
-"""By itself ``Allowed`` and ``Forbidden``, the others after a person was asked."""
+"""By itself ``Allowed`` and ``Denied``, the others after a person was asked."""
 _BY = {
     (AuditDecision.APPROVED, "user"): N_("Approved by you"),
     (AuditDecision.APPROVED, "timeout"): N_("Approved: no decision was made in time"),
@@ -83,7 +83,7 @@ def why(entry: AuditEntry) -> str:
     return _(REASONS[entry.reason]) if entry.reason in REASONS else entry.reason
 
 
-_ACTED = {Action.ALLOW: N_("allowed"), Action.ASK: N_("asked"), Action.DENY: N_("forbidden")}
+_ACTED = {Action.ALLOW: N_("allowed"), Action.ASK: N_("asked"), Action.DENY: N_("denied")}
 
 
 def acted(verdict: Verdict) -> str:

@@ -7,7 +7,7 @@ from atelier_desk.domain.permission import Action, Holds, RuleScope, Verdict
 from atelier_desk.presentation.permission_profiles import profile_of
 from atelier_desk.support.i18n import N_, _
 
-DOES = {Action.ALLOW: N_("Allow"), Action.ASK: N_("Ask"), Action.DENY: N_("Forbid")}
+DOES = {Action.ALLOW: N_("Allow"), Action.ASK: N_("Ask"), Action.DENY: N_("Deny")}
 """What a rule does with the calls it covers."""
 
 

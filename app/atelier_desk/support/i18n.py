@@ -131,6 +131,7 @@ def _translations() -> gettext.NullTranslations:
     return _catalogue(code) if code else _current
 
 
+@cache
 def _catalogue(code: str) -> gettext.NullTranslations:
-    """Read once: gettext keeps what it has parsed."""
+    """Read once: gettext keeps what it has parsed, but looks for the file each time."""
     return gettext.translation(DOMAIN, str(catalogue_dir()), languages=[code], fallback=True)

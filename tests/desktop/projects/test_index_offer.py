@@ -51,14 +51,18 @@ async def test_yes_makes_a_project_and_reads_it(place: Place) -> None:
     assert not place.offer.isVisible()
 
 
-async def test_not_now_asks_no_more_and_never_is_kept(place: Place) -> None:
+async def test_no_is_kept_for_each_folder(place: Place, qtbot: QtBot) -> None:
     await place.grant("/srv/shop", "/srv/docs")
     place.offer.no.click()
     await settle()
     assert place.offer.folder == "/srv/docs"
-    place.offer.never.click()
+    assert place.projects.answered == {"/srv/shop": False}
+    place.offer.no.click()
     await settle()
     assert not place.offer.isVisible()
-    assert place.projects.answered == {"/srv/docs": False}
     await place.grant("/srv/shop")
     assert not place.offer.isVisible()
+    again = OfferBar(place.offer.bridge, place.desk, place.around)  # as after a restart
+    again.look()
+    await settle()
+    assert not again.isVisible()

@@ -117,7 +117,7 @@ async def test_a_new_agent_is_shown_with_its_prompt_and_tools_and_a_batch_with_i
     actions = [{"description": "Count the words", "tool": "CalculatorTool"}, {"description": "Write it up", "tool": ""}]
     p = scene(asks(tool="plan_actions", details={"goal": "A summary", "strategy": "sequential", "action_count": 2, "actions": actions}))
     await settle()
-    assert p.find("approval-title").text() == "Checker wants to run a plan of 2 actions"
+    assert p.find("approval-title").text() == "Checker wants to run a sequence of 2 actions"
     assert p.find("approval-action-2").isVisible()
 
 

@@ -79,7 +79,7 @@ async def test_an_embedder_whose_package_is_missing_is_installed_by_a_button(
     hold.set()
     find("embedder-install").click()
     await settle()
-    assert page.busy.text.text() == "Installed. “Use this embedder” switches to it."
+    assert page.busy.text.text() == "Installed. “Save” switches to it."
     assert not find("embedder-install").isVisible()
     there.clear()
     monkeypatch.setattr(installing, "can_install", lambda: False)
@@ -431,7 +431,7 @@ async def test_what_came_with_a_backup_from_elsewhere_is_listed_and_confirmed(
         await settle()
         other: Any = window.page(name)
         if name == "providers":
-            other.list.setCurrentRow([each.name for each in other._providers].index("Ollama"))
+            other.list.setCurrentRow([each.name for each in other.things].index("Ollama"))
         other.held.findChild(QPushButton, f"held-confirm-{id}").click()
         await settle()
         assert other.held.isHidden()

@@ -39,7 +39,7 @@ async def test_a_provider_is_tested_and_removed_once(window: SettingsWindow, fin
     window.show_page("providers")
     await settle()
     page: Any = window.page("providers")
-    page.list.setCurrentRow([config.name for config in page._providers].index("Ollama"))
+    page.list.setCurrentRow([config.name for config in page.things].index("Ollama"))
     await settle()
     held = Held(ProviderHealth(ok=True, latency_ms=1, models=0))
     atelier.set("providers", method, held)
@@ -56,6 +56,8 @@ async def test_a_download_is_begun_once(window: SettingsWindow, find: Find, atel
     atelier.set("models", "download_states", [])
     atelier.set("models.downloads", "start", held)
     window.show_page("providers")
+    await settle(30)
+    find("provider-list").setCurrentRow(1)
     await settle(30)
     for _ in range(2):
         find(f"download-start-{CATALOGUE[0].id}").click()

@@ -327,4 +327,5 @@ async def test_new_delete_cancel_and_save_have_one_place_and_one_word_on_every_p
                 lines.append(entry.name)
                 assert names[0] in {"add", "new"}, entry.name
                 assert (names[-1] in {"remove", "delete"}, words[-1]) == (True, "Delete"), entry.name
-    assert saves == lines == ["providers", "agents", "mcp", "prompts"]
+    assert lines == ["providers", "agents", "mcp", "prompts"]
+    assert saves == ["providers", "agents", "mcp", "memory", "prompts", "web", "media"]

@@ -39,7 +39,7 @@ async def test_the_list_of_services_begins_one(window: SettingsWindow) -> None:
     window.show_page("providers")
     await settle()
     page: Any = window.page("providers")
-    page.add.click()
+    page.buttons["add"].click()
     await settle()
     picker: Any = window.findChild(PresetPicker)
     picker.list.go(titles(picker.list).index("Acme"))

@@ -39,7 +39,9 @@ async def page(window: SettingsWindow) -> Any:
 
 
 async def choose(page: Any, name: str) -> None:
-    names = [config.name for config in page._providers]
+    names = [config.name for config in page.things]
+    if page.list.currentRow() == names.index(name):
+        await page.load()
     page.list.setCurrentRow(names.index(name))
     await settle()
 
@@ -90,6 +92,33 @@ async def test_without_a_keyring_it_says_so_before_the_key_is_typed_and_offers_t
         assert find("provider-key-variable").isHidden() is on
 
 
+async def test_it_opens_on_the_service_that_answers_and_the_built_in_one_comes_last(page: Any, find: Find, atelier: Engine) -> None:
+    def service(name: str, **fields: Any) -> ProviderConfig:
+        return ProviderConfig(name=name, kind="mistral", **fields)
+
+    local = ProviderConfig(name="local", kind="local")
+    agents = [Agent(id="a", config=AgentConfig(name="Assistant", provider="local", model="starter"))]
+    atelier.set("agents", "of_default_model", agents)
+    cases = (
+        ([local], "local", ""),
+        ([local, service("Lost")], "Lost", ""),
+        ([local, service("Lost"), service("Off", enabled=False), service("Mine")], "Mine", ""),
+        ([local, service("Mine"), service("Other")], "Mine", ""),
+        ([local, service("Mine"), service("Other")], "Other", "Other/large"),
+    )
+    atelier.set("keys", "states", {"Lost": KeyState.REQUIRED, "Mine": KeyState.SAVED, "Other": KeyState.SAVED})
+    for there, shown, last in cases:
+        atelier.set("providers", "list", there)
+        atelier.kept = atelier.kept.model_copy(update={"last_model": last})
+        await page.load()
+        assert find("provider-name").text() == shown, there
+        assert titles(page.list)[-1] == "local"
+    page.list.setCurrentRow(2)
+    await settle()
+    await page.load()
+    assert find("provider-name").text() == "local", "a person chose it"
+
+
 async def test_a_key_that_is_not_there_is_never_shown_as_saved(page: Any, find: Find, atelier: Engine) -> None:
     config = ProviderConfig(name="Mistral", kind="mistral", has_key=True)
     atelier.set("providers", "list", [ProviderConfig(name="local", kind="local"), config])
@@ -133,10 +162,10 @@ async def test_a_refusal_stays_in_place_with_the_form(page: Any, find: Find, ate
 
 async def test_the_heading_of_a_new_provider_follows_the_language(page: Any) -> None:
     page.begin("openai", "Mine", "")
-    assert page._form_heading.text() == "NEW PROVIDER"
+    assert page.form_card.heading.text() == "NEW PROVIDER"
     i18n.set_language("fr")
     say_again()
-    assert page._form_heading.text() == "NOUVEAU FOURNISSEUR"
+    assert page.form_card.heading.text() == "NOUVEAU FOURNISSEUR"
 
 
 async def test_a_test_shows_latency_or_the_reason(page: Any, find: Find, atelier: Engine) -> None:
@@ -161,7 +190,7 @@ async def test_a_test_stores_nothing_and_may_be_taken_back(page: Any, find: Find
     assert find("provider-key").text() == "secret-key-1"
     find("provider-cancel").click()
     await settle()
-    assert (find("provider-name").text(), find("provider-save").isEnabled()) == ("local", False)
+    assert (find("provider-name").text(), find("provider-save").isEnabled()) == ("Ollama", False)
     assert atelier.calls("providers.save") == atelier.calls("providers.set_key") == []
 
 

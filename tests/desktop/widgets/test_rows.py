@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QListWidget, QListWidgetItem
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import row_paint
+from atelier_desk.desktop.widgets import row_paint, rows
 from atelier_desk.desktop.widgets.matching import found_places
 from atelier_desk.desktop.widgets.rows import ListRow, RowAction, RowDelegate, RowRole, show_row
 
@@ -199,3 +199,16 @@ def test_what_was_searched_for_is_in_bold(
     Layout.FormatRange = QTextLayout.FormatRange
     picture(listed(replace(row, needle=needle)), 0)
     assert found == bold
+
+
+def test_a_title_that_does_not_fit_is_cut_at_its_end_and_a_name_in_its_middle(listed: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    painted: list[str] = []
+    paint = rows.paint_text
+    monkeypatch.setattr(rows, "paint_text", lambda painter, place, text, *more: (painted.append(text), paint(painter, place, text, *more)))
+    title = "Sent a message to the agent that is responsible for the translation.md"
+    picture(listed(ListRow(title, beside="a value")), 0)
+    assert painted[0].endswith("…")
+    assert title.startswith(painted[0][:-1])
+    painted.clear()
+    picture(listed(ListRow(title, name=True, beside="a value")), 0)
+    assert (painted[0][:4], painted[0][-3:]) == ("Sent", ".md")

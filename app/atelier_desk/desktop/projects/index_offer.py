@@ -1,4 +1,4 @@
-"""A line above the composer: a folder that agents got could be read as a project. Asked once, answered with yes, not now, or never."""
+"""A line above the composer: a folder that agents got could be read as a project. Each folder is asked about once, for good."""
 
 from __future__ import annotations
 
@@ -33,17 +33,16 @@ class OfferBar(QFrame):
         mark(self, "card-sunken")
         self.bridge = bridge
         self._desk = desk
-        self._later: set[str] = set()
-        """Answered with "not now": asked again when the program runs anew."""
+        self._answered: set[str] = set()
+        """What the engine may not have stored yet."""
         self.folder = ""
         self._seen: tuple[str, ...] = ()
         self._icon = QLabel(self)
         self._text = control(label("", "muted", self, wrap=True), "project-offer-text")
         self.yes = control(QPushButton(self), "project-offer-yes", N_("Index"), on=self.accept)
-        self.no = control(QPushButton(self), "project-offer-no", N_("Not now"), look="ghost", on=self.put_off)
-        self.never = control(QPushButton(self), "project-offer-never", N_("Never for this folder"), look="ghost", on=self.refuse)
+        self.no = control(QPushButton(self), "project-offer-no", N_("Do not index"), look="ghost", on=self.refuse)
         buttons = FlowLayout(spacing=6)
-        for button in (self.yes, self.no, self.never):
+        for button in (self.yes, self.no):
             button.setCursor(Qt.CursorShape.PointingHandCursor)
             buttons.addWidget(button)
         words = fill(QHBoxLayout(), (self._icon, 0, Qt.AlignmentFlag.AlignTop), (self._text, 1), spacing=8)
@@ -63,7 +62,7 @@ class OfferBar(QFrame):
     async def _look(self, folders: tuple[str, ...]) -> None:
         offers = await self.bridge.engine.projects.offers(folders)
         if folders == self._desk.folders:
-            wanted = (each.folder for each in offers if each.folder not in self._later)
+            wanted = (each.folder for each in offers if each.folder not in self._answered)
             self._show(next(wanted, ""))
 
     def _show(self, folder: str) -> None:
@@ -82,19 +81,13 @@ class OfferBar(QFrame):
         self._answer(True)
 
     def refuse(self) -> None:
-        """Do not ask again for this folder."""
+        """Do not ask again for this folder: it can be indexed in the window of the projects."""
         self._answer(False)
-
-    def put_off(self) -> None:
-        """Do not ask again while the program runs."""
-        self._later.add(self.folder)
-        self._show("")
-        self.look()
 
     def _answer(self, yes: bool) -> None:
         folder = self.folder
         if folder:
-            self._later.add(folder)  # asked once, whatever becomes of the answer
+            self._answered.add(folder)  # asked once, whatever becomes of the answer
             self._show("")
             self.bridge.jobs.start(self._keep(folder, yes))
 

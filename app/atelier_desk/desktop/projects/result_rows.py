@@ -30,6 +30,7 @@ def result_row(found: ProjectHit, needle: str) -> ListRow:
     entity = found.entity
     return ListRow(
         title_word(entity),
+        name=True,
         beside=kind_word(entity),
         end=" · ".join(filter(None, (found.project, place_word(entity)))),
         lines=tuple(preview_lines(found, needle)),

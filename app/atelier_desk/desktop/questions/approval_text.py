@@ -131,7 +131,7 @@ def _team_title(agent: str, details: dict[str, Any]) -> str:
         return ngettext("{agent} wants to give {n} agent a task", "{agent} wants to give {n} agents a task each", count, agent=agent)
     if details.get("action_count"):
         count = int(details["action_count"])
-        return ngettext("{agent} wants to run a plan of {n} action", "{agent} wants to run a plan of {n} actions", count, agent=agent)
+        return ngettext("{agent} wants to run {n} action", "{agent} wants to run a sequence of {n} actions", count, agent=agent)
     return ""
 
 

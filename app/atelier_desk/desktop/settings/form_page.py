@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 
 class FormPage(SettingsPage):
-    """``<prefix>-apply`` saves the form once it is right and differs from what is stored; what is wrong is said in the foot. What is typed
-    stays while what is stored does. Subclasses call ``build_form``, then ``build_foot``."""
+    """``<prefix>-apply`` saves the form once it is right and differs from what is stored, ``<prefix>-cancel`` shows what is stored again;
+    what is wrong is said in the foot. What is typed stays while what is stored does. Subclasses call ``build_form`` and
+    ``build_foot``."""
 
     topics = ("settings",)
     titles: Mapping[str, Text] = {}
@@ -49,7 +50,8 @@ class FormPage(SettingsPage):
 
     def build_foot(self) -> None:
         self.apply = control(QPushButton(self), f"{self.form.prefix}-apply", N_("Save"), look="primary", on=self.store)
-        self.foot(self.apply)
+        self.cancel = control(QPushButton(self), f"{self.form.prefix}-cancel", N_("Cancel"), on=self.revert)
+        self.foot(self.cancel, self.apply)
 
     # what a page says of its form ---------------------------------------------------------------------------------------------------
 
@@ -70,6 +72,7 @@ class FormPage(SettingsPage):
         entered = self.entered()
         edited = entered != self.saved or bool(self.form.secrets())
         self.apply.setEnabled(entered is not None and self.complete(entered) and edited)
+        self.cancel.setEnabled(edited)
         if entered is None:
             self._complained = True
             captions = {key: field.caption for key, field in self.form.fields.items()}
@@ -106,6 +109,11 @@ class FormPage(SettingsPage):
     def _forget_what_was_said(self) -> None:
         self._complained = False
         self.busy.forget()
+
+    def revert(self) -> None:
+        """Back to what is stored."""
+        self.form.show_values(self.saved)
+        self.changed()
 
     def store(self) -> None:
         """Save the form."""

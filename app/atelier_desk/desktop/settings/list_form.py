@@ -75,11 +75,13 @@ class ListFormPage(SettingsPage, Generic[T]):
     """Subclasses say what is listed (``read``, ``line``) and how a form, in ``form_card``, shows, checks and saves one."""
 
     form_card: SectionCard
+    form: Any
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(bridge, parent)
         self.things: list[T] = []
-        self.chosen = ""
+        self.chosen = self.picked = ""
+        """The key of what is shown, and of what a person chose, or saved, last."""
         self.adding = False
         self._filled = ""
         """The key of what the form shows."""
@@ -109,7 +111,11 @@ class ListFormPage(SettingsPage, Generic[T]):
 
     def edited(self) -> bool:
         """Whether the form differs from what it was filled with."""
-        raise NotImplementedError
+        return bool(self.form.edited())
+
+    def opening(self) -> str:
+        """The key of what is shown while nobody chose: of those that are listed, the first."""
+        return next((self.line(each).key for each in self.listed()), "")
 
     async def load_more(self) -> None:
         """Read and show what belongs to the chosen one beside its form."""
@@ -162,10 +168,10 @@ class ListFormPage(SettingsPage, Generic[T]):
         return self.adding or bool(self.chosen and self._filled == self.chosen and self.edited())
 
     def show_list(self) -> None:
-        """Fill the list; where the chosen one is gone the first one is chosen, unless the form has changes."""
+        """Fill the list; where the chosen one is gone ``opening`` is chosen, unless the form has changes."""
         lines = [self.line(each) for each in self.listed()]
         if self.current() is None and not self.editing():
-            self.chosen = lines[0].key if lines else ""
+            self.chosen = self.opening()
         show_lines(self.list, lines, "" if self.adding else self.chosen)
 
     def show_chosen(self) -> None:
@@ -179,9 +185,7 @@ class ListFormPage(SettingsPage, Generic[T]):
     def check(self) -> None:
         """Which buttons can be pressed, and whether there is anything to show a form of."""
         editing, complete = self.editing(), self.complete()
-        there = self.adding or bool(self.chosen)
-        for part in (self.form_card, self.form_card.heading):
-            part.setVisible(there)
+        self.form_card.set_shown(self.adding or bool(self.chosen))
         self.save.setEnabled(editing and complete)
         self.cancel.setEnabled(editing)
 
@@ -194,8 +198,8 @@ class ListFormPage(SettingsPage, Generic[T]):
         item = self.list.currentItem()
         if item is None or (item.data(KeyRole) == self.chosen and not self.adding) or self.busy_with_another():
             return
-        self.chosen = str(item.data(KeyRole))
-        self._show_stored()
+        self.chosen = self.picked = str(item.data(KeyRole))
+        self.show_stored()
 
     def busy_with_another(self) -> bool:
         """Whether the form has changes that are not saved: they are neither dropped nor taken along, and the list stays where it is."""
@@ -221,9 +225,10 @@ class ListFormPage(SettingsPage, Generic[T]):
         """Back to what is stored."""
         self.adding, self._filled = False, ""
         self.show_list()
-        self._show_stored()
+        self.show_stored()
 
-    def _show_stored(self) -> None:
+    def show_stored(self) -> None:
+        """Put what is stored of the chosen one into the form; what was said of another goes."""
         self.busy.drop()
         self.show_chosen()
         self.jobs.start(self.load_more(), "more")
@@ -244,7 +249,8 @@ class ListFormPage(SettingsPage, Generic[T]):
 
     async def show_again(self, key: str) -> None:
         """Read the list again with this one chosen and, as it is stored, in the form."""
-        self.adding, self.chosen, self._filled = False, key, ""
+        self.adding, self._filled = False, ""
+        self.chosen = self.picked = key
         await self.load()
 
     async def show_back(self, key: str) -> None:

@@ -17,7 +17,7 @@ from atelier_desk.support.text import shorten, visible
 if TYPE_CHECKING:
     from atelier_desk.engine.services.common.mcp_status import McpToolStatus
 
-RULES = (("", N_("Use profile")), ("allow", N_("Always allow")), ("ask", N_("Always ask")), ("deny", N_("forbidden")))
+RULES = (("", N_("Use profile")), ("allow", N_("Always allow")), ("ask", N_("Always ask")), ("deny", N_("Always deny")))
 _PILLS: dict[str, PillKind] = {"approved": "ok", "new": "warn", "changed": "warn", "gone": "", "unusable": "err"}
 _TOLD = 600
 

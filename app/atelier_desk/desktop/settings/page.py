@@ -141,6 +141,11 @@ class SectionCard(Card):
         self.body.setSpacing(4)
         self.heading = say(label("", "heading", page), title)
 
+    def set_shown(self, on: bool) -> None:
+        """Show or hide it with its heading."""
+        self.heading.setVisible(on)
+        self.setVisible(on)
+
 
 class SettingsPage(QWidget):
     """A page. Subclasses build in ``__init__``, where texts are bound, and read and show their values in ``load``, which runs each time the

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QRectF, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QComboBox, QLabel, QListView, QWidget
+from shiboken6 import isValid
 
 from atelier_desk.desktop.settings.page import Row, SectionCard
 from atelier_desk.desktop.settings.progress_line import Busy
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.bindings import bound_texts
+from atelier_desk.desktop.widgets.matching import plain
 from atelier_desk.support.i18n import LANGUAGES, spoken
 
 if TYPE_CHECKING:
@@ -32,18 +34,25 @@ class Found(NamedTuple):
 
 
 Says = Callable[[str], bool]
-"""Whether a text is searched for."""
+"""Whether a text, as ``plain`` makes it, is searched for."""
+Index = list[tuple[Found, list[str]]]
+"""Each widget of a page, and each row of its lists, with what it says: as it stands there and in every language, all of it ``plain``."""
 
 
-def found_in(page: SettingsPage, says: Says) -> list[Found]:
-    """The rows of a page that say it, each once; the page itself, for what cannot be shown now, last."""
-    found = dict.fromkeys(Found(_row(each, page)) for each in page.findChildren(QWidget) if _searched(each, page) and _said(each, says))
+def index_of(page: SettingsPage) -> Index:
+    """What is searched in a page. Making it takes a hundred times as long as searching it: it is kept while somebody types."""
+    index = [(Found(each), _texts(each)) for each in page.findChildren(QWidget) if _searched(each, page)]
     for view in page.findChildren(QAbstractItemView):
         if view.window() is page.window() and view.isVisibleTo(page):
-            for index, text in _lines(view):
-                if says(text):
-                    found[Found(view, QPersistentModelIndex(index))] = None
-    return sorted(found, key=lambda each: each.widget is page)
+            index += [(Found(view, QPersistentModelIndex(line)), [plain(text)]) for line, text in _lines(view)]
+    return index
+
+
+def found_in(page: SettingsPage, index: Index, says: Says) -> list[Found]:
+    """The rows of a page that say it, each once; the page itself, for what cannot be shown now, last."""
+    said = [each for each, texts in index if any(map(says, texts)) and isValid(each.widget)]
+    rows = dict.fromkeys(Found(_row(each.widget, page)) if each.at is None else each for each in said)
+    return sorted(rows, key=lambda each: each.widget is page)
 
 
 _ROLES = (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole, Qt.ItemDataRole.ToolTipRole)
@@ -63,20 +72,18 @@ def _searched(widget: QWidget, page: SettingsPage) -> bool:
     return widget.window() is page.window() and not isinstance(widget.parentWidget(), Busy)
 
 
-def _said(widget: QWidget, says: Says) -> bool:
-    """Whether a widget says it in any one language, as its texts are bound or as they stand there."""
+def _texts(widget: QWidget) -> list[str]:
+    """What a widget says in any one language, as its texts are bound or as they stand there."""
     shown = [widget.accessibleName(), widget.accessibleDescription()]
     if isinstance(widget, QLabel | QAbstractButton):
         shown.append(widget.text())
     elif isinstance(widget, QComboBox):
         shown += [widget.itemText(row) for row in range(widget.count())]
-    if says(" ".join(shown)):
-        return True
+    texts = [" ".join(shown)]
     for code in LANGUAGES:
         with spoken(code):
-            if says(" ".join(bound_texts(widget))):
-                return True
-    return False
+            texts.append(" ".join(bound_texts(widget)))
+    return [plain(text) for text in dict.fromkeys(texts) if text.strip()]
 
 
 def _row(widget: QWidget, page: SettingsPage) -> QWidget:

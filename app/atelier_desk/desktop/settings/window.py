@@ -14,18 +14,20 @@ from atelier_desk.desktop.debouncer import Debouncer
 from atelier_desk.desktop.panes.times import locale
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import PageEntry, sections
-from atelier_desk.desktop.settings.search import Found, FoundMark, Says, found_in, lead_to
+from atelier_desk.desktop.settings.search import Found, FoundMark, Index, Says, found_in, index_of, lead_to
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Line, control, fill, label, say
 from atelier_desk.desktop.widgets.enter import EnterPresses
 from atelier_desk.desktop.widgets.inputs import SearchField
-from atelier_desk.desktop.widgets.matching import fits, plain
+from atelier_desk.desktop.widgets.matching import plain
 from atelier_desk.support.i18n import N_, _, in_every_language, ngettext
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
 
 SIZE = QSize(940, 680)
+KEPT_MS = 5_000
+"""How long after the last key a search keeps what the pages say."""
 SIDE = 210
 """Narrowest the list of pages is, in logical pixels at 100 %."""
 AROUND = 54
@@ -61,6 +63,9 @@ class SettingsWindow(QWidget):
         """The section of each page that was shown last."""
         self._sections: dict[str, SettingsPage] = {}
         self._matches: dict[str, list[Found]] = {}
+        self._index: dict[str, Index] = {}
+        """Of the sections, while somebody types: what they say may change afterwards."""
+        self._typed = Debouncer(self, KEPT_MS, self._index.clear)
         self._found: list[tuple[str, Found]] = []
         self._at = -1
         self._arriving = ""
@@ -171,8 +176,10 @@ class SettingsWindow(QWidget):
         """Show only the pages that say the words, and go to the first row that does."""
         self._words, self._at = self.search.text().strip(), -1
         self._unmark()
+        self._typed.start()
         needle = plain(self._words)
-        for self._says in (lambda text: needle in plain(text), lambda text: fits(needle, text)):  # as it is typed, else word by word
+        words = needle.split()
+        for self._says in (lambda text: needle in text, lambda text: all(word in text for word in words)):  # as typed, else word by word
             self._matches = {name: self._found_on(name) for name in self._entries if self._words}
             if any(self._matches.values()):
                 break
@@ -185,6 +192,7 @@ class SettingsWindow(QWidget):
 
     def _search_again(self, name: str) -> None:
         """A section lists other things now. The match that was gone to stays."""
+        self._index.pop(name, None)
         if self._words:
             before = self._found[self._at] if self._at >= 0 else None
             self._matches[name] = self._found_on(name)
@@ -207,8 +215,10 @@ class SettingsWindow(QWidget):
 
     def _found_on(self, name: str) -> list[Found]:
         entry, page = self._entries[name], self.page(name)
-        titled = [Found(page)] if any(map(self._says, map(in_every_language, (entry.title, entry.tab)))) else []
-        return list(dict.fromkeys([*titled, *found_in(page, self._says)]))
+        if name not in self._index:
+            self._index[name] = index_of(page)
+        titled = [Found(page)] if any(self._says(plain(in_every_language(title))) for title in (entry.title, entry.tab)) else []
+        return list(dict.fromkeys([*titled, *found_in(page, self._index[name], self._says)]))
 
     def _results_text(self) -> str:
         if not self._found:

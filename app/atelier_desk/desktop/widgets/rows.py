@@ -66,6 +66,7 @@ class ListRow:
 
     Attributes:
         title: empty for a row that is a heading alone.
+        name: the title is a name, as of a file: where it does not fit it is cut in its middle.
         beside: quietly behind the title.
         end: quietly at the right; it is cut at its beginning.
         facts: quietly beneath the title.
@@ -88,6 +89,7 @@ class ListRow:
     """
 
     title: str = ""
+    name: bool = False
     beside: str = ""
     end: str = ""
     facts: str = ""
@@ -348,7 +350,7 @@ class RowDelegate(QStyledItemDelegate):
             place = QRect(first.right() + 1 - room, first.top(), room, first.height())
             paint_text(painter, place, end, small, muted, RIGHT, Qt.TextElideMode.ElideLeft)
             first = first.adjusted(0, 0, -room - gap, 0)
-        mode = Qt.TextElideMode.ElideMiddle if beside else Qt.TextElideMode.ElideRight
+        mode = Qt.TextElideMode.ElideMiddle if row.name else Qt.TextElideMode.ElideRight
         shown = names.elidedText(title, mode, round(first.width() * (TITLE_SHARE if beside else 1)))
         if row.needle and (found := found_places(row.needle, shown)):
             draw_bold(painter, first, shown, found, font, colour)

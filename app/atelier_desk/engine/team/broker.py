@@ -14,6 +14,7 @@ from atelier_desk.engine.gateways.direct_call import direct_agent, direct_messag
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.request.toolset import toolset
 from atelier_desk.policy.rights import Rights, grant
+from atelier_desk.support.text import shorten
 from atelier_desk.tools.base import ChildRequest, Colleague
 from atelier_desk.tools.ids import stable_id
 from atelier_desk.tools.modes import planners
@@ -119,7 +120,7 @@ class TeamBroker:
         refused = self._teams.breakers.open_for(agent_id, agent) if request.call is None else None
         if refused is not None:
             raise ToolError(refused, code="circuit_open")
-        title = " ".join((request.title or request.prompt).split())[: limits.CHILD_TITLE]
+        title = shorten(" ".join((request.title or request.prompt).split()), limits.CHILD_TITLE, at_word=True)
         return ChildPlan(
             id=run_id,
             name=agent.name,

@@ -155,7 +155,7 @@ def listed(children: Iterable[ChildState]) -> str:
 def title_of(text: str) -> str:
     """The first line of a prompt, in few words, for trees and cards."""
     lines = text.strip().splitlines()
-    return preview(lines[0].strip() if lines else "", limits.CHILD_TITLE)
+    return shorten(lines[0].strip() if lines else "", limits.CHILD_TITLE, at_word=True)
 
 
 def preview(text: str, length: int = PREVIEW) -> str:

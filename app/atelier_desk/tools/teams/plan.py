@@ -100,8 +100,8 @@ class PlanActions(TeamTool):
     """Have a plan carried out, with only the sections it needs."""
 
     name: ClassVar[str] = "plan_actions"
-    title: ClassVar[str] = N_("Plan")
-    purpose: ClassVar[str] = N_("Runs a plan of several steps with tools and agents")
+    title: ClassVar[str] = N_("Action sequence")
+    purpose: ClassVar[str] = N_("Runs several actions with tools and agents, in order or together")
     icon: ClassVar[str] = "list-todo"
     reaches_sections: ClassVar[bool] = True
     input: ClassVar[Any] = PlanActionsInput
@@ -131,8 +131,8 @@ class PlanActions(TeamTool):
 
     def describe(self, input: Any) -> Call:
         risk = Risk.HIGH if len(input.actions) > MANY else Risk.MEDIUM
-        goal = summary_of({"goal": input.goal}, N_("Carry out a plan: {goal}"))
-        return replace(super().describe(input), risk=risk, summary=goal, done=N_("Carried out a plan: {goal}"))
+        goal = summary_of({"goal": input.goal}, N_("Run a sequence of actions: {goal}"))
+        return replace(super().describe(input), risk=risk, summary=goal, done=N_("Ran a sequence of actions: {goal}"))
 
     def details(self, input: Any) -> dict[str, Any]:
         return {

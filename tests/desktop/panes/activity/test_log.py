@@ -5,7 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from atelier_desk.desktop.panes.activity.list import entry_summary, entry_time, entry_title
+from PySide6.QtCore import Qt
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.panes.activity.list import ActivityListView, entry_summary, entry_time, entry_title
 from atelier_desk.desktop.panes.activity.log import ActivityLog
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 
@@ -84,6 +87,20 @@ def test_a_row_names_the_server_of_a_call_once() -> None:
     named = {"tool": "mcp__files__read", "server": "files", "arguments": {}, "presentation": {"title": "files: Read a file"}}
     log.feed(event(1, ChunkType.TOOL_START, call_id="c1", **named))
     assert entry_title(log.entries[0]) == "files · Read a file"
+
+
+def test_a_long_text_ends_with_a_whole_word_in_its_row_and_is_whole_in_the_tool_tip(qtbot: QtBot) -> None:
+    log = ActivityLog()
+    text = " ".join(f"word{number:03}" for number in range(60))
+    log.feed(event(1, ChunkType.MESSAGE, message_id="m", role="user", content=text))
+    shown = entry_summary(log.entries[0])
+    assert len(shown) <= 160
+    assert shown.endswith("…")
+    assert text.startswith(shown[:-1] + " ")
+    listed = ActivityListView(None)  # type: ignore[arg-type]
+    qtbot.addWidget(listed)
+    listed.show_rows(log.entries)
+    assert listed.entries.index(0).data(Qt.ItemDataRole.ToolTipRole) == f"Your message\n{text}"
 
 
 def test_a_row_does_not_repeat_its_title_and_a_call_that_says_nothing_of_its_progress_has_none() -> None:

@@ -449,7 +449,7 @@ async def test_a_row_says_which_sub_agent_it_is_of(team: ActivityPane, qtbot: Qt
     rows = {model.index(row, 0).data(): model.index(row, 0) for row in range(model.rowCount())}
     assert "Message to Dot" in rows
     assert rows["CalculatorTool"].data(Qt.ItemDataRole.AccessibleTextRole).startswith("CalculatorTool, running, Dot")
-    assert rows["CalculatorTool"].data(Qt.ItemDataRole.ToolTipRole).startswith("Dot\n")
+    assert rows["CalculatorTool"].data(Qt.ItemDataRole.ToolTipRole).startswith("Dot\nCalculatorTool")
 
 
 async def test_an_agent_is_opened_by_its_button_and_with_enter(team: ActivityPane, qtbot: QtBot) -> None:

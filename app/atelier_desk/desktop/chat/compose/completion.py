@@ -177,4 +177,4 @@ class Completion(QFrame):
 
 
 def _row(found: Completed) -> ListRow:
-    return ListRow(found.title or found.text, beside=found.detail, icon=found.icon, tip=found.about or found.detail)
+    return ListRow(found.title or found.text, name=True, beside=found.detail, icon=found.icon, tip=found.about or found.detail)

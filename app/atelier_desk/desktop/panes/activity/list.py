@@ -21,11 +21,13 @@ from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine.notice_text import COMPACTIONS, LIMITS, misfit_text, narrowed_text, nudge_text, retry_text, servers_text
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.text import visible, visible_json
+from atelier_desk.support.text import shorten, visible, visible_json
 from atelier_desk.tools import failure_text
 from atelier_desk.tools.call import summary_of
 
 _Index = QModelIndex | QPersistentModelIndex
+SHOWN, WHOLE = 160, 1_000
+"""Most characters that a row, and its tool tip, have of what was said."""
 EntryRole = Qt.ItemDataRole.UserRole + 1
 """A model index's ``LogEntry``."""
 
@@ -132,8 +134,8 @@ def entry_title(entry: LogEntry) -> str:
     return _(_WORDS.get(entry.kind, str(entry.kind)))
 
 
-def entry_summary(entry: LogEntry) -> str:
-    """The most telling value, on one line."""
+def entry_summary(entry: LogEntry, most: int = SHOWN) -> str:
+    """The most telling value, on one line of at most ``most`` characters."""
     if entry.is_call:
         # Of one that failed too: its error is written for the model, and stands in the details.
         summary = entry.presentation.summary if entry.presentation.summary.text else summary_of(telling(entry.arguments))
@@ -142,8 +144,8 @@ def entry_summary(entry: LogEntry) -> str:
         title = _(entry.presentation.title)
         if title and words.startswith(title):  # "Question to you: which colour?" stands behind "Question to you" already
             words = words[len(title) :].lstrip(" \u00a0\u202f:")
-        return words[:160]
-    return visible(one_line(_telling(entry.payload) or entry.error)[:160])
+        return shorten(words, most, at_word=True)
+    return visible(shorten(one_line(_telling(entry.payload) or entry.error), most, at_word=True))
 
 
 def _telling(said: payloads.Payload | None) -> str:
@@ -273,7 +275,7 @@ class ActivityModel(QAbstractListModel):
         if role == EntryRole:
             return entry
         if role == Qt.ItemDataRole.ToolTipRole:
-            return "\n".join(filter(None, (_teller(entry), entry_summary(entry)))) or None
+            return "\n".join(filter(None, (_teller(entry), entry_title(entry), entry_summary(entry, WHOLE))))
         if role == Qt.ItemDataRole.AccessibleTextRole:
             state = _(CALL_WORDS[_state(entry)]) if _state(entry) in CALL_WORDS else ""
             return ", ".join(

@@ -73,7 +73,7 @@ class AgentsPage(ListFormPage[Agent]):
         self.form_card.body.addWidget(self.form)
         self.build_foot("agent", cancel="revert")
         self.end()
-        self.form.changed.connect(self.check)
+        self.form.changed.connect(self.changed)
         self.form.changed.connect(self._cost_soon)
         self.check()
 
@@ -107,9 +107,6 @@ class AgentsPage(ListFormPage[Agent]):
 
     def heading(self, agent: Agent | None) -> str:
         return agent.name.upper() if agent is not None else _("NEW AGENT")
-
-    def edited(self) -> bool:
-        return self.form.edited()
 
     def show_form(self, agent: Agent | None) -> None:
         """A new one is like the chosen one, but without a name."""
@@ -164,7 +161,7 @@ class AgentsPage(ListFormPage[Agent]):
         if config is None:
             raise UsageError(N_("Some fields need to be corrected."))
         saved: Agent = await self.bridge.engine.agents.save(config, None if self.adding else self.chosen)
-        return saved.id, lambda: toast(self, _("{name} saved", name=saved.name))
+        return saved.id, lambda: self.note_saved(True)
 
     async def _duplicate(self) -> None:
         await self.show_again((await self.bridge.engine.agents.duplicate(self.chosen)).id)

@@ -67,7 +67,7 @@ class TimeoutBox(SpinBox):
 FLAGS = tuple(
     Toggle(f"approvals.flags.{kind}", caption, hint, f"approval-flag-{kind}")
     for kind, caption, hint in (
-        ("sub_agents", N_("Agents"), N_("Starting agents, delegating work, running plans.")),
+        ("sub_agents", N_("Agents"), N_("Starting agents, delegating work, running sequences of actions.")),
         ("mcp", N_("MCP servers"), N_("All tools of MCP servers.")),
         ("file_ops", N_("Files and commands"), N_("Reading and changing files, running commands.")),
         ("db_ops", N_("Projects and knowledge"), N_("Projects and their knowledge graph.")),

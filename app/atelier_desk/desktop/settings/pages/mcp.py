@@ -18,7 +18,6 @@ from atelier_desk.desktop.settings.mcp_form import McpForm
 from atelier_desk.desktop.settings.mcp_import import McpImportDialog
 from atelier_desk.desktop.settings.mcp_roots import McpRoots
 from atelier_desk.desktop.settings.mcp_tool_rows import McpToolRow
-from atelier_desk.desktop.settings.page import SectionCard
 from atelier_desk.desktop.settings.progress_line import Outcome
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.row_list import RowList
@@ -174,11 +173,8 @@ class McpPage(ListFormPage["McpStatus"]):
     def heading(self, row: McpStatus | None) -> str:
         return row.name.upper() if row is not None else _("NEW SERVER")
 
-    def edited(self) -> bool:
-        return self.form.edited()
-
     def complete(self) -> bool:
-        return self.form.complete()
+        return bool(self.form.complete())
 
     def show_form(self, row: McpStatus | None) -> None:
         if row is not None or self._asked is None:
@@ -186,9 +182,9 @@ class McpPage(ListFormPage["McpStatus"]):
         else:
             self.form.show_server(self._asked.config, stored=False, secrets=self._asked.secrets)
         self._show_agents(row)
-        _show(self._agents_card, row is not None or self.adding)
+        self._agents_card.set_shown(row is not None or self.adding)
         for card in (self._tools_card, self._calls_card, self._roots_card, self._log_card):
-            _show(card, row is not None)
+            card.set_shown(row is not None)
 
     async def load_more(self) -> None:
         row = self.current()
@@ -206,10 +202,10 @@ class McpPage(ListFormPage["McpStatus"]):
         self.left_out.setVisible(bool(row.known.rejected))
         self._show_agents(row)
         show_lines(self.calls, [_call_line(call) for call in calls])
-        _show(self._calls_card, bool(calls))
+        self._calls_card.set_shown(bool(calls))
         self.roots.show_folders(row.config.roots)
         show_lines(self.log, [log_line(number, line) for number, line in enumerate(reversed(lines[-LOG_LINES:]))])
-        _show(self._log_card, bool(lines))
+        self._log_card.set_shown(bool(lines))
 
     def _show_tools(self, tools: tuple[McpToolStatus, ...]) -> None:
         self.approve.setVisible(any(each.state in ("new", "changed", "gone") for each in tools))
@@ -396,8 +392,3 @@ def log_line(number: int, line: LogLine) -> ListLine:
     """A line of a server's log, ``number`` counted from the newest."""
     about = " · ".join(filter(None, (f"{line.time.astimezone():%H:%M:%S}", line.level, line.logger)))
     return ListLine(str(number), line.text, about, "circle-alert" if line.level in _BAD else "info", _BAD.get(line.level, "muted"))
-
-
-def _show(card: SectionCard, on: bool) -> None:
-    card.setVisible(on)
-    card.heading.setVisible(on)

@@ -94,15 +94,15 @@ class MemoryPage(RowsPage):
             self.form.row(self, card, field.key)
         self.install = control(QPushButton(self), "embedder-install", N_("Install"), on=self._install)
         self._install_row = self.row(card, self.install, N_("Package"))
-        self.apply = control(QPushButton(self), "embedder-apply", N_("Use this embedder"), look="primary", on=self._apply)
         self.reembed = control(QPushButton(self), "memory-reembed", N_("Recompute embeddings"), on=self._reembed)
         self.pause = control(QPushButton(self), "memory-reembed-pause", N_("Pause"), on=self._pause)
         buttons = FlowLayout(spacing=8)
-        for button in (self.apply, self.reembed, self.pause):
+        for button in (self.reembed, self.pause):
             buttons.addWidget(button)
         card.body.addLayout(buttons)
-        self.busy = Busy(self)
-        card.body.addWidget(self.busy)
+        self.cancel = control(QPushButton(self), "embedder-cancel", N_("Cancel"), on=self._revert)
+        self.apply = control(QPushButton(self), "embedder-apply", N_("Save"), look="primary", on=self._apply)
+        self.foot(self.cancel, self.apply)
         self.add(REMEMBERED)
         stats = self.section(N_("STORED MEMORIES"))
         self.stats = control(label("", "muted", self, wrap=True), "memory-stats", self._counts)
@@ -184,7 +184,7 @@ class MemoryPage(RowsPage):
             finally:
                 self.install.setEnabled(True)
             self._show_install()
-            return lambda: _("Installed. “Use this embedder” switches to it."), "ok"
+            return lambda: _("Installed. “Save” switches to it."), "ok"
 
         if self.busy.run(self.jobs, "install", work, lambda: _("Installing: {line}", line=said)) is not None:
             self.install.setEnabled(False)
@@ -198,7 +198,13 @@ class MemoryPage(RowsPage):
         entered, saved = self._entered(), self._saved or EmbedderSettings()
         complete = entered.kind not in REMOTE or bool(entered.provider and entered.model)
         self.apply.setEnabled(complete and entered != saved)
+        self.cancel.setEnabled(entered != saved)
         self.reembed.setEnabled(saved.kind != "none" and not self.busy.running and self._state.get("state") != "running")
+
+    def _revert(self) -> None:
+        self.form.show_values(self._saved or EmbedderSettings())
+        self.busy.forget()
+        self._show_fields()
 
     def _apply(self) -> None:
         entered = self._entered()

@@ -82,7 +82,7 @@ class PromptsPage(ListFormPage[Prompt]):
         for key in ("name", "description"):
             self.form.row(self, card, key)
         fill(card.body, self.text, self.facts)
-        self.form.changed.connect(self.check)
+        self.form.changed.connect(self.changed)
 
     # showing ------------------------------------------------------------------------------------------------------------------------
 
@@ -112,9 +112,6 @@ class PromptsPage(ListFormPage[Prompt]):
 
     def heading(self, prompt: Prompt | None) -> str:
         return f"/{prompt.name}" if prompt is not None else _("NEW PROMPT")
-
-    def edited(self) -> bool:
-        return self.form.edited()
 
     def show_form(self, prompt: Prompt | None) -> None:
         self.form.show_values(prompt.draft if prompt is not None else PromptDraft(name="", content=""))
@@ -146,7 +143,7 @@ class PromptsPage(ListFormPage[Prompt]):
 
     async def save_form(self) -> Saved:
         saved = await self.bridge.engine.prompts.save(self.form.made(), None if self.adding else self.chosen)
-        return saved.id, lambda: toast(self, _("{name} saved", name=f"/{saved.name}"))
+        return saved.id, lambda: self.note_saved(True)
 
     async def show_again(self, key: str) -> None:
         """What is searched for gives way when it would hide the prompt."""

@@ -7,24 +7,22 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QApplication, QHBoxLayout, QLineEdit, QListWidget, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QLineEdit, QPushButton, QWidget
 from shiboken6 import isValid
 
 from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.base import offer_undo
-from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
 from atelier_desk.desktop.settings.downloads import DownloadsView
 from atelier_desk.desktop.settings.files import confirm
 from atelier_desk.desktop.settings.imported_data_list import HeldList
 from atelier_desk.desktop.settings.key_note import KeyNote
+from atelier_desk.desktop.settings.list_form import ListFormPage, ListLine, Saved
 from atelier_desk.desktop.settings.model_table import ModelTable, key_of
-from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.preset_picker import PresetPicker
-from atelier_desk.desktop.settings.progress_line import Busy
+from atelier_desk.desktop.settings.progress_line import Busy, Outcome
 from atelier_desk.desktop.settings.provider_form import ProviderForm, is_builtin, kind_text, usual_url
 from atelier_desk.desktop.settings.registry import settings_page
-from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.theme.manager import Role
+from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets import control, fill, label, say
 from atelier_desk.domain.imported_data import HeldKind
 from atelier_desk.domain.provider import KeyState, ModelInfo, ProviderConfig, ProviderDraft, ProviderHealth
@@ -35,6 +33,7 @@ from atelier_desk.support.number_format import day as day_words
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.theme.manager import Role
     from atelier_desk.domain.agent import Agent
     from atelier_desk.engine.services.models import ListState
 
@@ -56,29 +55,26 @@ def health_text(health: ProviderHealth) -> str:
 
 
 @settings_page("providers", order=20, icon="server", title=N_("Providers"))
-class ProvidersPage(SettingsPage):
+class ProvidersPage(ListFormPage[ProviderConfig]):
     """List, form with test, table of models, downloads for the built-in provider."""
 
     topics = ("provider", "model")
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(bridge, parent)
-        self._providers: list[ProviderConfig] = []
-        self._chosen = ""
-        self._adding = False
         self._states: dict[str, KeyState] = {}
-        self._wanted = ""
+        self._last = self._wanted = ""
         self._keys = ""
         self._found: list[ModelInfo] = []
         self._favourites: tuple[str, ...] = ()
         self._list: ListState | None = None
-        card = self.section(N_("MODEL SERVERS"))
-        self.list = control(QListWidget(self), "provider-list", look="plain", name=N_("Model servers"))
-        dress_list(self.list)
-        card.body.addWidget(self.list)
-        self.add = control(QPushButton(self), "provider-add", N_("New provider…"), on=self._ask_preset)
-        self.remove = control(QPushButton(self), "provider-remove", N_("Delete"), on=self._ask_remove)
-        self.button_row(card, self.add, self.remove)
+        self.build_list(
+            self.section(N_("MODEL SERVERS")),
+            "provider",
+            N_("Model servers"),
+            ("add", N_("New provider…"), self._ask_preset),
+            ("remove", N_("Delete"), self._ask_remove),
+        )
         self._build_form()
         models = self.section(N_("MODELS"))
         self._models_card = models
@@ -103,13 +99,12 @@ class ProvidersPage(SettingsPage):
         self.downloads = DownloadsView(bridge, self)
         downloads.body.addWidget(self.downloads)
         self.end()
-        self.list.currentItemChanged.connect(lambda *_: self._select())
+        self.show_list()
+        self.show_chosen()
 
     def _build_form(self) -> None:
-        card = self.section()
-        self._form_heading = card.heading
-        self._form_card = card
-        self.held = HeldList(self, lambda grant: not self._adding and (grant.kind, grant.name) == (HeldKind.PROVIDER, self._chosen))
+        card = self.form_card = self.section()
+        self.held = HeldList(self, lambda grant: not self.adding and (grant.kind, grant.name) == (HeldKind.PROVIDER, self.chosen))
         card.body.addWidget(self.held)
         self.form = ProviderForm(self)
         card.body.addWidget(self.form)
@@ -119,7 +114,7 @@ class ProvidersPage(SettingsPage):
             "provider-forget-key",
             N_("Forget the key"),
             look="link",
-            on=lambda: self.call(self.bridge.engine.providers.clear_key(self._chosen)),
+            on=lambda: self.call(self.bridge.engine.providers.clear_key(self.chosen)),
         )
         self._found_url = ""
         self.use_found = control(QPushButton(self), "provider-use-found", lambda: _("Use {url}", url=self._found_url), on=self._use_found)
@@ -134,41 +129,54 @@ class ProvidersPage(SettingsPage):
         self.form.beside_key(self.key_note, self.get_key, self.forget)
         fill(card.body, self.use_found, fill(QHBoxLayout(), self.use_model, 1))
         self.test = control(QPushButton(self), "provider-test", N_("Test"), on=self.run_test)
-        self.cancel = control(QPushButton(self), "provider-cancel", N_("Cancel"), on=self._revert)
-        self.save = control(QPushButton(self), "provider-save", N_("Save"), look="primary", on=self.store)
-        self.foot(self.test, self.cancel, self.save)
-        self.form.changed.connect(self._edited)
+        self.build_foot("provider", self.test)
+        self.form.changed.connect(self.changed)
 
     # showing ------------------------------------------------------------------------------------------------------------------------
 
-    async def load(self) -> None:
-        self._providers = await self.bridge.engine.providers.list()
+    async def read(self) -> list[ProviderConfig]:
+        """Those a person connected first: the built-in one is there anyway."""
         self._states = await self.bridge.engine.keys.states()
         await self.key_note.load()
         self._users = await self.bridge.engine.agents.of_default_model()
-        self._favourites = (await self.bridge.engine.settings.get()).favourite_models
+        settings = await self.bridge.engine.settings.get()
+        self._favourites, self._last = settings.favourite_models, settings.last_model
         self._tell_day(await self.bridge.engine.models.list_state())
         await self.held.load()
-        self.list.blockSignals(True)
-        self.list.clear()
-        for config in self._providers:
-            facts = [kind_text(config.kind), config.base_url or usual_url(config.kind)]
-            state = self._state(config)
-            facts.append(shortcut_text(state, config.api_key_env) if config.enabled else _("off"))
-            role: Role = "muted" if not config.enabled else "warn" if state in MISSING else "accent"
-            entry = find(config.kind)
-            icon = entry.icon if entry is not None else "server"
-            two_line_item(self.list, config.name, config.name, " · ".join(filter(None, facts)), icon, role)
-        self.list.blockSignals(False)
-        rows = min(max(self.list.count(), 1), 6)
-        self.list.setFixedHeight(rows * max(self.list.sizeHintForRow(0), theme().px(40)) + 8)
-        if self._adding or (self.current() is not None and self.form.edited()):
-            self._choose_row()
-        else:
-            self._choose_row()
-            self._select()
+        found: list[ProviderConfig] = await self.bridge.engine.providers.list()
+        if self.chosen != self.picked and not self.editing():
+            self.chosen = ""  # a better one may be there by now
+        return sorted(found, key=lambda config: is_builtin(config.kind))
+
+    async def load(self) -> None:
+        await super().load()
         if self._wanted:
             self._go_to_wanted()
+
+    def line(self, config: ProviderConfig) -> ListLine:
+        facts = [kind_text(config.kind), config.base_url or usual_url(config.kind)]
+        state = self._state(config)
+        facts.append(shortcut_text(state, config.api_key_env) if config.enabled else _("off"))
+        role: Role = "muted" if not config.enabled else "warn" if state in MISSING else "accent"
+        entry = find(config.kind)
+        icon = entry.icon if entry is not None else "server"
+        return ListLine(config.name, config.name, " · ".join(filter(None, facts)), icon, role)
+
+    def heading(self, config: ProviderConfig | None) -> str:
+        return config.name.upper() if config is not None else _("NEW PROVIDER")
+
+    def complete(self) -> bool:
+        return bool(self.form.complete())
+
+    def opening(self) -> str:
+        """The one that answers, or else could: of a connected service rather than of the built-in one, which has no key to look for."""
+        used = {agent.config.provider for agent in self._users[:1]}
+
+        def far(config: ProviderConfig) -> tuple[bool, bool, bool, bool]:
+            last = self._last.startswith(f"{config.name}/")
+            return is_builtin(config.kind), not config.enabled, self._state(config) in MISSING, not last and config.name not in used
+
+        return min(self.things, key=far).name if self.things else ""
 
     def show_item(self, name: str) -> None:
         """A provider, with the keyboard in the field of its key."""
@@ -177,62 +185,25 @@ class ProvidersPage(SettingsPage):
 
     def _go_to_wanted(self) -> None:
         wanted, self._wanted = self._wanted, ""
-        names = [config.name for config in self._providers]
+        names = [config.name for config in self.things]
         if wanted in names:
             self.list.setCurrentRow(names.index(wanted))
-        if self._chosen == wanted and not self._adding:
+        if self.chosen == wanted and not self.adding:
             self.reveal(self.form.key_field)
             self.form.focus_key()
 
     def _state(self, config: ProviderConfig | None) -> KeyState:
         return self._states.get(config.name, KeyState.NONE) if config is not None else KeyState.NONE
 
-    def current(self) -> ProviderConfig | None:
-        """The provider that is shown; None while one is added."""
-        return None if self._adding else next((config for config in self._providers if config.name == self._chosen), None)
-
-    def _choose_row(self) -> None:
-        names = [config.name for config in self._providers]
-        self.list.blockSignals(True)
-        self.list.setCurrentRow(-1 if self._adding else names.index(self._chosen) if self._chosen in names else 0)
-        self.list.blockSignals(False)
-
-    def _busy_with_another(self) -> bool:
-        """Whether the form has changes that are not saved: they are neither dropped nor taken along, and the list stays where it is."""
-        if not self._adding and (self.current() is None or not self.form.edited()):
-            return False
-        self.busy.note(_("Save your changes or cancel them first."), "error")
-        self._choose_row()
-        return True
-
-    def _select(self) -> None:
-        item = self.list.currentItem()
-        if item is None:
-            return
-        name = str(item.data(KeyRole))
-        if (name != self._chosen or self._adding) and self._busy_with_another():
-            return
-        if name != self._chosen:
-            self.busy.drop()
-            self.use_found.hide()
-        self._adding, self._chosen = False, name
-        self._show_form(self.current())
-        self.jobs.start(self._load_models(name), "models")
-
-    def _show_form(self, config: ProviderConfig | None) -> None:
+    def show_form(self, config: ProviderConfig | None) -> None:
         self.form.show_config(config, persistent=self.key_note.persistent, state=self._state(config))
         self.held.build()
         local = config is not None and is_builtin(config.kind)
         self.key_note.setVisible(not local)
-        for widget in (self._models_card.heading, self._models_card):
-            widget.setVisible(config is not None)
-        for widget in (self._downloads_card.heading, self._downloads_card):
-            widget.setVisible(local)
+        self._models_card.set_shown(config is not None)
+        self._downloads_card.set_shown(local)
         if local:
             self.downloads.reload()
-        self.remove.setEnabled(config is not None and not local)
-        say(self._form_heading, lambda: config.name.upper() if config else _("NEW PROVIDER"))
-        self._check()
 
     def _show_models(self) -> None:
         self.find_model.setVisible(len(self._found) > FEW)
@@ -256,7 +227,7 @@ class ProvidersPage(SettingsPage):
                 return
             self._tell_day(state)
             self.refreshing.note(ngettext("Up to date: {n} model.", "Up to date: {n} models.", state.models), "ok")
-            await self._load_models(self._chosen)
+            await self._load_models(self.chosen)
 
         fetching = self.jobs.once("refresh", job)
         if fetching is not None:
@@ -325,32 +296,39 @@ class ProvidersPage(SettingsPage):
 
         self.jobs.once("use", job)
 
+    async def load_more(self) -> None:
+        self.jobs.start(self._load_models(self.chosen), "models")  # a server that is slow to answer holds nothing else up
+
     async def _load_models(self, name: str) -> None:
         self._found = []
         self._show_models()
+        if self.current() is None:
+            return
         try:
             models: list[ModelInfo] = await self.bridge.engine.providers.models(name)
         except Exception as error:
             said = self.held.isHidden()  # else the form says it already, with the button that helps
-            if name == self._chosen and not self.busy.running and said:
+            if name == self.chosen and not self.busy.running and said:
                 self.busy.note(error_text(error), "warn")
             return
-        if name == self._chosen and not self._adding:
+        if name == self.chosen and not self.adding:
             self._found = models
             self._show_models()
 
-    def _edited(self) -> None:
+    def changed(self) -> None:
         """What is being tested, or was, is not what the form says any more."""
-        self.busy.drop()
         self.use_found.hide()
-        self._check()
+        super().changed()
 
-    def _check(self) -> None:
+    def show_stored(self) -> None:
+        self.use_found.hide()
+        super().show_stored()
+
+    def check(self) -> None:
+        super().check()
         config = self.current()
-        edited = self._adding or self.form.edited()
-        self.save.setEnabled(edited and self.form.complete())
+        self.buttons["remove"].setEnabled(config is not None and not is_builtin(config.kind))
         self.test.setEnabled(self.form.complete())
-        self.cancel.setEnabled(edited)
         there = self._state(config) in (KeyState.SAVED, KeyState.SESSION)
         self.forget.setVisible(there)
         preset = self.form.preset()
@@ -365,7 +343,7 @@ class ProvidersPage(SettingsPage):
 
     def _ask_preset(self) -> None:
         """What there is to add at once, and the servers found on this machine as soon as they are known."""
-        if self._busy_with_another():
+        if self.busy_with_another():
             return
         picker = PresetPicker(self)
         picker.chosen.connect(self.begin)
@@ -379,82 +357,48 @@ class ProvidersPage(SettingsPage):
 
     def begin(self, kind: str, name: str, url: str, example: str = "") -> None:
         """Start the form of a new provider; one with an ``example`` of an address needs one."""
-        taken = {config.name for config in self._providers}
+        if not self.begin_new():
+            return
+        taken = {config.name for config in self.things}
         free = next(each for each in (name, *(f"{name} {number}" for number in range(2, 100))) if each not in taken)
-        self._adding = True
-        self._choose_row()
-        self.busy.drop()
         self.use_found.hide()
-        self._show_form(None)
         self.form.prefill(kind, free, url, example)
-        self._check()
+        self.check()
         preset, entry = self.form.preset(), find(kind)
         wants_key = preset.needs_key if preset is not None else entry is not None and entry.needs_key
         (self.form.url if example else self.form.key_field if wants_key else self.form.name).setFocus()
         self.reveal(self.save if self.form.isHidden() else self.form)
 
-    def _revert(self) -> None:
-        """Back to what is stored."""
-        self._adding = False
-        self.busy.drop()
-        self.use_found.hide()
-        names = [config.name for config in self._providers]
-        self._chosen = self._chosen if self._chosen in names else names[0]
-        self._choose_row()
-        self._show_form(self.current())
-        self.jobs.start(self._load_models(self._chosen), "models")
+    async def save_form(self) -> Saved:
+        """The provider, then a typed key and the values of headers, which go into the keyring."""
+        config, key, secrets = self.form.config(), self.form.key(), self.form.secrets()
+        if not self.adding and config.name != self.chosen:
+            await self.bridge.engine.providers.rename(self.chosen, config.name)
+        await self.bridge.engine.providers.save(config, new=self.adding)
+        kept = await self.bridge.engine.providers.set_key(config.name, key) if key else True
+        kept = (await self.bridge.engine.providers.set_headers(config.name, secrets) if secrets else True) and kept
+        return config.name, lambda: self.note_saved(kept)
 
-    def store(self) -> None:
-        """Save the form."""
-        self.jobs.once("store", self._store)
-
-    async def _store(self) -> bool:
-        """Save, then put a typed key into the keyring. False when the engine refused; the form stays."""
-        try:
-            config, key, secrets, new = self.form.config(), self.form.key(), self.form.secrets(), self._adding
-            if not new and config.name != self._chosen:
-                await self.bridge.engine.providers.rename(self._chosen, config.name)
-            await self.bridge.engine.providers.save(config, new=new)
-            kept = await self.bridge.engine.providers.set_key(config.name, key) if key else True
-            kept = (await self.bridge.engine.providers.set_headers(config.name, secrets) if secrets else True) and kept
-        except Exception as error:
-            self._fail(error)
-            return False
-        self._adding, self._chosen = False, config.name
-        self.form.show_config(config.model_copy(update={"has_key": config.has_key or bool(key)}), persistent=self.key_note.persistent)
-        self.note_saved(kept)
-        await self.load()
-        return True
-
-    def _fail(self, error: Exception) -> None:
-        """What is wrong, in the foot; the form stays as it is."""
+    def problem(self, error: Exception) -> str:
         if not isinstance(error, ValidationError):
-            text: str = error_text(error)
-        elif any("api_version" in each["loc"] for each in error.errors()):
-            text = _("The API version may contain letters, digits, dots and dashes, for example 2024-10-21.")
-        else:
-            text = _("A name may contain 1 to 64 letters, digits, spaces, dots, dashes or underscores.")
-        self.busy.note(text, "error")
+            return super().problem(error)
+        if any("api_version" in each["loc"] for each in error.errors()):
+            return _("The API version may contain letters, digits, dots and dashes, for example 2024-10-21.")
+        return _("A name may contain 1 to 64 letters, digits, spaces, dots, dashes or underscores.")
 
     def run_test(self) -> None:
         """Ask the server as the form has it; nothing is stored."""
 
-        async def job() -> None:
-            name, changed = self._chosen, self._adding or self.form.edited()
-            try:
-                draft = ProviderDraft(self.form.config(), self.form.key(), self.form.secrets())
-                health: ProviderHealth = await self.bridge.engine.providers.test_draft(draft)
-            except Exception as error:
-                self._fail(error)
-                return
-            self.busy.note(health_text(health), "ok" if health.ok else "error")
+        async def work() -> Outcome:
+            name, changed = self.chosen, self.editing()
+            draft = ProviderDraft(self.form.config(), self.form.key(), self.form.secrets())
+            health: ProviderHealth = await self.bridge.engine.providers.test_draft(draft)
             self._offer(draft.config, health)
             if health.ok and not changed:
                 await self._load_models(name)
+            return health_text(health), "ok" if health.ok else "error"
 
-        testing = self.jobs.once("test", job)
-        if testing is not None:
-            self.busy.watch(testing, N_("Testing…"))
+        self.try_form(N_("Testing…"), work)
 
     def _offer(self, config: ProviderConfig, health: ProviderHealth) -> None:
         """A button for the address where the server did answer."""
@@ -463,9 +407,8 @@ class ProvidersPage(SettingsPage):
         say(self.use_found, lambda: _("Use {url}", url=self._found_url))
 
     def _use_found(self) -> None:
-        self.use_found.hide()
         self.form.url.setText(self._found_url)
-        self._check()
+        self.changed()
         self.run_test()
 
     def _ask_remove(self) -> None:
@@ -486,7 +429,7 @@ class ProvidersPage(SettingsPage):
         await self.bridge.engine.providers.delete(config.name)
         again = config.model_copy(update={"has_key": False})
         offer_undo(self, _("{name} removed", name=config.name), lambda: self.call(self.bridge.engine.providers.save(again)))
-        held = self.remove.hasFocus() or not self.isAncestorOf(QApplication.focusWidget() or self)
+        held = self.buttons["remove"].hasFocus() or not self.isAncestorOf(QApplication.focusWidget() or self)
         await self.load()
         if held:
             self.list.setFocus()  # else it goes on to whatever can be clicked next once the button is off

@@ -1,0 +1,29 @@
+"""A permission level has a name of its own: no pane, tool, page, ready agent or rule of an MCP tool is called the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from atelier_desk.desktop.panes.registry import panes
+from atelier_desk.desktop.settings.mcp_tool_rows import RULES
+from atelier_desk.desktop.settings.registry import sections
+from atelier_desk.engine.services.agent_gallery import READY
+from atelier_desk.presentation.permission_profiles import ALL
+from atelier_desk.support.i18n import LANGUAGES, _, spoken
+from atelier_desk.tools.builtin import builtin_tools
+from atelier_desk.tools.services import ToolServices
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_permission_level_is_called_like_nothing_else(language: str) -> None:
+    things = [
+        *(pane.title for pane in panes()),
+        *(page.tab for page in sections()),
+        *(tool.title for tool in builtin_tools(ToolServices())),
+        *(agent.name for agent in READY),
+        *(title for _action, title in RULES),
+    ]
+    with spoken(language):
+        levels = [_(profile.title) for profile in ALL]
+        assert len({*levels}) == len(levels)
+        assert {*levels}.isdisjoint(_(title) for title in things)
