@@ -32,6 +32,7 @@ async def grow_and_die(folder: Path) -> None:
         first = await atelier.workflows.create("first")
         await atelier.runs.wait(await atelier.runs.send(first.id, "question", agent=AGENT))
         text = await atelier.workflows.export(first.id)
+        assert len(await atelier.repos.history.search("zebra")) == 1  # from here on the index follows each commit
         for _copy in range(IMPORTED):
             await atelier.workflows.import_(text)
         await atelier.workflows.create("without a turn")
