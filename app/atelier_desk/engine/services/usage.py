@@ -39,6 +39,10 @@ class UsageService:
             for (day, workflow, agent, provider, model), total in sorted(sums.items(), key=lambda item: item[0])
         ]
 
+    async def reading(self) -> tuple[int, int] | None:
+        """How many of how many workflows were read, while ``rows`` first reads those that are new to the index; None when it has all."""
+        return self._context.repos.history.reading
+
     async def spent_since(self, since: datetime) -> float:
         """US dollars that requests cost since then, as far as prices are known, also of what was deleted. A copy of a workflow costs
         nothing: what two runs have of the same time and figures counts once."""
