@@ -145,7 +145,7 @@ def totals(db: sqlite3.Connection, since: int, day_of: Callable[[int], date]) ->
         f" count(*), sum(duration_ms), {sums} FROM request AS q JOIN run AS r ON r.id = q.run WHERE time >= ? GROUP BY 1, 2, 3, 4, 5",
         (since,),
     )
-    return [UsageTotal(date.fromordinal(row[0]), *row[1:7], Usage(**dict(zip(FIGURES, row[7:], strict=True)))) for row in rows]
+    return [UsageTotal._make((date.fromordinal(row[0]), *row[1:7], Usage(**dict(zip(FIGURES, row[7:], strict=True))))) for row in rows]
 
 
 def runs(db: sqlite3.Connection) -> set[str]:
