@@ -166,8 +166,6 @@ class Atelier(Services):
                 await atelier.start()
             yield atelier
 
-    # -- running -------------------------------------------------------------------------------------------------------------------
-
     async def run(
         self,
         prompt: str,
@@ -419,8 +417,6 @@ class Atelier(Services):
         for one in dict.fromkeys(embedders):
             if one is not None and one is not self.embedder and one is not self.memory_search.embedder:
                 await one.aclose()
-
-    # -- opening and closing -------------------------------------------------------------------------------------------------------
 
     async def load_tools(self) -> None:
         """Have the registry hold the user's own tools too. Doing it again changes nothing."""

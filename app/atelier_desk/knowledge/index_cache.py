@@ -84,8 +84,6 @@ class IndexKeeper:
         for index in self._all():
             index.used(memory_ids)
 
-    # -- what the repository tells -----------------------------------------------------------------------------------------------------
-
     def saved(self, entry: MemoryTerms) -> None:
         embedder, vector = self._given.get(entry.id, ("", None))
         self._touched.add(entry.id)
@@ -103,8 +101,6 @@ class IndexKeeper:
         if self._coming is not None:
             # Its rows may have been read already or not: what is being read is read again.
             self._coming = None
-
-    # -- loading and keeping -------------------------------------------------------------------------------------------------------------
 
     async def loaded(self) -> MemoryIndex:
         """The index, read at the first call."""

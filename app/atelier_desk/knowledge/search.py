@@ -201,8 +201,6 @@ class MemorySearch:
             except AtelierError as error:
                 log.warning("it is not noted which memories were found: %s", error)
 
-    # -- vectors anew ----------------------------------------------------------------------------------------------------------------
-
     async def to_embed(self) -> int:
         """How many memories have no vector yet of the embedder that all are to have."""
         embedder = self.coming or self._embedder
@@ -258,8 +256,6 @@ class MemorySearch:
         """Compare this embedder's vectors from now on."""
         await self._keeper.take_vectors(embedder)
         self._embedder, self.coming = embedder, None
-
-    # -- the embedder ----------------------------------------------------------------------------------------------------------------
 
     async def _vector(self, query: str) -> tuple[np.ndarray | None, str]:
         """The query's vector, None with a note where there is none."""

@@ -78,9 +78,6 @@ class Payload(Model):
             cls.chunk = chunk
 
 
-# -- turns and runs --------------------------------------------------------------------------------------------------------------------
-
-
 class WorkflowStart(Payload, chunk=ChunkType.WORKFLOW_START):
     pass
 
@@ -114,9 +111,6 @@ class Failure(Payload, chunk=ChunkType.ERROR):
     detail: str = optional("")
     provider: str = optional("")
     recoverable: bool = True
-
-
-# -- what is said ----------------------------------------------------------------------------------------------------------------------
 
 
 class TextPayload(Payload):
@@ -188,9 +182,6 @@ class QueueShown(Payload, chunk=ChunkType.QUEUE):
     """All messages of the workflow that wait until the turn before them is answered, the next one first."""
 
     messages: tuple[Waiting, ...] = ()
-
-
-# -- tools and approvals ---------------------------------------------------------------------------------------------------------------
 
 
 class CallPlace(Payload):
@@ -268,9 +259,6 @@ class ValidationResponse(Payload, chunk=ChunkType.VALIDATION_RESPONSE):
     note: str = optional("")
 
 
-# -- sub-agents, told in their parent's events -----------------------------------------------------------------------------------------
-
-
 class SubAgent(Payload):
     """``sub_agent_id`` is its run; ``call_id`` the call of the parent that started it."""
 
@@ -323,9 +311,6 @@ class SubAgentAnswer(SubAgent, chunk=ChunkType.SUB_AGENT_ANSWER):
     by: str = ""
 
 
-# -- tasks and questions ---------------------------------------------------------------------------------------------------------------
-
-
 class TaskNews(Payload):
     task_id: str = ""
     task_name: str = ""
@@ -374,9 +359,6 @@ class UserQuestionComplete(Payload, chunk=ChunkType.USER_QUESTION_COMPLETE):
     status: str = "answered"
     answer: str = optional("")
     pending: int = 0
-
-
-# -- figures and notices ---------------------------------------------------------------------------------------------------------------
 
 
 class UsageTotals(Payload):

@@ -200,8 +200,6 @@ class Ingestion:
             await self.relator.aclose()
             self.relator = None
 
-    # -- reading --------------------------------------------------------------------------------------------------------------------
-
     async def _read(self, index: ProjectIndex, below: Sequence[str], force: bool, emptied: bool) -> None:
         root = ConfinedRoot(self._place.root, self._place.closed, real=True)
         stopped = asyncio.Event()
@@ -331,8 +329,6 @@ class Ingestion:
         if self.relator is not None and gone:
             await self.relator.tell(dict.fromkeys(gone))
 
-    # -- relating -------------------------------------------------------------------------------------------------------------------
-
     async def _warm(self) -> None:
         """Have a process know the symbols of all files as they were before this ingestion, so that it sees what differs."""
         if not self._whole and self.relator is None:
@@ -386,8 +382,6 @@ class Ingestion:
         keys = [file_key(self._project.id, path) for path in sources]
         await in_tool_thread(_relate, index, [light(each) for each in fresh], keys, edges)
 
-    # -- embedding ------------------------------------------------------------------------------------------------------------------
-
     async def _embed(self, index: ProjectIndex, kinds: Sequence[EntityKind] = (), *, force: bool = False) -> None:
         """Make the vectors that are missing; each batch is kept at once. When another embedder is chosen meanwhile, its own are made."""
         while (embedder := self._embedder()) is not None:
@@ -418,8 +412,6 @@ class Ingestion:
             vectors = await embedder.embed(list(texts.values()))
             await self._repo.save_vectors(embedder.id, dict(zip(texts, vectors, strict=True)), anew_for=self._project.id if force else "")
             await in_tool_thread(index.set_vectors, embedder.id, [rows[each] for each in texts], list(texts), vectors)
-
-    # -- shared ---------------------------------------------------------------------------------------------------------------------
 
     def _reader(self) -> Reader:
         return Reader(self._place.root, self._place.closed, project_key(self._project.id), self._project.readable)

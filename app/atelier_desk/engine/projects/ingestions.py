@@ -212,8 +212,6 @@ class Ingestions:
         for project_id in self.states:
             await self._indexes.keep(project_id)
 
-    # -- watching -------------------------------------------------------------------------------------------------------------------
-
     def watch(self, project: Project) -> None:
         """Read changed files of the project from now on. A watch that ended, as the system would not have it, is tried again."""
         watching = self._watches.get(project.id)
@@ -280,8 +278,6 @@ class Ingestions:
                 await self.start(project, below)
         except AtelierError as error:
             log.info("changes of a project were not read: %s", error)
-
-    # -- inside ---------------------------------------------------------------------------------------------------------------------
 
     async def _run(self, project: Project, root: Path | None, wish: _Wish, cut_off: bool) -> None:
         before: IngestState | None = None

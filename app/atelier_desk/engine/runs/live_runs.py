@@ -177,8 +177,6 @@ class LiveRuns:
             return stop.done.done() and stop.done.result()
         return False
 
-    # -- ending a run and everything below it --------------------------------------------------------------------------------------
-
     async def cancel(self, run_id: str, end: RunFinished = CANCEL) -> None:
         """Stop a run and everything below it at once: requests are closed, tools cancelled, what was done is kept.
 
@@ -327,8 +325,6 @@ class LiveRuns:
     def at_work(self) -> list[str]:
         """The workflows in which a run is worked on, in the order they were loaded."""
         return list(dict.fromkeys(live.handle.workflow_id for live in self._runs.values() if live.at_work))
-
-    # -- interrupting --------------------------------------------------------------------------------------------------------------
 
     async def interrupt(self, run_id: str, ended: Ended = "command") -> None:
         """Stop working on a run and everything below it, which ``resume`` then goes on with; what was received of a reply is kept."""

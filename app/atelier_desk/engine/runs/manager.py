@@ -111,8 +111,6 @@ class RunManager:
         self._settings_changes = 0
         self._unlisten = env.bus.on_changed(self._changed)
 
-    # -- starting and talking ------------------------------------------------------------------------------------------------------
-
     async def send(
         self,
         workflow_id: str,
@@ -253,8 +251,6 @@ class RunManager:
         other = other_agent((await self.live.load(run_id)).handle.current, who.agent, who.agent_id)
         return message.model_copy(update={"agent": other, "agent_id": who.agent_id}) if other is not None else message
 
-    # -- messages that wait --------------------------------------------------------------------------------------------------------
-
     async def send_queued(self, workflow_id: str, message_id: str = "", *, mode: RunMode = RunMode.AUTO) -> str:
         """Send a message that waits (empty: the first one) now: it interrupts the turn at work, or begins the next one when none works.
         The others go on waiting. Returns the run's id. ``mode`` is that of a turn that begins.
@@ -329,8 +325,6 @@ class RunManager:
                     self.live.drive(self.live.add(handle))
         return run_id
 
-    # -- what its parts do ---------------------------------------------------------------------------------------------------------
-
     async def cancel(self, run_id: str) -> None:
         """Stop at once, with everything below: requests are closed, tools cancelled, what was done is kept. What is over stays as it is;
         its model is no longer asked what is to be remembered."""
@@ -347,8 +341,6 @@ class RunManager:
         """The program closes, and its person wants what works now continued at the next start."""
         self.live.closes = "next_start"
 
-    # -- what there is -------------------------------------------------------------------------------------------------------------
-
     async def _find_active(self, row: Workflow) -> str | None:
         known = self.live.alive.get(row.id)
         if known is not None or row.head_run_id is None:
@@ -364,8 +356,6 @@ class RunManager:
         """The run in memory, if it is there."""
         live = self.live.get(run_id)
         return live.handle if live else None
-
-    # -- waiting and restarting ----------------------------------------------------------------------------------------------------
 
     async def wait(self, run_id: str) -> Run:
         """Wait until the run is over, or nothing in its team is at work any more because somebody has to act; returns its row."""

@@ -184,8 +184,6 @@ class MemoryExtraction:
             raise UsageError(N_("The limits of this agent have no room for another request."), code="limit")
         return made
 
-    # -- after an answer -----------------------------------------------------------------------------------------------------------
-
     def _on_event(self, event: StreamEvent) -> None:
         if event.chunk_type is not ChunkType.WORKFLOW_COMPLETE or event.depth or not event.durable or event.run_id in self._tasks:
             return
@@ -219,8 +217,6 @@ class MemoryExtraction:
                 self._failed[run_id] = error
                 while len(self._failed) > FAILED_KEPT:
                     del self._failed[next(iter(self._failed))]
-
-    # -- asking --------------------------------------------------------------------------------------------------------------------
 
     async def _said(self, live: LiveRun) -> list[Message]:
         """What the person said in the turn, the oldest first, and what the agent answered last."""

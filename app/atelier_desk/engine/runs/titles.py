@@ -106,8 +106,6 @@ class Titles:
             await self._take(live, row, title, made[1], by="person")
         return await self._env.repos.workflows.get(workflow_id)
 
-    # -- after the first answer ----------------------------------------------------------------------------------------------------
-
     def _on_event(self, event: StreamEvent) -> None:
         if event.chunk_type is not ChunkType.WORKFLOW_COMPLETE or event.depth or not event.durable or not self.wanted:
             return
@@ -130,8 +128,6 @@ class Titles:
                     await self._take(live, row, title_of(made[0]), made[1], by="model")
         except Exception as error:  # whatever it is: the words of the first message are a name, too
             log.info("no title by the model: %s", error if isinstance(error, AtelierError) else type(error).__name__)
-
-    # -- asking --------------------------------------------------------------------------------------------------------------------
 
     async def _said(self, row: Workflow) -> list[Message]:
         """What the person and the agents above all others said last, the oldest first."""

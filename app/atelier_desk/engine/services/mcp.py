@@ -110,8 +110,6 @@ class McpService:
         self._tested: dict[str, tuple[McpServer, McpKnown]] = {}
         """By name what was tested last and is not stored, and what it said of itself."""
 
-    # -- what there is -----------------------------------------------------------------------------------------------------------------
-
     async def list(self) -> builtins.list[McpStatus]:
         """All servers by name, as they stand."""
         entries = await self._all()
@@ -136,8 +134,6 @@ class McpService:
     async def has_client_secret(self, name: str) -> bool:
         """Whether the keyring has the secret of the client that was registered by hand."""
         return await self._secrets.has_client_secret((await self._entry(name)).config)
-
-    # -- changing it -------------------------------------------------------------------------------------------------------------------
 
     async def save(self, config: McpServer, secrets: Mapping[str, str] | None = None, *, new: bool = False) -> McpStatus:
         """Store a server; its connection is closed, and the next use opens one as it is now.
@@ -257,8 +253,6 @@ class McpService:
             await self._context.repos.agents.save(agent.model_copy(update={"config": config, "updated_at": self._context.clock.now()}))
             self._context.bus.changed("agent", agent_id)
 
-    # -- running it --------------------------------------------------------------------------------------------------------------------
-
     async def test(self, name: str) -> McpHealth:
         """Start a server, or ask a running one, and compare its tools. What goes wrong is a result, not an error."""
         entry = await self._entry(name)
@@ -371,8 +365,6 @@ class McpService:
         await asyncio.gather(*(connection.close() for connection in connections), return_exceptions=True)
         if self._folder is not None:
             await in_storage_thread(shutil.rmtree, self._folder, ignore_errors=True)
-
-    # -- within ------------------------------------------------------------------------------------------------------------------------
 
     async def _all(self) -> dict[str, McpEntry]:
         if self._entries is None:

@@ -259,8 +259,6 @@ class PermissionService:
                     new[_place(placed)] = placed
         return await self.add(*new.values())
 
-    # ------------------------------------------------------------------------------------------------------------------------------
-
     async def _changed(self) -> None:
         """Rules were changed: runs at work may no longer do what is forbidden now, and everybody is told."""
         self._context.bus.changed("settings", "approvals")  # first: a turn that begins meanwhile goes by them

@@ -166,8 +166,6 @@ class ProjectService:
         self._announce(project_id)
         return count
 
-    # -- reading --------------------------------------------------------------------------------------------------------------------
-
     async def ingest(self, project_id: str, paths: Sequence[str] = (), *, force: bool = False, emptied: bool = False) -> None:
         """Read a project in the background, or only these files and folders of it (from its root, or absolute). ``force`` reads files
         again whose content is as it was; with ``emptied`` also a folder without any file left is believed, and what was read of its files
@@ -290,8 +288,6 @@ class ProjectService:
     async def aclose(self) -> None:
         """Pause all, and end their processes."""
         await self._ingestions.aclose()
-
-    # -- looking --------------------------------------------------------------------------------------------------------------------
 
     async def statistics(self, project_id: str) -> ProjectStatistics:
         """What a project holds."""
@@ -481,8 +477,6 @@ class ProjectService:
             with contextlib.suppress(NotFoundError):  # two may do so at once
                 await self._repo.delete(project.id)
             await self._indexes.forget(project.id)
-
-    # -- inside ---------------------------------------------------------------------------------------------------------------------
 
     async def _home(self, entity_id: str) -> tuple[Project, ProjectIndex]:
         """The project of an entity, and its index."""

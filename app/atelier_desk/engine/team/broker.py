@@ -89,8 +89,6 @@ class TeamBroker:
         """See ``Team.free_slots``."""
         return self._teams.free_slots(self._handle.current.root_run_id)
 
-    # -- one sub-agent -------------------------------------------------------------------------------------------------------------
-
     async def _plan(self, state: RunState, own: Sequence[str], stored: Sequence[Agent], run_id: str, request: ChildRequest) -> ChildPlan:
         agent_id = ""
         prompt = request.prompt

@@ -99,8 +99,6 @@ class Teams:
         states = (live.handle.state for live in team if live is not None)
         return taint.merged(state.tainted, *(other.tainted for other in states if other is not None))
 
-    # -- starting ------------------------------------------------------------------------------------------------------------------
-
     async def start(self, handle: RunHandle, child_ids: Sequence[str]) -> None:
         plans = {plan.id: await self._as_now(plan) for plan in handle.current.plans if plan.id in child_ids}
         children = {plan.id: RunHandle(run_id=plan.id, workflow_id=handle.workflow_id) for plan in plans.values()}
@@ -157,8 +155,6 @@ class Teams:
         if free <= 0:
             return f"{limits.CHILDREN} sub-agents are at work already, the most there may be. Try again when one is done."
         return self.breakers.refusal(plan)
-
-    # -- asking and answering ------------------------------------------------------------------------------------------------------
 
     async def ask_parent(self, handle: RunHandle, call_id: str, message: str) -> None:
         parent = await self.parent(handle.current)
@@ -219,8 +215,6 @@ class Teams:
             if error.code != DAMAGED:
                 raise
             return None
-
-    # -- ending --------------------------------------------------------------------------------------------------------------------
 
     async def conclude(self, handle: RunHandle, decide: Decide, *, clear_partial: bool = False) -> bool:
         parent = await self.parent(handle.current)

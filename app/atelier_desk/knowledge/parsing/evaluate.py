@@ -52,8 +52,6 @@ class Evaluator:
             found = self._tables[path] = Tables(self.files[path])
         return found
 
-    # -- chains
-
     def chain(self, path: str, scope: int, chain: tuple[str, ...], depth: int = DEPTH) -> Value | None:
         """What a chain leads to."""
         if depth <= 0 or not chain:
@@ -116,8 +114,6 @@ class Evaluator:
             if found is not None:
                 return found
         return None
-
-    # -- names
 
     def name(self, path: str, scope: int, name: str, depth: int = DEPTH) -> Value | None:
         key = (path, scope, name)
@@ -211,8 +207,6 @@ class Evaluator:
                             home.setdefault(symbol.name, []).append((path, index))
         return self._globals.get(family, {})
 
-    # -- modules
-
     def module(self, path: str, each: Imported) -> Value:
         """The module of an import."""
         key = (path, each.module)
@@ -271,8 +265,6 @@ class Evaluator:
             if found is not None:
                 return found
         return None
-
-    # -- members
 
     def member(self, value: Value, name: str, depth: int = DEPTH) -> Value | None:
         key = (value, name)

@@ -36,8 +36,6 @@ class Places:
                 if not found:
                     del index[key]
 
-    # -- Python
-
     def python(self, module: str, importer: str) -> str | None:
         """The file of a dotted module, or ``folder/`` of a package without ``__init__.py``."""
         dots = len(module) - len(module.lstrip("."))
@@ -85,8 +83,6 @@ class Places:
                 return package + end
         return path + "/" if path in self.folders and any(each.endswith(_PYTHON) for each in self.folders[path]) else None
 
-    # -- JavaScript, TypeScript
-
     def script(self, module: str, importer: str) -> str | None:
         if module.startswith("."):
             return self._script(posixpath.normpath(posixpath.join(posixpath.dirname(importer), module)))
@@ -119,8 +115,6 @@ class Places:
                 if stem + end in self.paths:
                     return stem + end
         return None
-
-    # -- files by their names
 
     def file(self, written: str, importer: str, ends: Iterable[str] = ("",)) -> str | None:
         """A file as an include or a link writes it: from its folder, from the root, else the only one, or the nearest, with that end."""

@@ -63,9 +63,6 @@ def elsewhere(names: Names, of: Value, type_: str, name: str) -> Value | None:
     return of._replace(kind="scope", path=path, scope=index, sure=1.0 if len(found) == 1 or path == of.path else 0.8)
 
 
-# -- Rust
-
-
 def rust(names: Names, file: FileSymbols, each: Imported, depth: int) -> Value | None:
     """What a ``use`` or ``mod`` binds."""
     parts = [*each.module.split("::"), *([each.name] if each.name and each.name != "*" else [])]

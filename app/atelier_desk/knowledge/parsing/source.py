@@ -144,8 +144,6 @@ class Source:
         found = node.child_by_field_name(name)
         return self.text(found) if found is not None else ""
 
-    # -- scopes
-
     def definitions(self, name_of: Callable[[Node, str], tuple[str, str]] | None = None) -> list[Definition]:
         """Those that the query captured as ``scope.TYPE``; ``name_of`` gives name and owner, the field ``name`` otherwise."""
         found = []
@@ -237,8 +235,6 @@ class Source:
             text = text.split("\n", 1)[0]
         return _SPACES.sub(" ", text).strip().rstrip(" {:;=")[:SIGNATURE]
 
-    # -- comments
-
     def comment_above(self, row: int, lowest: int = 0) -> str:
         """The comment lines that end just before a line (rows count from 0), without their signs."""
         if self._comments is None:
@@ -269,8 +265,6 @@ class Source:
         for _line in range(2):
             ends = self.raw.find("\n", ends) + 1
         return node if ends and not self.raw[node.end_byte : ends].strip() else None
-
-    # -- what is referred to
 
     def calls(self, nodes: Sequence[Node] | None = None, kind: str = "calls") -> None:
         """References of the expressions captured as ``call``: the first of those of one scope that say the same."""

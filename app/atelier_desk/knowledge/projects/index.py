@@ -93,8 +93,6 @@ class ProjectIndex:
         """Whether most rows were given up, so that it should be read anew."""
         return len(self.entries) > 2 * len(self.row_of) + 2_000
 
-    # -- changes --------------------------------------------------------------------------------------------------------------------
-
     def load(self, entities: Sequence[LightRow]) -> None:
         """Add entities as they are read from the database; those that are known already are newer and stay."""
         with self.lock:
@@ -203,8 +201,6 @@ class ProjectIndex:
             self.length = lengths
             self.edges = edges
 
-    # -- questions ------------------------------------------------------------------------------------------------------------------
-
     def get(self, entity_id: str) -> LightRow | None:
         with self.lock:
             row = self.row_of.get(entity_id)
@@ -258,8 +254,6 @@ class ProjectIndex:
             rows = [self.row_of[each] for each in ids if each in self.row_of]
             edges = self._edges(self.edges.among(rows, len(self.entries))) if rows else []
         return [each for each in edges if not touching or each.source in touching or each.target in touching]
-
-    # -- inside ---------------------------------------------------------------------------------------------------------------------
 
     def _add(self, entities: Sequence[LightRow]) -> None:
         import numpy as np

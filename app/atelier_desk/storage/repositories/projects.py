@@ -89,8 +89,6 @@ class ProjectRepository(Repository[Project]):
         found = await self._store.query("SELECT VALUE stamp FROM $row", row=self.table.record(project_id))
         return str(found[0] or "") if found else ""
 
-    # -- files ----------------------------------------------------------------------------------------------------------------------
-
     async def files(self, project_id: str) -> builtins.list[FileState]:
         """All files that were looked at."""
         found: list[FileState] = []
@@ -211,8 +209,6 @@ class ProjectRepository(Repository[Project]):
             problems=problems[0]["n"] if problems else 0,
         )
 
-    # -- entities and relations -----------------------------------------------------------------------------------------------------
-
     async def entities(self, ids: Sequence[str], project_id: str, *, text: bool = False) -> builtins.list[Entity]:
         """Those of the entities that exist, in the order of the ids; with ``text`` what they say in full."""
         columns = f"{_ENTITY}, text" if text else _ENTITY
@@ -236,8 +232,6 @@ class ProjectRepository(Repository[Project]):
         rows = await self._page("relates", "id, in, out, kind, confidence, line", project_key(project_id), after, limit)
         edges = [Edge(row["in"].id, row["out"].id, row["kind"], row["confidence"], row["line"]) for row in rows]
         return edges, rows[-1]["id"].id if rows else ""
-
-    # -- vectors --------------------------------------------------------------------------------------------------------------------
 
     async def said(self, ids: Sequence[str]) -> dict[str, tuple[str, str, str, str, str]]:
         """By id, what the text is made of that an entity's vector is of: kind, qualified name, signature, docstring and text."""
@@ -291,8 +285,6 @@ class ProjectRepository(Repository[Project]):
         names = ("project_file", "entity", "relates")
         results = await self._store.query_all(";".join(f"SELECT count() AS n FROM {name}:⟨{key}⟩..⟨{key}g⟩ GROUP ALL" for name in names))
         return {name: (rows[0]["n"] if rows else 0) for name, rows in zip(names, results, strict=True)}
-
-    # -- shared ---------------------------------------------------------------------------------------------------------------------
 
     def _changing(self, project_id: str) -> builtins.list[Statement]:
         """Begins a transaction that changes what an index holds: it ends when the project is gone, so that nothing is left behind by a

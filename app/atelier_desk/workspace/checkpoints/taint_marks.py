@@ -90,8 +90,6 @@ class TaintMarks:
     def __bool__(self) -> bool:
         return bool(self._marks or self._folders)
 
-    # -- asking ------------------------------------------------------------------------------------------------------------------
-
     def of(self, path: str) -> tuple[str, ...]:
         """What was read before a file was written as it is now; empty for an unmarked one, and where there is none."""
         if not self:
@@ -134,8 +132,6 @@ class TaintMarks:
             candidates = [mark for held in files for mark in held.values() if mark.sources]
         yield from whole
         yield from (mark for mark in candidates if self._content_of(mark.path) == mark.content)
-
-    # -- marking -----------------------------------------------------------------------------------------------------------------
 
     def wrote(self, root: Path | str, path: str, sources: Sequence[str], content: str) -> None:
         """A file of a granted folder is about to hold this (a SHA-256), written by a run that had read from
@@ -202,8 +198,6 @@ class TaintMarks:
             else:
                 yield from ((path, WHOLE if os.path.isdir(path) else self._content_of(path)) for path in files)
 
-    # -- a person ----------------------------------------------------------------------------------------------------------------
-
     def clear(self, paths: Iterable[str]) -> builtins.list[str]:
         """A person has read these files as they are now, or all in these folders. Gives the paths whose mark is gone;
         a folder in one that is marked as a whole keeps it."""
@@ -220,8 +214,6 @@ class TaintMarks:
                     here = here or [TaintMark(whole, content)]
                 gone += [mark.path for mark in here]
         return gone
-
-    # -- keeping -----------------------------------------------------------------------------------------------------------------
 
     def _add(self, *marks: TaintMark) -> None:
         with self._lock:

@@ -117,8 +117,6 @@ class GuardedFiles:
         self._known = {}
         self._baseline.close()
 
-    # -- before ------------------------------------------------------------------------------------------------------------------------
-
     def _remember(self) -> None:
         scan = self._look(most=MOST_ENTRIES)
         for path in scan.unreadable:
@@ -249,8 +247,6 @@ class GuardedFiles:
             for folder, target in file_trees.links(tree, place):
                 if place != path or (tree and tree[0] != "link"):
                     self._follow(os.path.join(folder, target), top)
-
-    # -- after -------------------------------------------------------------------------------------------------------------------------
 
     def restore(self) -> dict[str, Any]:
         """Make it as it was; what was done, by names from the workspace on.
@@ -532,8 +528,6 @@ class GuardedFiles:
             known = (before for place, (of, before) in self._named.items() if place == os.path.normpath(os.path.join(of, name)))
             if tree is not None and not any(file_trees.is_part(tree, each) for each in known):
                 self._same(path, None)
-
-    # -- restoring ---------------------------------------------------------------------------------------------------------------------
 
     def _same(self, path: str, before: Tree, *, why: str = "") -> None:
         folder = self._folders.parent(path)

@@ -59,9 +59,6 @@ def _chat(source: str, id: Any, title: Any, nodes: Iterable[ChatMessageNode], cu
     return Chat(source, own, name, ordered, current)
 
 
-# -- ChatGPT ------------------------------------------------------------------------------------------------------------------------
-
-
 def _chatgpt(entry: dict[str, Any]) -> Chat:
     mapping = {key: each for key, each in entry["mapping"].items() if isinstance(each, dict)}
     parents = {key: _text(each.get("parent")) for key, each in mapping.items()}
@@ -111,9 +108,6 @@ def _chatgpt_part(part: Any) -> str:
     return "[" + _("Attachment") + "]" if part else ""
 
 
-# -- Claude -------------------------------------------------------------------------------------------------------------------------
-
-
 def _claude(entry: dict[str, Any]) -> Chat:
     rows = [each for each in entry["chat_messages"] if isinstance(each, dict)]
     ids = [_text(each.get("uuid")) or f"#{number}" for number, each in enumerate(rows)]
@@ -159,9 +153,6 @@ def _claude_block(block: dict[str, Any]) -> str:
     return ""
 
 
-# -- Open WebUI ---------------------------------------------------------------------------------------------------------------------
-
-
 def _open_webui(entry: dict[str, Any], chat: dict[str, Any]) -> Chat:
     history = _dict(chat.get("history"))
     known = _dict(history.get("messages"))
@@ -191,9 +182,6 @@ def _open_webui_message(key: str, row: dict[str, Any]) -> ChatMessageNode | None
     if who is None or not (text or thought):
         return None
     return _node(key, "", who, text, thought, row.get("modelName") or row.get("model"), row.get("timestamp"))
-
-
-# -- LibreChat ----------------------------------------------------------------------------------------------------------------------
 
 
 def _librechat(entry: dict[str, Any]) -> Chat:
@@ -237,9 +225,6 @@ def _librechat_part(part: dict[str, Any]) -> str:
         call = _dict(part.get("tool_call"))
         return _joined([f"**{_text(call.get('name'))}**", _fenced(_text(call.get("args")), ""), _fenced(_text(call.get("output")), "")])
     return _value(part.get("text"))
-
-
-# -- values -------------------------------------------------------------------------------------------------------------------------
 
 
 def _node(id: str, parent: str, who: str, text: str, reasoning: str, model: Any, time: Any) -> ChatMessageNode:
