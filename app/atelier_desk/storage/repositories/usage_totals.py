@@ -1,4 +1,4 @@
-"""What requests to models used, as the journal has it; of their events only the figures are read."""
+"""Usage of model requests according to the journal; only the figures of events are read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from atelier_desk.storage.store import Statement, Store
 
 @dataclass(frozen=True, slots=True)
 class UsingRun:
-    """A run and whose it is."""
+    """A run with its workflow and agent."""
 
     id: str
     workflow_id: str
@@ -26,7 +26,7 @@ class UsingRun:
 
 @dataclass(frozen=True, slots=True)
 class UsageFigures:
-    """What one request used; ``provider`` and ``model`` are empty where the event does not name them."""
+    """Usage of one request; ``provider`` and ``model`` are empty where the event does not name them."""
 
     time: datetime
     run_id: str
@@ -38,8 +38,10 @@ class UsageFigures:
 
 @dataclass(frozen=True, slots=True)
 class UsageRecord:
-    """What deleted runs of one agent used of one model within an hour. It stays when their workflow goes too: money that was spent is
-    spent."""
+    """Usage of one agent's deleted runs for one model within an hour.
+
+    It outlives the workflow: money spent stays spent.
+    """
 
     workflow_id: str
     agent_name: str
@@ -52,7 +54,7 @@ class UsageRecord:
 
 
 def keep_spent(spent: Sequence[UsageRecord]) -> list[Statement]:
-    """Statements for the transaction that deletes the runs."""
+    """Return statements for the transaction that deletes the runs."""
     rows = [
         {
             "workflow_id": each.workflow_id,
@@ -76,8 +78,10 @@ class UsedRepository:
     async def runs(
         self, since: datetime | None = None, ids: Sequence[str] | None = None, *, after: str = "", limit: int | None = None
     ) -> list[UsingRun]:
-        """The runs in which something may have happened since then; ``ids``: these of them. ``limit``: by their ids, no more than that, of
-        those that come after ``after``."""
+        """Return runs that may have had activity since ``since``, or those among ``ids``.
+
+        ``limit``: at most so many, by id, of those after ``after``.
+        """
         conditions = ["updated_at >= $since"] * (since is not None) + ["id > $after"] * bool(after)
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
         part = " ORDER BY id LIMIT $limit" if limit is not None else ""
@@ -92,7 +96,7 @@ class UsedRepository:
         return [UsingRun(*row) for row in rows]
 
     async def events(self, run_ids: Sequence[str], since: datetime | None = None) -> list[UsageFigures]:
-        """What the requests of these runs used since then."""
+        """Return the usage of these runs' requests since ``since``."""
         when = " AND time >= $since" if since is not None else ""
         rows = await self._store.query(
             f"SELECT VALUE [record::id(run), time, body] FROM run_event WHERE run IN $runs AND type IN $types{when}",  # noqa: S608
@@ -103,7 +107,7 @@ class UsedRepository:
         return [_used(run_id, time, json.loads(unpack(body))) for run_id, time, body in rows]
 
     async def spent(self, since: datetime | None = None) -> list[UsageRecord]:
-        """What runs that are deleted for good used since then."""
+        """Return the usage of permanently deleted runs since ``since``."""
         where = " WHERE time >= $since" if since is not None else ""
         rows = await self._store.query(
             f"SELECT VALUE [workflow_id, agent_name, provider, model, time, usage, requests, duration_ms] FROM spent{where}",  # noqa: S608
@@ -115,7 +119,7 @@ class UsedRepository:
         ]
 
     async def names(self, workflow_ids: Collection[str]) -> dict[str, str]:
-        """The names of workflows by their id."""
+        """Return the names of workflows by id."""
         rows = await self._store.query(
             "SELECT VALUE [record::id(id), name] FROM $ids", ids=[record("workflow", each) for each in workflow_ids]
         )
@@ -124,8 +128,8 @@ class UsedRepository:
 
 @cache
 def _using() -> list[str]:
-    """The types of events that use something up: those with a ``usage``, which the sums of a workflow count too."""
-    from atelier_desk.domain.events.run import EventBody  # takes a while to load, and most listings need none
+    """Return the event types with a ``usage``, which the totals of a workflow count too."""
+    from atelier_desk.domain.events.run import EventBody  # takes a while to load, and most listings do not need it
 
     kinds = get_args(get_args(EventBody)[0])
     return [kind.model_fields["type"].default for kind in kinds if "usage" in kind.model_fields]
