@@ -133,9 +133,9 @@ async def _migrated_definitions(clock: Clock, version: int | None = None) -> dic
 
 
 async def migrate(engine: Engine, start: int, clock: Clock, stop: int | None = None) -> int:
-    """Apply and record the migrations after ``start``, in order, up to ``stop`` (default.
+    """Apply and record the migrations after ``start``, in order, up to ``stop`` (None: all).
 
-    All). Returns the version reached.
+    Returns the version reached.
     """
     migrator = Migrator(engine)
     reached = start

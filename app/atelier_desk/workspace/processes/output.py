@@ -18,9 +18,9 @@ _CONTROL = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]?|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[PX^_](?:[^\x1b]*\x1b\\|[^\x1b\n]*)|[ -/]+[0-~]?|[0-~])"
     r"|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
 )
-"""Escape sequences, complete or cut off (ECMA-48, 5.3 to 5.6.
+"""Escape sequences, complete or cut off, and all control characters except tab and line ends.
 
-Titles and links of xterm), and all control characters except tab and line ends.
+ECMA-48, 5.3 to 5.6; titles and links of xterm.
 """
 
 
