@@ -1,4 +1,4 @@
-"""What requests to models used: of runs that are there, and kept of those that are deleted for good."""
+"""Usage of requests: of existing runs, and stored totals of permanently deleted ones."""
 
 from __future__ import annotations
 
@@ -17,13 +17,16 @@ RUNS_AT_ONCE = 100
 
 
 async def requests_of(repos: Repositories, run_ids: Sequence[str], since: datetime | None = None) -> list[UsageFigures]:
-    """What the requests of these runs used since then, each with its provider and model: those of the agent where its event names none."""
-    from atelier_desk.domain.events.run import RunStarted  # not for a listing
+    """Return the usage of these runs' requests since ``since``, with provider and model.
+
+    The agent's if the event names none.
+    """
+    from atelier_desk.domain.events.run import RunStarted  # not needed for a listing
 
     found: list[UsageFigures] = []
     for start in range(0, len(run_ids), RUNS_AT_ONCE):
         events = await repos.used.events(run_ids[start : start + RUNS_AT_ONCE], since)
-        # A turn of an imported chat used nothing here: no request was made.
+        # Turns of imported chats used nothing: no request was made.
         events = [each for each in events if each.usage.tokens_input or each.usage.tokens_output]
         unnamed = list(dict.fromkeys(each.run_id for each in events if not each.model))
         started = await repos.journal.of_runs(unnamed, types=("run_started",))
@@ -35,7 +38,7 @@ async def requests_of(repos: Repositories, run_ids: Sequence[str], since: dateti
 
 
 async def spent_by(repos: Repositories, run_ids: Sequence[str]) -> list[UsageRecord]:
-    """What is kept of these runs when they are deleted for good: their sums by agent, model and hour."""
+    """Return the totals to store when runs are permanently deleted, by agent, model and hour."""
     runs = {run.id: run for run in await repos.used.runs(ids=run_ids)}
     sums: dict[tuple[str, str, str, str, datetime], UsageRecord] = {}
     for each in await requests_of(repos, list(runs)):

@@ -1,4 +1,4 @@
-"""What was used, read from the journal: tokens, cost and time of every request by day, model, agent and workflow."""
+"""Usage from the journal: tokens, cost and time of every request by day, model, agent and workflow."""
 
 from __future__ import annotations
 
@@ -16,21 +16,25 @@ _Key = tuple[date, str, str, str, str]
 
 
 class UsageService:
-    """Usage over time. Its sums are those of the workflows' headers: both count the same events, also of what was deleted since."""
+    """Usage over time.
+
+    Totals equal those in the workflows' headers: both count the same events, including deleted ones.
+    """
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
 
     async def rows(self, days: int = 0, zone: tzinfo | None = None) -> list[UsageRow]:
-        """What was used in the last ``days`` days, today among them; 0: ever. Days are those of ``zone``, by default of this machine.
+        """Return the usage of the last ``days`` days including today; 0: all. Days are in ``zone``, by default this
+        machine's.
 
-        A copy of a workflow counts with what it was copied from, as its header does, on the days of the original.
+        A copy of a workflow includes the original's usage, like its header, on the original's days.
         """
         now = self._context.clock.now().astimezone(zone)
         since = None
         if days > 0:
             since = datetime.combine(now.date() - timedelta(days=days - 1), datetime.min.time(), now.tzinfo)
-            since = since if zone is not None else since.replace(tzinfo=None).astimezone()  # midnight may have another offset than now
+            since = since if zone is not None else since.replace(tzinfo=None).astimezone()  # midnight may have another UTC offset than now
         used = self._context.repos.used
         sums: dict[_Key, UsageSum] = {}
         async for runs in self._runs(since):
@@ -48,8 +52,10 @@ class UsageService:
         ]
 
     async def spent_since(self, since: datetime) -> float:
-        """US dollars that requests cost since then, as far as prices are known, also of what was deleted. A copy of a workflow costs
-        nothing: what two runs have of the same time and figures counts once."""
+        """Return the cost of requests since then in US dollars, as far as prices are known, including deleted ones.
+
+        Copied workflows cost nothing: usage with equal time and figures counts once.
+        """
         seen: dict[tuple[object, ...], float] = {}
         async for runs in self._runs(since):
             for each in await requests_of(self._context.repos, list(runs), since):
@@ -58,13 +64,13 @@ class UsageService:
         return sum(seen.values()) + sum(max(0.0, each.usage.cost) for each in kept)
 
     async def month(self) -> MonthUsage:
-        """What was spent this month, and the limit."""
+        """Return this month's cost, and the limit."""
         now = self._context.clock.now()
         limit = (await self._context.settings.get()).monthly_cost_limit
         return MonthUsage(month_of(now), await self.spent_since(month_start(now)), limit)
 
     async def warn(self, month: str) -> None:
-        """Tell, once a month, that most of the limit is used."""
+        """Warn once a month that most of the limit is used."""
         await self._context.settings.update(monthly_warned=month)
         self._context.bus.changed("usage", month)
 
@@ -73,7 +79,7 @@ class UsageService:
         await self._context.settings.update(monthly_cost_limit=lambda limit: round(limit + amount, 4))
 
     async def _runs(self, since: datetime | None) -> AsyncIterator[dict[str, UsingRun]]:
-        """All runs since then by their ids, a few at once: memory holds no more of them and their events, however long the history is."""
+        """Yield all runs since then by id, in batches, to limit memory for a long history."""
         page: list[UsingRun] = []
         while page := await self._context.repos.used.runs(since, after=page[-1].id if page else "", limit=LIST_MAX):
             for start in range(0, len(page), RUNS_AT_ONCE):

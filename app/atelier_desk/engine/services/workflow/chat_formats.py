@@ -1,7 +1,8 @@
-"""What ChatGPT, Claude, Open WebUI and LibreChat write into their exports, as chats. Pure.
+"""Parse exports of ChatGPT, Claude, Open WebUI and LibreChat. Pure.
 
-The shape of an entry tells whose it is (as LibreChat's importers do it). No field is trusted to be there or to have its type: what is odd
-is left out, what a person or a model wrote is kept. Attached pictures and files are named; their bytes are not in the exports.
+An entry's structure tells its program (as in LibreChat's importers). No field is assumed to exist or to have its type:
+odd parts are dropped, text of people and models is kept. Attached images and files are named; exports do not contain
+their bytes.
 """
 
 from __future__ import annotations
@@ -19,18 +20,18 @@ from atelier_desk.support.i18n import _
 from atelier_desk.tools.ids import stable_id
 
 TEXT_MOST = 1_000_000
-"""Characters of one message that are kept; more would not be drawn in reasonable time."""
+"""Maximum characters of a message; more could not be displayed in reasonable time."""
 _ID_MOST = 200
 _CITATION = re.compile("\ue200[^\ue201]{0,2000}\ue201")
-"""Where ChatGPT marks what it cites; for its own screens alone."""
+"""ChatGPT's citation marks, meaningful only in its own interface."""
 _DETAILS = re.compile(r"<details type=\"reasoning\"[^>]*>(?:\s*<summary>[^<]*</summary>)?(.*?)</details>\s*", re.DOTALL)
-"""How Open WebUI keeps what a model thought, in its reply."""
+"""Open WebUI's representation of reasoning in a reply."""
 _YEARS = (datetime(1990, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC))
-"""Times outside are no times at which somebody chatted."""
+"""Plausible range of chat times."""
 
 
 def chat_of(entry: Any) -> Chat | None:
-    """The chat an entry is; None when it is none of a program that is known."""
+    """Return the chat of an entry; None if no known program's."""
     if not isinstance(entry, dict):
         return None
     if isinstance(entry.get("chat_messages"), list):
@@ -49,7 +50,7 @@ def _chat(source: str, id: Any, title: Any, nodes: Iterable[ChatMessageNode], cu
     ordered = in_order(nodes)
     own = _text(id)[:_ID_MOST]
     if not own:
-        # An export without identifiers: the same chat is known again by how it begins.
+        # An export without ids: a chat is identified by its beginning.
         first = ordered[0] if ordered else None
         begins = f"{_text(title)}\x00{first.text if first else ''}\x00{first.time if first else ''}"
         own = stable_id(begins.encode("utf-8", "backslashreplace").decode(), source)
@@ -243,7 +244,7 @@ def _cut(text: str) -> str:
 
 
 def _time(value: Any) -> datetime | None:
-    """Seconds since 1970, or ISO 8601; None for anything else, and for times at which nobody chatted."""
+    """Parse seconds since 1970, or ISO 8601; None for anything else, and for implausible times."""
     try:
         if isinstance(value, str):
             found = datetime.fromisoformat(value)
@@ -282,7 +283,7 @@ def _joined(parts: Iterable[str]) -> str:
 
 
 def _fenced(text: str, language: str) -> str:
-    """A text as code, in more backticks than it has itself."""
+    """Return a text as a code block with a long enough fence."""
     if not text.strip():
         return ""
     fence = "`" * max(3, max(map(len, re.findall("`+", text)), default=0) + 1)
