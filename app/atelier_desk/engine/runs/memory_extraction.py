@@ -184,7 +184,7 @@ class MemoryExtraction:
             raise UsageError(N_("There is no finished answer in this workflow: there is nothing to remember yet."))
         made = await self._ask(live, await self._said(live))
         if made is SkipReason.SMALL:
-            raise UsageError(N_("The model of this agent is too small to be asked what is to be remembered."))
+            raise UsageError(N_("This agent's model is too small to extract memories."))
         if isinstance(made, SkipReason):
             raise UsageError(N_("The limits of this agent have no room for another request."), code="limit")
         return made

@@ -37,9 +37,7 @@ def check_message(
     if pictures > MOST_IMAGES:
         raise LimitError(N_("The message has {count} images; at most {most} are allowed."), count=pictures, most=MOST_IMAGES)
     if len(attachments) > limits.ATTACHED_FILES:
-        raise LimitError(
-            N_("{count} things are attached; at most {most} go with one message."), count=len(attachments), most=limits.ATTACHED_FILES
-        )
+        raise LimitError(N_("{count} attachments; a message can have at most {most}."), count=len(attachments), most=limits.ATTACHED_FILES)
     if any(len(image.data) > IMAGE_BYTES for image in images):
         raise LimitError(N_("An image is larger than {most} MB. Make it smaller and attach it again."), most=IMAGE_BYTES * 3 // 4 // 10**6)
     if len(files) > limits.ATTACHED_FILES:

@@ -98,5 +98,5 @@ class AttachmentService:
 
         found = source(mention.kind)
         if found is None:
-            raise NotFoundError(N_("Nothing of the kind {kind} can be mentioned."), kind=mention.kind)
+            raise NotFoundError(N_("Unknown type of mention: {kind}."), kind=mention.kind)
         return await found.read(MentionScope(self._context, workflow_id, folders), mention.key)

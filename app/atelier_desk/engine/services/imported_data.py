@@ -36,7 +36,7 @@ class ImportedDataService:
         for id in ids:
             if id not in waiting:
                 raise NotFoundError(
-                    N_("Nothing called {id} waits to be confirmed. Waiting: {ids}."), id=id, ids=", ".join(waiting) or _("nothing")
+                    N_("{id} is not waiting for confirmation. Waiting: {ids}."), id=id, ids=", ".join(waiting) or _("nothing")
                 )
         confirmed = [each for id, each in waiting.items() if id in ids]
         for grant in confirmed:

@@ -153,7 +153,7 @@ class McpService:
             if new and before is not None:
                 raise ConflictError(N_("An MCP server named {name} already exists."), name=config.name)
             if before is None and len(entries) >= MOST_SERVERS:
-                raise LimitError(N_("There can be {most} MCP servers at most."), most=MOST_SERVERS)
+                raise LimitError(N_("At most {most} MCP servers can be added."), most=MOST_SERVERS)
             known = before.known if before is not None and same_place(before.config, config) else McpKnown()
             tested = self._tested.pop(config.name, None)
             if known.approved is None and tested is not None and tested[0] == _bare(config):

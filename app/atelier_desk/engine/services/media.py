@@ -79,7 +79,7 @@ class MediaService:
         known = [each.name for each in await self._context.repos.providers.list()]
         if name not in known:
             names = ", ".join(known) or _("none")
-            raise UsageError(N_("There is no provider named {name}. There are: {names}."), name=name, names=names)
+            raise UsageError(N_("There is no provider {name}. Providers: {names}."), name=name, names=names)
 
     async def test(self, what: str, settings: MediaSettings | None = None, keys: Mapping[str, str] | None = None) -> MediaTrial:
         """Test ``images`` or ``models`` with possibly unsaved settings, storing nothing. Costs nothing.

@@ -17,7 +17,7 @@ from atelier_desk.support.i18n import N_
 
 log = logging.getLogger(__name__)
 M = TypeVar("M", bound=Model)
-LIMIT = N_("A list can give {maximum} entries at most; {limit} were asked for.")
+LIMIT = N_("A list has at most {maximum} entries; {limit} were requested.")
 
 
 def page_size(limit: int) -> int:

@@ -54,7 +54,7 @@ ABOUT = {
     "file": N_("Says what kind of file it is"),
     "find": N_("Finds files; it cannot run, remove or write anything"),
     "fmt": N_("Prints text with lines of even length"),
-    "fold": N_("Prints long lines in several"),
+    "fold": N_("Wraps long lines"),
     "grep": _SEARCH,
     "egrep": _SEARCH,
     "fgrep": _SEARCH,

@@ -83,7 +83,7 @@ def existing_folders(folders: Sequence[str]) -> tuple[str, ...]:
             raise UsageError(N_("There is no folder {folder}."), code="no_folder", folder=each)
         found.append(str(path.resolve()))
     if len(found) > MOST_ROOTS:
-        raise UsageError(N_("A server can be told of {most} folders at most."), code="too_many", most=MOST_ROOTS)
+        raise UsageError(N_("At most {most} folders can be shared with a server."), code="too_many", most=MOST_ROOTS)
     return tuple(dict.fromkeys(found))
 
 

@@ -97,7 +97,7 @@ class MemoryMaintenance:
         repo = self._context.repos.memories
         kept, other = await repo.get(keep_id), await repo.get(other_id)
         if kept.id == other.id or kept.workflow_id != other.workflow_id:
-            raise UsageError(N_("Only two different memories of the same place can become one."))
+            raise UsageError(N_("Only two different memories of the same scope can be merged."))
         changes = {
             "tags": tuple(dict.fromkeys((*kept.tags, *other.tags)))[: limits.MEMORY_TAGS],
             "importance": max(kept.importance, other.importance),
